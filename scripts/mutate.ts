@@ -14,27 +14,27 @@ import { projectFiles, ROOT } from './root.ts';
 
 /** Plans, asks for consent and applies, for all commands that write nodes. */
 const ASKING = [
-  'src/operations/consent.ts',
-  'src/operations/delete/propose-deletion.ts',
-  'src/operations/move/plan-moves.ts',
-  'src/operations/reconcile/apply.ts',
+  'src/commands/shared/consent/consent.ts',
+  'src/commands/shared/delete/propose-deletion.ts',
+  'src/commands/shared/move/plan-moves.ts',
+  'src/commands/shared/reconcile/apply.ts',
 ];
 /** Minimum score in percent of the files that decide which node gets what. */
 const MIN_SCORE = 85;
 const DECIDING = [
   'src/controller/leader-election.ts',
   'src/controller/work-queue.ts',
-  'src/nodepool/membership.ts',
-  'src/nodepool/plan.ts',
-  'src/nodepool/quantity-parse.ts',
-  'src/nodepool/quantity.ts',
-  'src/nodepool/record-slots.ts',
-  'src/nodepool/record.ts',
-  'src/nodepool/status.ts',
-  'src/reconciler/membership-change.ts',
-  'src/reconciler/node-plan.ts',
-  'src/reconciler/node-writer.ts',
-  'src/reconciler/ownership-index.ts',
+  'src/nodepool/membership/membership.ts',
+  'src/nodepool/plan/plan.ts',
+  'src/nodepool/quantity/quantity-parse.ts',
+  'src/nodepool/quantity/quantity.ts',
+  'src/nodepool/plan/record-slots.ts',
+  'src/nodepool/plan/record.ts',
+  'src/nodepool/status/status.ts',
+  'src/reconciler/plan/membership-change.ts',
+  'src/reconciler/plan/node-plan.ts',
+  'src/reconciler/write/node-writer.ts',
+  'src/reconciler/state/ownership-index.ts',
   ...ASKING,
 ];
 const SOURCES = ['src/{nodepool,reconciler,controller}/**/*.ts', ...ASKING];

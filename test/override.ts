@@ -1,5 +1,5 @@
 /** The clients of a cluster with methods replaced, for tests that answer themselves or look on. */
-import type { ClusterPort } from '../src/reconciler/ports.ts';
+import type { ClusterPort } from '../src/kube/cluster.ts';
 
 export interface Overrides {
   nodes?: Partial<ClusterPort['nodes']>;

@@ -3,10 +3,10 @@
  * has SLOTS labels and as many taints of its pool; keys, values and displaced values have maximum length, and no two
  * records are equal. SLOTS is at most 100, as in a pool (validation.ts).
  */
-import { formatRecord, parseRecord } from '../../src/nodepool/record.ts';
+import { formatRecord, parseRecord } from '../../src/nodepool/plan/record.ts';
 import { API_VERSION, type Node, type NodePool, type Taint } from '../../src/nodepool/types.ts';
-import { ClusterState } from '../../src/reconciler/cluster-state.ts';
-import { planOf } from '../../src/reconciler/node-plan.ts';
+import { planOf } from '../../src/reconciler/plan/node-plan.ts';
+import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
 
 const [count = 5_000, slots = 100] = process.argv.slice(2).map(Number);
 const DOMAIN = `${['a', 'b', 'c'].map(letter => letter.repeat(63)).join('.')}.${'d'.repeat(61)}`;

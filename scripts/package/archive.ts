@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from 'tar';
 import pjson from '../../package.json' with { type: 'json' };
-import { completionScript } from '../../src/cli/completion/scripts.ts';
+import { completionScript } from '../../src/commands/completion/scripts.ts';
 import { ROOT } from '../root.ts';
 import { LICENSES_FILE } from './licenses.ts';
 import { nameOf, programOf, type Target } from './targets.ts';

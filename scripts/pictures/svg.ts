@@ -1,5 +1,5 @@
 /** Draws a terminal's lines as an SVG that looks the same in every font: bars are shapes, text has a fixed width. */
-import { widthOf } from '../../src/render/width.ts';
+import { widthOf } from '../../src/print/width.ts';
 import type { Color, Look, Run } from './cells.ts';
 
 interface Picture {

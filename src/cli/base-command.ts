@@ -62,7 +62,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
       if (!(error instanceof ForbiddenError)) throw error;
       const connection = await factory.opened();
       if (connection === undefined) throw error;
-      const { withMissingReads } = await import('../operations/missing-reads.ts');
+      const { withMissingReads } = await import('../commands/shared/permissions/missing-reads.ts');
       throw await withMissingReads(error, this.id ?? '', connection);
     } finally {
       await factory.close();

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
-import { sanitizeText } from '../render/sanitize.ts';
-import { wrapWords } from '../render/width.ts';
+import { sanitizeText } from '../print/sanitize.ts';
+import { wrapWords } from '../print/width.ts';
 import { errorWidth } from './error-line.ts';
 import type { Io } from './io.ts';
 

@@ -1,6 +1,6 @@
 import type { NodepoolError } from '../nodepool/errors.ts';
 import { type Warning, warningText } from '../nodepool/warning.ts';
-import { formatError, formatProblem, wrapProse } from '../render/error.ts';
+import { formatError, formatProblem, wrapProse } from '../print/error.ts';
 import type { Io } from './io.ts';
 
 /** The parts of an error that are printed; `lines` where its message has several. */

@@ -1,8 +1,9 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
+
+import type { Connection } from '../kube/connection.ts';
+import type { NamesPort } from '../kube/ports/names.ts';
 import { defined } from '../nodepool/json.ts';
-import type { NamesPort } from '../operations/names-port.ts';
-import type { Connection } from '../operations/ports.ts';
-import { sanitizeLine } from '../render/sanitize.ts';
+import { sanitizeLine } from '../print/sanitize.ts';
 import { parseDuration } from './duration.ts';
 import { showWarning } from './error-line.ts';
 import type { Io } from './io.ts';

@@ -1,8 +1,8 @@
 /** The global flags, and the flags and arguments that several commands share. */
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
+import type { DryRun } from '../kube/connection.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { DryRun } from '../operations/ports.ts';
 import { GLOBAL as GLOBAL_GROUP } from './completion/grammar.ts';
 import { NODE_KIND, POOL_KIND } from './kind-prefix.ts';
 

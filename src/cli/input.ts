@@ -4,7 +4,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { MAX_TEXT_LENGTH } from '../nodepool/text-limits.ts';
+import { MAX_TEXT_LENGTH } from '../nodepool/spec/text-limits.ts';
 import { fetchText, shownUrl } from './fetch-text.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';

@@ -2,7 +2,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { sanitizeScreen, sanitizeText } from '../render/sanitize.ts';
+import { sanitizeScreen, sanitizeText } from '../print/sanitize.ts';
 
 export interface Io {
   stdin: Readable;

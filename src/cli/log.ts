@@ -1,6 +1,6 @@
 import type { Log } from '../controller/log.ts';
-import { cutText, oneLine } from '../render/error.ts';
-import { sanitizeJson } from '../render/sanitize.ts';
+import { cutText, oneLine } from '../print/error.ts';
+import { sanitizeJson } from '../print/sanitize.ts';
 import type { Io } from './io.ts';
 
 const LEVELS = { error: 0, warning: 0, info: 0, debug: 4 } as const;

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
+import type { ManifestObject } from '../kube/connection.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { ManifestObject } from '../operations/ports.ts';
 
 export interface Manifest {
   /** With the file's comments. */

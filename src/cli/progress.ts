@@ -1,4 +1,4 @@
-import { sanitizeLine } from '../render/sanitize.ts';
+import { sanitizeLine } from '../print/sanitize.ts';
 import type { Io } from './io.ts';
 
 export interface Progress {

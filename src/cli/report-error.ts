@@ -2,12 +2,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import { DeclinedError, InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/suggest.ts';
-import { oneLine } from '../render/error.ts';
+import { oneLine } from '../print/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Shown, showError, showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
-import { unknownFormat } from './unknown-format.ts';
+import { unknownFormat } from './unknown/unknown-format.ts';
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 

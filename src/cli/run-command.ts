@@ -18,7 +18,7 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
   try {
     const isProgram = subject === '' || subject === OPTIONS;
     if (!isProgram && command === undefined) {
-      const { unknownCommand } = await import('./unknown-command.ts');
+      const { unknownCommand } = await import('./unknown/unknown-command.ts');
       throw unknownCommand(name, config.bin, Object.keys(commands));
     }
     if (subject !== undefined) {
@@ -35,7 +35,7 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
     const loaded = await command?.load();
     return Number(await loaded?.run(words.slice(1), config));
   } catch (error) {
-    const { insteadOf, typedInstead } = await import('./unknown-flag.ts');
+    const { insteadOf, typedInstead } = await import('./unknown/unknown-flag.ts');
     return reportError(error, {
       io,
       line,

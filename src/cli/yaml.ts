@@ -12,7 +12,7 @@ import {
   YAMLException,
 } from 'js-yaml';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { checkExpanded, checkLength, TooLargeError } from '../nodepool/text-limits.ts';
+import { checkExpanded, checkLength, TooLargeError } from '../nodepool/spec/text-limits.ts';
 
 export interface InputDocument {
   value: unknown;

@@ -3,12 +3,12 @@
 import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
 import { defined } from '../nodepool/json.ts';
-import type { Connection } from '../operations/ports.ts';
+import { Api } from './api/api.ts';
 import type { Terminal } from './auth/auth-info.ts';
 import { loadCredentials } from './auth/credentials.ts';
 import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
 import { watchedLogin } from './auth/login.ts';
-import { Api } from './resources/api.ts';
+import type { Connection } from './connection.ts';
 import { controllerRevisionsClient } from './resources/controller-revisions.ts';
 import { crdPort } from './resources/crd.ts';
 import { eventsPort, eventWriter } from './resources/events.ts';
@@ -104,7 +104,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
     maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),
-    serverFacts: async () => (await import('./resources/server-facts.ts')).serverFacts(transport),
+    serverFacts: async () => (await import('./api/server-facts.ts')).serverFacts(transport),
     contextName: access.context,
     clusterName: access.cluster.name,
     close: () => {

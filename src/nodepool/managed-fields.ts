@@ -4,8 +4,9 @@
  * Not guaranteed: a history. The server keeps one entry for each manager, with the time of its last write to any of its
  * fields; a field that is removed leaves no entry. A manager's name is what the client says that it is.
  */
-import type { FieldSetter } from './change.ts';
+
 import { isObject, own } from './json.ts';
+import type { FieldSetter } from './plan/change.ts';
 
 /** The field manager of this program. */
 export const FIELD_MANAGER = 'kubectl-nodepool';

@@ -1,7 +1,7 @@
 /** The objects of the domain, reduced to the fields that are used. Field names follow the Kubernetes API. */
 
-import type { FieldError } from './field-error.ts';
-import type { Requirement } from './label-query.ts';
+import type { Requirement } from './membership/label-query.ts';
+import type { FieldError } from './spec/field-error.ts';
 
 export const GROUP = 'nodes.lailin.xyz';
 export const VERSION = 'v1';

@@ -8,7 +8,7 @@
  */
 import type { StoreEvent } from '../controller/store.ts';
 import type { Node, NodePool, RuntimeClass } from '../nodepool/types.ts';
-import type { ClusterState } from './cluster-state.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 
 export interface EventHandlersOptions {
   state: ClusterState;

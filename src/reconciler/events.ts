@@ -3,15 +3,15 @@
  * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/event-correlator.ts).
  */
 
+import type { PoolEvent } from '../kube/cluster.ts';
 import { ellipsize } from '../nodepool/cut-bytes.ts';
-import { DRAINING } from '../nodepool/no-execute.ts';
-import type { Change } from '../nodepool/plan.ts';
+import { DRAINING } from '../nodepool/plan/no-execute.ts';
+import type { Change } from '../nodepool/plan/plan.ts';
 import { andMore, plural } from '../nodepool/plural.ts';
-import { isRolloutReason, progressOf } from '../nodepool/rollout.ts';
+import { isRolloutReason, progressOf } from '../nodepool/rollout/rollout.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
-import { type NodeMove, taintCommand, withheldTaints } from './node-move.ts';
-import type { PoolEvent } from './ports.ts';
-import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
+import { type NodeMove, taintCommand, withheldTaints } from './plan/node-move.ts';
+import type { RuntimeClassOutcome } from './write/runtime-class-writer.ts';
 
 /** Bytes that a note may have, on the server. */
 const NOTE_LIMIT = 1024;

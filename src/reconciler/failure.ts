@@ -1,7 +1,7 @@
 import { NodepoolError } from '../nodepool/errors.ts';
 import { andMore } from '../nodepool/plural.ts';
-import type { NodeMove } from './node-move.ts';
-import { NodeWriteError } from './node-write-error.ts';
+import type { NodeMove } from './plan/node-move.ts';
+import { NodeWriteError } from './write/node-write-error.ts';
 
 /** A write that failed. */
 export interface WriteFailure {

@@ -1,7 +1,8 @@
 /** The end of a reconcile whose signal was aborted: it reports what was written, and writes nothing more. */
-import type { ClusterState } from './cluster-state.ts';
+
 import type { OutcomeEvents } from './outcome-events.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 
 /** Thrown in place of a write once the signal is aborted. */
 export class Interrupted extends Error {}

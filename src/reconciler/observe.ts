@@ -1,16 +1,16 @@
 /** What a reconcile has found of a pool, for its status. */
-import { drainingText } from '../nodepool/no-execute.ts';
-import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout.ts';
-import type { RolloutStep } from '../nodepool/rollout-step.ts';
-import type { Observation } from '../nodepool/status.ts';
-import { stoppedRollouts } from '../nodepool/stopped-rollouts.ts';
+import { drainingText } from '../nodepool/plan/no-execute.ts';
+import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout/rollout.ts';
+import type { RolloutStep } from '../nodepool/rollout/rollout-step.ts';
+import { stoppedRollouts } from '../nodepool/rollout/stopped-rollouts.ts';
+import type { Observation } from '../nodepool/status/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import type { ClusterState } from './cluster-state.ts';
-import { conflictMessages } from './conflicts.ts';
-import type { DrainState } from './drain-entries.ts';
+import type { DrainState } from './evict/drain-entries.ts';
 import { messagesOf, type WriteFailure } from './failure.ts';
-import { withheldTaints } from './node-move.ts';
+import { conflictMessages } from './plan/conflicts.ts';
+import { withheldTaints } from './plan/node-move.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 
 interface Found {
   /** Failures that the status tells. */

@@ -1,15 +1,15 @@
 /** What a reconcile works with, and what it may do: one type for all of its parts. */
 import type { Clock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
-import type { WritePlan } from '../nodepool/plan.ts';
-import type { ClusterState } from './cluster-state.ts';
-import type { EvictionEvent } from './evictor.ts';
+import type { ClusterPort } from '../kube/cluster.ts';
+import type { WritePlan } from '../nodepool/plan/plan.ts';
+import type { EvictionEvent } from './evict/evictor.ts';
 import type { Contests } from './limits/contests.ts';
 import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
 import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
-import type { MembershipChanges } from './membership-change.ts';
-import type { NodeMove } from './node-move.ts';
-import type { ClusterPort } from './ports.ts';
+import type { MembershipChanges } from './plan/membership-change.ts';
+import type { NodeMove } from './plan/node-move.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 
 export interface ReconcilerOptions {
   cluster: ClusterPort;

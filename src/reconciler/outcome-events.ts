@@ -1,11 +1,12 @@
 /** Sends the Events of what a reconcile did. One that cannot be sent is a warning, no failure. */
+
+import type { ClusterPort, PoolEvent } from '../kube/cluster.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { moveEvents, runtimeClassEvents } from './events.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
-import type { NodeMove } from './node-move.ts';
+import type { NodeMove } from './plan/node-move.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
-import type { ClusterPort, PoolEvent } from './ports.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 
 export interface OutcomeEventsOptions {
   cluster: Pick<ClusterPort, 'createEvent'>;

@@ -1,10 +1,10 @@
 /** What one reconcile of a pool did. */
 import type { NodePoolStatus } from '../nodepool/types.ts';
 import { type Warning, warningText } from '../nodepool/warning.ts';
-import type { DrainState } from './drain-entries.ts';
+import type { DrainState } from './evict/drain-entries.ts';
 import type { WriteFailure } from './failure.ts';
-import type { NodeMove } from './node-move.ts';
-import type { RuntimeClassOutcome } from './runtime-class-writer.ts';
+import type { NodeMove } from './plan/node-move.ts';
+import type { RuntimeClassOutcome } from './write/runtime-class-writer.ts';
 
 export interface PoolOutcome {
   pool: string;

@@ -3,15 +3,15 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { warningText } from '../nodepool/warning.ts';
 import { conditionEvents } from './events.ts';
 import { attempt, summarized } from './failure.ts';
-import { dropFinalizer } from './finalizer.ts';
 import { Interrupted, type Interruption } from './interruption.ts';
 import type { ReconcilerOptions } from './options.ts';
 import type { OutcomeEvents } from './outcome-events.ts';
-import type { PoolNodes } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
-import { writeRuntimeClass } from './runtime-class-step.ts';
-import { deletesRuntimeClass } from './runtime-class-writer.ts';
-import { type StatusDeps, writeStatus } from './status-writer.ts';
+import { dropFinalizer } from './write/finalizer.ts';
+import type { PoolNodes } from './write/pool-nodes.ts';
+import { writeRuntimeClass } from './write/runtime-class-step.ts';
+import { deletesRuntimeClass } from './write/runtime-class-writer.ts';
+import { type StatusDeps, writeStatus } from './write/status-writer.ts';
 
 type ReleaseOptions = ReconcilerOptions & StatusDeps;
 

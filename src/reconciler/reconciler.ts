@@ -8,30 +8,30 @@
  */
 
 import type { Limiter } from '../controller/limiter.ts';
-import { assertWhole } from '../nodepool/dropped-fields.ts';
-import { isPaused } from '../nodepool/rollout.ts';
-import { isGradual } from '../nodepool/runtime-class.ts';
-import { stuckStartupTaints } from '../nodepool/startup-taints.ts';
+import { isGradual } from '../nodepool/plan/runtime-class.ts';
+import { stuckStartupTaints } from '../nodepool/plan/startup-taints.ts';
+import { isPaused } from '../nodepool/rollout/rollout.ts';
+import { assertWhole } from '../nodepool/spec/dropped-fields.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
 import { addFailure, attemptHeld, holdBack } from './failure.ts';
 import { Interrupted, Interruption } from './interruption.ts';
 import { Contests } from './limits/contests.ts';
 import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
-import { isSamePool, readPool, recreatedError } from './live-reads.ts';
-import { NodeWriteError } from './node-write-error.ts';
 import { observe } from './observe.ts';
 import type { ReconcilerOptions } from './options.ts';
 import { OutcomeEvents } from './outcome-events.ts';
 import { isStatusUnknown, notApplied } from './partial-run.ts';
-import { PoolNodes } from './pool-nodes.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { PoolRelease } from './pool-release.ts';
-import { RevisionWriter } from './revision-writer.ts';
-import { writeRuntimeClass } from './runtime-class-step.ts';
-import { deletesRuntimeClass } from './runtime-class-writer.ts';
-import { writeStatus } from './status-writer.ts';
-import { endTakeover, finishTakeover, prepare } from './takeover.ts';
+import { isSamePool, readPool, recreatedError } from './state/live-reads.ts';
+import { NodeWriteError } from './write/node-write-error.ts';
+import { PoolNodes } from './write/pool-nodes.ts';
+import { RevisionWriter } from './write/revision-writer.ts';
+import { writeRuntimeClass } from './write/runtime-class-step.ts';
+import { deletesRuntimeClass } from './write/runtime-class-writer.ts';
+import { writeStatus } from './write/status-writer.ts';
+import { endTakeover, finishTakeover, prepare } from './write/takeover.ts';
 
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */

@@ -3,8 +3,7 @@
  * judged: not-judged.ts.
  */
 import type { Node } from '../nodepool/types.ts';
-import { judgeDisks } from './disks.ts';
-import { judgePorts } from './host-ports.ts';
+import { judgePorts } from './node/host-ports.ts';
 import {
   judgeAffinity,
   judgeName,
@@ -13,14 +12,15 @@ import {
   NAMES_CONFLICT,
   NOT_NAMED,
   namedNodes,
-} from './node-rules.ts';
-import { PodAffinity } from './pod-affinity.ts';
+} from './node/node-rules.ts';
+import { judgeResources } from './node/resources.ts';
 import type { Reason } from './reason.ts';
-import { judgeResources } from './resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
-import { Spread } from './spread.ts';
+import { PodAffinity } from './spread/pod-affinity.ts';
+import { Spread } from './spread/spread.ts';
 import type { PodTraits } from './types.ts';
-import { PodVolumes } from './volumes.ts';
+import { judgeDisks } from './volumes/disks.ts';
+import { PodVolumes } from './volumes/volumes.ts';
 
 /** One pod and a snapshot, of which it reads what concerns all nodes once: a snapshot that changes later needs a new one. */
 export class Judge {

@@ -1,5 +1,5 @@
 /** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
-import type { RawPod, RawPodSpec } from './raw-pod.ts';
+import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
 import type { PodTraits } from './types.ts';
 
 export interface Knowledge {

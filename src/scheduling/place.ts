@@ -1,10 +1,10 @@
 /** How many more replicas of a pod nodes take, one placed after another as the scheduler would. */
 import { own } from '../nodepool/json.ts';
-import { disksClash } from './disks.ts';
 import { Judge } from './judge.ts';
-import { roomFor } from './resources.ts';
+import { roomFor } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
+import { disksClash } from './volumes/disks.ts';
 
 export interface Placed {
   /** At most the limit. */

@@ -4,14 +4,15 @@
  *
  * Not included: pods that were nominated to a node by preemption and are not on it yet.
  */
-import { quantityReader } from '../nodepool/amounts.ts';
-import type { LabelQuery } from '../nodepool/label-query.ts';
+
+import type { LabelQuery } from '../nodepool/membership/label-query.ts';
+import { quantityReader } from '../nodepool/quantity/amounts.ts';
 import type { Node } from '../nodepool/types.ts';
-import { Labelled, Selectors } from './label-index.ts';
-import { PodParts } from './pod-parts.ts';
-import { allocatableOf, type Requests } from './requests.ts';
-import { NO_STORAGE, type Storage } from './storage.ts';
+import { Labelled, Selectors } from './node/label-index.ts';
+import { PodParts } from './pod/pod-parts.ts';
+import { allocatableOf, type Requests } from './pod/requests.ts';
 import type { Disk, HostPort, PodTerm, PodTraits } from './types.ts';
+import { NO_STORAGE, type Storage } from './volumes/storage.ts';
 
 export interface NodeState {
   node: Node;

@@ -1,8 +1,9 @@
 /** A pod as the rules of scheduling see it, and its parts. */
-import type { LabelQuery } from '../nodepool/label-query.ts';
-import type { PodPlacement } from '../nodepool/placement.ts';
-import type { RawClaimSpec } from './raw-pod.ts';
-import type { Requests } from './requests.ts';
+
+import type { PodPlacement } from '../nodepool/drain/placement.ts';
+import type { LabelQuery } from '../nodepool/membership/label-query.ts';
+import type { RawClaimSpec } from './pod/raw-pod.ts';
+import type { Requests } from './pod/requests.ts';
 
 export interface Pod extends PodTraits {
   name: string;

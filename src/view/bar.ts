@@ -1,6 +1,6 @@
 /** Bars of the nodes of a pool. */
-import type { Style } from '../render/style.ts';
-import type { StyledText } from '../render/table.ts';
+import type { Style } from '../print/style.ts';
+import type { StyledText } from '../print/table.ts';
 
 /** Nodes by state; each state has a glyph of its own, so that a bar can be read without colour. */
 export interface NodeCounts {

@@ -1,4 +1,4 @@
-import type { Cell } from '../render/table.ts';
+import type { Cell } from '../print/table.ts';
 
 /** A column of a list. */
 export interface Column<Row> {

@@ -1,23 +1,23 @@
 /** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
 
-import { quantityReader } from '../nodepool/amounts.ts';
-import { isOverdue, maintenanceOf } from '../nodepool/maintenance.ts';
-import type { Quantity } from '../nodepool/quantity.ts';
-import { type Figures, NO_LOAD, percentOf, Tally } from '../nodepool/resource-usage.ts';
+import { maintenanceCell } from '../commands/shared/cordon/print-maintenance.ts';
+import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
+import { fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
+import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
+import { quantityReader } from '../nodepool/quantity/amounts.ts';
+import type { Quantity } from '../nodepool/quantity/quantity.ts';
+import { type Figures, NO_LOAD, percentOf, Tally } from '../nodepool/quantity/resource-usage.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
-import type { LiveUsage } from '../operations/view/view-usage.ts';
-import { BLOCKS, bar } from '../render/bar.ts';
-import { nodeStatusCell, stateCell, statusCell } from '../render/cells.ts';
-import { eventTypeCell } from '../render/events.ts';
-import { maintenanceCell } from '../render/maintenance.ts';
-import { displayQuantity } from '../render/quantity.ts';
-import type { Style } from '../render/style.ts';
-import { type Cell, safeText } from '../render/table.ts';
-import { formatAge } from '../render/time.ts';
-import { fillPaint, podsCell } from '../render/top-cells.ts';
+import { BLOCKS, bar } from '../print/bar.ts';
+import { nodeStatusCell, stateCell, statusCell } from '../print/cells.ts';
+import { displayQuantity } from '../print/quantity.ts';
+import type { Style } from '../print/style.ts';
+import { type Cell, safeText } from '../print/table.ts';
+import { formatAge } from '../print/time.ts';
 import { nodesBar } from './bar.ts';
 import type { Column } from './column.ts';
 import { amount, type EventRow, gpuOf, type NodeRow, type PoolRow } from './rows.ts';
+import type { LiveUsage } from './view-usage.ts';
 
 /** Sorted behind every name. */
 const LAST = '\uffff';

@@ -1,28 +1,28 @@
 /** The contents of a place: the current rows of its list, or the lines of its text. */
 
-import { countMaintenance } from '../nodepool/maintenance.ts';
-import { allChanges, dueOf } from '../nodepool/plan.ts';
-import { formatTaint } from '../nodepool/syntax.ts';
+import { changeCell } from '../commands/shared/changes/print-diff.ts';
+import { maintenanceLine } from '../commands/shared/cordon/print-maintenance.ts';
+import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
+import type { PoolEventRecord } from '../kube/connection.ts';
+import { countMaintenance } from '../nodepool/drain/maintenance.ts';
+import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
+import { formatTaint } from '../nodepool/spec/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
-import type { PoolEventRecord } from '../operations/ports.ts';
-import type { LiveView } from '../operations/view/view.ts';
-import type { LiveUsage } from '../operations/view/view-usage.ts';
-import type { ClusterState } from '../reconciler/cluster-state.ts';
-import { planOf } from '../reconciler/node-plan.ts';
-import { annotationPairs, type Field, NONE, nodeStatusText, orNone, pairs } from '../render/cells.ts';
-import { changeCell } from '../render/diff.ts';
-import { eventTypeCell } from '../render/events.ts';
-import { maintenanceLine } from '../render/maintenance.ts';
-import { displayQuantity } from '../render/quantity.ts';
-import type { Style } from '../render/style.ts';
-import { fit, paintAs } from '../render/table.ts';
-import { formatTimeAndAge } from '../render/time.ts';
-import { wrap, wrapIndented } from '../render/width.ts';
+import { annotationPairs, type Field, NONE, nodeStatusText, orNone, pairs } from '../print/cells.ts';
+import { displayQuantity } from '../print/quantity.ts';
+import type { Style } from '../print/style.ts';
+import { fit, paintAs } from '../print/table.ts';
+import { formatTimeAndAge } from '../print/time.ts';
+import { wrap, wrapIndented } from '../print/width.ts';
+import { planOf } from '../reconciler/plan/node-plan.ts';
+import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import type { Column } from './column.ts';
 import { eventColumns, nodeColumns, poolColumns } from './columns.ts';
 import { type ListOptions, listLines, select } from './list.ts';
 import { NO_POOL, type Place, type Scene } from './places.ts';
 import { eventRows, nodeRows, poolRows, type Totals, totals } from './rows.ts';
+import type { LiveView } from './view.ts';
+import type { LiveUsage } from './view-usage.ts';
 
 export type Contents = { totals: Totals } & (
   | { kind: 'text'; lines: string[] }

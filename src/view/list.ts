@@ -1,7 +1,7 @@
 /** A list on the screen: sorted, filtered, with as many columns as fit. */
-import type { Style } from '../render/style.ts';
-import { type Cell, columnWidths, fit, safeText } from '../render/table.ts';
-import { cut } from '../render/width.ts';
+import type { Style } from '../print/style.ts';
+import { type Cell, columnWidths, fit, safeText } from '../print/table.ts';
+import { cut } from '../print/width.ts';
 import type { Column } from './column.ts';
 import type { Sort } from './places.ts';
 

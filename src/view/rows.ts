@@ -1,20 +1,20 @@
 /** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
 
+import { shortEvent } from '../commands/shared/describe/print-events.ts';
+import type { PoolEventRecord } from '../kube/connection.ts';
+import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/maintenance.ts';
 import { own } from '../nodepool/json.ts';
-import { countMaintenance, type MaintenanceCounts } from '../nodepool/maintenance.ts';
-import { allChanges, dueOf } from '../nodepool/plan.ts';
-import { sumResourceLists } from '../nodepool/quantity.ts';
-import { isAccelerator } from '../nodepool/resource-names.ts';
+import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
+import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
+import { isAccelerator } from '../nodepool/quantity/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
-import type { DescribedNode } from '../operations/describe.ts';
-import type { PoolEventRecord } from '../operations/ports.ts';
-import type { LiveView } from '../operations/view/view.ts';
-import type { ClusterState } from '../reconciler/cluster-state.ts';
-import { differing, planOf } from '../reconciler/node-plan.ts';
-import { shortEvent } from '../render/events.ts';
-import { numberOf } from '../render/quantity.ts';
+import type { Membership } from '../print/cells.ts';
+import { numberOf } from '../print/quantity.ts';
+import { differing, planOf } from '../reconciler/plan/node-plan.ts';
+import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import type { NodeCounts } from './bar.ts';
 import { NO_POOL } from './places.ts';
+import type { LiveView } from './view.ts';
 
 export interface PoolRow {
   key: string;
@@ -34,7 +34,7 @@ export interface NodeRow {
   key: string;
   node: Node;
   /** As in `describe`; undefined for a node of no pool. */
-  membership: DescribedNode['membership'] | undefined;
+  membership: Membership | undefined;
   /** Of the next reconcile on this node. */
   changes: number;
 }

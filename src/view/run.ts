@@ -2,14 +2,12 @@
 import type { Readable, Writable } from 'node:stream';
 import { Box, render, Text, useInput, usePaste } from 'ink';
 import { createElement as h } from 'react';
+import type { CordonResult } from '../commands/shared/cordon/cordon.ts';
+import { cordonLine } from '../commands/shared/cordon/print-cordon.ts';
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import type { CordonResult } from '../operations/cordon.ts';
-import type { LiveView } from '../operations/view/view.ts';
-import type { LiveUsage, UsagePoll } from '../operations/view/view-usage.ts';
-import { cordonLine } from '../render/cordon.ts';
-import { formatError } from '../render/error.ts';
-import type { Style } from '../render/style.ts';
+import { formatError } from '../print/error.ts';
+import type { Style } from '../print/style.ts';
 import { type Contents, contentsOf, sceneOf } from './contents.ts';
 import { clampSelection } from './cursor.ts';
 import { type Key, keysOf } from './keys.ts';
@@ -25,6 +23,8 @@ import {
 } from './places.ts';
 import { pageOf, type Size, screenLines } from './screen.ts';
 import { paste, press, withMessage, withText } from './state.ts';
+import type { LiveView } from './view.ts';
+import type { LiveUsage, UsagePoll } from './view-usage.ts';
 
 export interface RunOptions {
   stdin: Readable;

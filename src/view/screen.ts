@@ -1,18 +1,18 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
 import { plural } from '../nodepool/plural.ts';
-import type { LiveView, Outage } from '../operations/view/view.ts';
-import type { LiveUsage } from '../operations/view/view-usage.ts';
-import { MESSAGE_WIDTH, shorten, troubleOf } from '../render/cells.ts';
-import { displayQuantity } from '../render/quantity.ts';
-import type { Style } from '../render/style.ts';
-import { fit } from '../render/table.ts';
-import { formatDuration } from '../render/time.ts';
-import { widthOf, wrap } from '../render/width.ts';
+import { MESSAGE_WIDTH, shorten, troubleOf } from '../print/cells.ts';
+import { displayQuantity } from '../print/quantity.ts';
+import type { Style } from '../print/style.ts';
+import { fit } from '../print/table.ts';
+import { formatDuration } from '../print/time.ts';
+import { widthOf, wrap } from '../print/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
 import { candidates } from './jump.ts';
 import { isText, NO_POOL, type Place, placeOf, type Scene, type State } from './places.ts';
 import { gpuOf } from './rows.ts';
+import type { LiveView, Outage } from './view.ts';
+import type { LiveUsage } from './view-usage.ts';
 
 export interface Size {
   columns: number;

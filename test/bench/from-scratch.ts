@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dueOf, planNode } from '../../src/nodepool/plan.ts';
+import { dueOf, planNode } from '../../src/nodepool/plan/plan.ts';
 import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';

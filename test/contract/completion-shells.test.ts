@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { completionScript } from '../../src/cli/completion/scripts.ts';
+import { completionScript } from '../../src/commands/completion/scripts.ts';
 
 const DEV = fileURLToPath(new URL('../../bin/dev.ts', import.meta.url));
 const KUBECONFIG = String.raw`

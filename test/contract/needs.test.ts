@@ -1,4 +1,4 @@
-/** The roles in docs/ and manifests/ are those of src/operations/doctor/needs.ts, which test/e2e/needs.test.ts tests on a server. */
+/** The roles in docs/ and manifests/ are those of src/commands/shared/permissions/needs.ts, which test/e2e/needs.test.ts tests on a server. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { loadAll } from 'js-yaml';
 import { readBornInPool, readController } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
-import { boundGrantsOf, grantsOf } from '../../src/operations/doctor/manifest-access.ts';
-import { needsOf } from '../../src/operations/doctor/needs.ts';
-import { questionText } from '../../src/operations/doctor/question.ts';
-import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
-import type { ManifestObject } from '../../src/operations/ports.ts';
+import { boundGrantsOf, grantsOf } from '../../src/commands/shared/permissions/manifest-access.ts';
+import { needsOf } from '../../src/commands/shared/permissions/needs.ts';
+import { questionText } from '../../src/commands/shared/permissions/question.ts';
+import type { AccessQuestion } from '../../src/kube/ports/doctor.ts';
+import type { ManifestObject } from '../../src/kube/connection.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));

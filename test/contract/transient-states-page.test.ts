@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ROOT } from '../../scripts/root.ts';
-import { PURPOSES, TRANSIENT_STATES } from '../../src/nodepool/transient-states.ts';
+import { PURPOSES, TRANSIENT_STATES } from '../../src/nodepool/plan/transient-states.ts';
 
 const PAGE = join(ROOT, 'docs/reference.md');
 

@@ -1,7 +1,7 @@
 /** The requests of `adopt`, `top`, `drain` and `nodes`, by the server's audit log. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
+import { parseLabelSelector } from '../../src/nodepool/membership/label-selector.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { cli } from '../cluster/harness.ts';

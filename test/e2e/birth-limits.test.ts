@@ -1,8 +1,8 @@
 /** manifests/born-in-pool.yaml never keeps a node from registering, and agrees with reconcile on the owner. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PoolIndex } from '../../src/nodepool/membership.ts';
-import { MAX_RECORD_LENGTH, recordProblem } from '../../src/nodepool/record.ts';
+import { PoolIndex } from '../../src/nodepool/membership/membership.ts';
+import { MAX_RECORD_LENGTH, recordProblem } from '../../src/nodepool/plan/record.ts';
 import { BORN_ANNOTATION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';

@@ -4,7 +4,7 @@ import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { completionScript } from '../../src/cli/completion/scripts.ts';
+import { completionScript } from '../../src/commands/completion/scripts.ts';
 import { kubectl } from '../cluster/harness.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';

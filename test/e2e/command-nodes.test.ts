@@ -1,7 +1,7 @@
 /** `nodes`: the members of a pool, what it applied, and why. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Change } from '../../src/nodepool/plan.ts';
+import type { Change } from '../../src/nodepool/plan/plan.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';

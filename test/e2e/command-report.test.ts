@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { problemsOf } from '../unit/render/report/html-problems.ts';
+import { problemsOf } from '../unit/commands/report/html-problems.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
 import { MARKUP, reportSamples } from './report-samples.ts';

@@ -1,7 +1,7 @@
 /** What `rollout undo` refuses, asks and warns of. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/resources/resource.ts';
+import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/api/resource.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';

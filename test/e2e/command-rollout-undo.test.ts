@@ -1,8 +1,8 @@
 /** `rollout history` and `rollout undo`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/resources/resource.ts';
-import type { ControllerRevision } from '../../src/nodepool/revisions.ts';
+import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/api/resource.ts';
+import type { ControllerRevision } from '../../src/nodepool/rollout/revisions.ts';
 import { kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';

@@ -11,7 +11,7 @@ import { delimiter, join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { load as loadYaml } from 'js-yaml';
 import { type DebianPackage, PackageUnavailable, unpackDebian } from '../../scripts/package/debian.ts';
-import { completionScript } from '../../src/cli/completion/scripts.ts';
+import { completionScript } from '../../src/commands/completion/scripts.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isKubeletSettable } from '../../src/nodepool/kubelet-labels.ts';
+import { isKubeletSettable } from '../../src/nodepool/membership/kubelet-labels.ts';
 import { cli } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { doctorOf } from './doctoring.ts';

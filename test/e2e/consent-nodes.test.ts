@@ -187,9 +187,9 @@ test('a node that changes between plan and write gets no taint without consent',
   await testEnv.pool('p', { labels: { tier: 'p' } });
   await testEnv.pool('strict', { nodeSelector: { kind: 'strict' }, taints: STRICT });
   const connection = await testEnv.connection();
-  const { agree } = await import('../../src/operations/consent.ts');
-  const { reconcile } = await import('../../src/operations/reconcile/apply.ts');
-  const { proposeReconcile } = await import('../../src/operations/reconcile/propose.ts');
+  const { agree } = await import('../../src/commands/shared/consent/consent.ts');
+  const { reconcile } = await import('../../src/commands/shared/reconcile/apply.ts');
+  const { proposeReconcile } = await import('../../src/commands/shared/reconcile/propose.ts');
   const agreed = await agree(
     () => proposeReconcile([], connection),
     async () => 'clear',

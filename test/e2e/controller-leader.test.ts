@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import { LeaderElector } from '../../src/controller/leader-election.ts';
-import { Api } from '../../src/kube/resources/api.ts';
+import { Api } from '../../src/kube/api/api.ts';
 import { leasePort } from '../../src/kube/resources/leases.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';

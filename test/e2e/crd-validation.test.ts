@@ -1,11 +1,11 @@
-/** The CRD on a real API server: its rules and those of src/nodepool/validation.ts agree, and old pools stay releasable. */
+/** The CRD on a real API server: its rules and those of src/nodepool/spec/validation.ts agree, and old pools stay releasable. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, describe, test } from 'node:test';
 import { load } from 'js-yaml';
-import { decodePool } from '../../src/nodepool/decode.ts';
+import { decodePool } from '../../src/nodepool/spec/decode.ts';
 import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
-import { validatePool } from '../../src/nodepool/validation.ts';
+import { validatePool } from '../../src/nodepool/spec/validation.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { MINOR } from '../cluster/minor.ts';
 import { raw } from '../cluster/raw.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { API_VERSION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
-import { createPools } from '../../src/operations/create/create.ts';
+import { createPools } from '../../src/commands/shared/create/create.ts';
 import { cli } from '../cluster/harness.ts';
 import { override } from '../override.ts';
 import { commandsOf, poolYaml } from './commands.ts';

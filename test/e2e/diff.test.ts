@@ -1,7 +1,7 @@
 /** `diff` of terminating pools, and exit codes of reconcile. Output: command-reconcile.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { diff } from '../../src/operations/diff/diff.ts';
+import { diff } from '../../src/commands/shared/changes/diff.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';

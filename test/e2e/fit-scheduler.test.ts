@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quantityReader } from '../../src/nodepool/amounts.ts';
-import { readSnapshot } from '../../src/operations/read-snapshot.ts';
+import { quantityReader } from '../../src/nodepool/quantity/amounts.ts';
+import { readSnapshot } from '../../src/commands/shared/read-snapshot.ts';
 import { FitReasons, reasonsText } from '../../src/scheduling/fit-reasons.ts';
 import { Judge } from '../../src/scheduling/judge.ts';
-import type { RawPod } from '../../src/scheduling/raw-pod.ts';
-import { readPod } from '../../src/scheduling/read-pod.ts';
+import type { RawPod } from '../../src/scheduling/pod/raw-pod.ts';
+import { readPod } from '../../src/scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../src/scheduling/snapshot.ts';
 import type { Pod } from '../../src/scheduling/types.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';

@@ -1,8 +1,8 @@
 /** A list whose continue token expired, on a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Api } from '../../src/kube/resources/api.ts';
-import { EVENTS } from '../../src/kube/resources/resource.ts';
+import { Api } from '../../src/kube/api/api.ts';
+import { EVENTS } from '../../src/kube/api/resource.ts';
 import type { Request } from '../../src/kube/transport/request.ts';
 import { askEtcd } from '../cluster/etcd-keys.ts';
 import { useCluster } from '../cluster/harness.ts';

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';
 import type { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
-import type { RawPool } from '../../src/operations/ports.ts';
+import type { RawPool } from '../../src/kube/connection.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createPool, pool, readCrd } from './pools.ts';
 

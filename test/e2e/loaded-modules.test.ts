@@ -43,70 +43,79 @@ const NEEDED: Record<string, string[]> = {
 };
 /** Answers without a cluster. */
 const OFFLINE = ['@bufbuild/protobuf', 'chalk', 'js-yaml'].concat(
-  ['controller', 'kube', 'operations', 'reconciler'].map(folder => `src/${folder}/`),
+  ['controller', 'kube', 'reconciler'].map(folder => `src/${folder}/`),
 );
 /** Commands that only read pools need neither node plans nor the output of other commands. */
-const POOLS_ALONE = ['src/reconciler/', 'src/render/describe', 'src/render/jsonpath/', 'src/render/nodes.ts'];
-const NO_DRAIN = ['src/operations/drain', 'src/kube/resources/pods-on-node.ts'];
-const NO_WRITES = ['src/reconciler/node-writer.ts', 'src/reconciler/reconciler.ts', 'src/reconciler/status-writer.ts'];
+const POOLS_ALONE = [
+  'src/reconciler/',
+  'src/commands/shared/describe/print-describe.ts',
+  'src/print/jsonpath/',
+  'src/commands/nodes/print.ts',
+];
+const NO_DRAIN = ['src/commands/drain/', 'src/kube/resources/pods-on-node.ts'];
+const NO_WRITES = [
+  'src/reconciler/write/node-writer.ts',
+  'src/reconciler/reconciler.ts',
+  'src/reconciler/write/status-writer.ts',
+];
 
 const NO_APPLY = [
   ...NO_WRITES,
-  'src/operations/reconcile/apply.ts',
-  'src/operations/consent.ts',
-  'src/reconciler/cluster-plan.ts',
+  'src/commands/shared/reconcile/apply.ts',
+  'src/commands/shared/consent/consent.ts',
+  'src/reconciler/plan/cluster-plan.ts',
 ];
 /** Prints lines of text. */
-const NO_TABLE = ['chalk', 'src/render/table.ts', 'src/render/yaml'];
+const NO_TABLE = ['chalk', 'src/print/table.ts', 'src/print/yaml.ts'];
 /** Asks and applies: the same modules for all commands that do. */
 const PODS = 'src/kube/protobuf/pod';
-const APPLIES = [...NO_TABLE, ...NO_DRAIN, PODS, 'src/operations/doctor/'];
+const APPLIES = [...NO_TABLE, ...NO_DRAIN, PODS, 'src/commands/doctor/'];
 
 /** Commands that would write run as a dry run. */
 const MUST_NOT_LOAD: Record<string, string[]> = {
   '--help': OFFLINE,
   'get --help': OFFLINE,
   'version --client': OFFLINE,
-  version: [...NO_TABLE, 'src/operations/', 'src/reconciler/'],
+  version: [...NO_TABLE, 'src/commands/shared/', 'src/reconciler/'],
   'completion bash': OFFLINE,
   // It refuses, without a terminal.
-  view: [...NO_APPLY, ...NO_DRAIN, '@bufbuild/protobuf', 'js-yaml', 'src/kube/', 'src/render/table.ts'],
-  get: [...POOLS_ALONE, 'src/render/yaml'],
-  'get -o name': [...POOLS_ALONE, 'chalk', 'src/render/table.ts', 'src/render/pools.ts'],
-  'describe gpu': [...NO_APPLY, ...NO_DRAIN, 'src/render/pools.ts', 'src/render/yaml'],
-  events: [...POOLS_ALONE, 'src/render/pools.ts'],
-  'history gpu': [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts', 'src/render/report/'],
-  report: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts', 'src/operations/history/'],
+  view: [...NO_APPLY, ...NO_DRAIN, '@bufbuild/protobuf', 'js-yaml', 'src/kube/', 'src/print/table.ts'],
+  get: [...POOLS_ALONE, 'src/print/yaml.ts'],
+  'get -o name': [...POOLS_ALONE, 'chalk', 'src/print/table.ts', 'src/commands/get/print.ts'],
+  'describe gpu': [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts', 'src/print/yaml.ts'],
+  events: [...POOLS_ALONE, 'src/commands/get/print.ts'],
+  'history gpu': [...NO_DRAIN, ...NO_WRITES, 'src/commands/get/print.ts', 'src/commands/report/page.ts'],
+  report: [...NO_DRAIN, ...NO_WRITES, 'src/commands/get/print.ts', 'src/commands/history/'],
   top: [...NO_DRAIN, ...NO_WRITES],
-  diff: [...NO_DRAIN, ...NO_WRITES, 'src/render/pools.ts'],
+  diff: [...NO_DRAIN, ...NO_WRITES, 'src/commands/get/print.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   'create spot --label a=b --dry-run=client': [...APPLIES, '@bufbuild/protobuf', 'js-yaml', 'src/kube/'],
-  adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
-  'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/operations/reconcile/apply.ts'],
+  adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/print/yaml.ts'],
+  'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/commands/shared/reconcile/apply.ts'],
   // It names pods that could not be scheduled there again.
   'add gpu a --dry-run': APPLIES.filter(part => part !== PODS),
   'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk' && part !== PODS),
   'move a --to gpu --dry-run': APPLIES.filter(part => part !== PODS),
   'fit --help': OFFLINE,
-  reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/render/yaml'],
+  reconcile: [...NO_DRAIN, 'src/kube/protobuf/pod', 'src/print/yaml.ts'],
   'delete gpu --dry-run': APPLIES.filter(part => part !== 'chalk'),
   'cordon gpu --dry-run': [...NO_TABLE, ...NO_APPLY, ...NO_DRAIN],
   'uncordon gpu --dry-run': [...NO_TABLE, ...NO_APPLY, ...NO_DRAIN],
-  'drain gpu --dry-run': ['src/operations/doctor/', 'src/reconciler/cluster-plan.ts', 'src/render/yaml'],
+  'drain gpu --dry-run': ['src/commands/doctor/', 'src/reconciler/plan/cluster-plan.ts', 'src/print/yaml.ts'],
   'wait gpu --for=status=200': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'rollout status gpu': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'rollout pause gpu --dry-run': [
     ...NO_TABLE,
     ...NO_DRAIN,
-    'src/operations/edit/edit.ts',
-    'src/operations/reconcile/apply.ts',
+    'src/commands/shared/edit/edit.ts',
+    'src/commands/shared/reconcile/apply.ts',
   ],
   'install --dry-run': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'uninstall --cascade --dry-run': APPLIES.filter(part => part !== 'chalk'),
-  doctor: [...NO_APPLY, ...NO_DRAIN, 'src/render/pools.ts'],
+  doctor: [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts'],
   // The first run asks the server, the second one reads the cache.
-  '__complete get g': ['@oclif/core', 'chalk', 'src/operations/', 'src/reconciler/', 'src/kube/connect.ts'],
-  '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/operations/', 'src/kube/transport/'],
+  '__complete get g': ['@oclif/core', 'chalk', 'src/commands/', 'src/reconciler/', 'src/kube/connect.ts'],
+  '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/commands/', 'src/kube/transport/'],
 };
 
 const testEnv = useTestEnv();

@@ -1,7 +1,7 @@
 /** Two people at once, a takeover during a drain, and servers that do not say who is asking or have a condition for it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cordonNodes } from '../../src/operations/cordon.ts';
+import { cordonNodes } from '../../src/commands/shared/cordon/cordon.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';

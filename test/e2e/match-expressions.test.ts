@@ -1,8 +1,8 @@
 /** Pools with spec.matchExpressions, by the commands and by a watch. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Requirement } from '../../src/nodepool/label-query.ts';
-import { matches, selectorText } from '../../src/nodepool/selector.ts';
+import type { Requirement } from '../../src/nodepool/membership/label-query.ts';
+import { matches, selectorText } from '../../src/nodepool/membership/selector.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';

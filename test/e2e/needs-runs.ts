@@ -1,4 +1,4 @@
-/** Command lines that cause the requests of src/operations/doctor/needs.ts, one after the other on the cluster of needs-cluster.ts. */
+/** Command lines that cause the requests of src/commands/shared/permissions/needs.ts, one after the other on the cluster of needs-cluster.ts. */
 import { raw } from '../cluster/raw.ts';
 import type { Pods } from './draining.ts';
 import { POD_FILE } from './needs-cluster.ts';

@@ -1,5 +1,5 @@
 /**
- * Runs each command as a user with exactly its permissions in src/operations/doctor/needs.ts, and compares these with
+ * Runs each command as a user with exactly its permissions in src/commands/shared/permissions/needs.ts, and compares these with
  * the requests in the server's audit log. `view` needs a terminal: command-view.test.ts.
  */
 import assert from 'node:assert/strict';
@@ -7,9 +7,9 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readBornInPool, readController, readPolicies } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
-import { needsOf } from '../../src/operations/doctor/needs.ts';
-import { questionText } from '../../src/operations/doctor/question.ts';
-import type { AccessQuestion } from '../../src/operations/doctor-port.ts';
+import { needsOf } from '../../src/commands/shared/permissions/needs.ts';
+import { questionText } from '../../src/commands/shared/permissions/question.ts';
+import type { AccessQuestion } from '../../src/kube/ports/doctor.ts';
 import { type AuditEvent, readAudit } from '../cluster/audit.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';

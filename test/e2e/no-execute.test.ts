@@ -1,7 +1,7 @@
 /** `noExecute: Drain`: one-shot commands, from the twin to the taint, and what they tell before. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRecord } from '../../src/nodepool/record.ts';
+import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';

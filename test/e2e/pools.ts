@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { load } from 'js-yaml';
 import type { Connection } from '../../src/kube/connect.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
-import type { RawPool } from '../../src/operations/ports.ts';
+import type { RawPool } from '../../src/kube/connection.ts';
 
 export async function readCrd(): Promise<Record<string, unknown>> {
   const manifest = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);

@@ -1,7 +1,7 @@
 /** Labels that pools set or release make nodes join other pools: done completely in one patch, or not at all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { diff } from '../../src/operations/diff/diff.ts';
+import { diff } from '../../src/commands/shared/changes/diff.ts';
 import { messagesOf } from '../../src/reconciler/failure.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';

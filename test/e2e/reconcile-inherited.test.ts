@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER, RECORD_ANNOTATION, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
-import type { NodesClient } from '../../src/reconciler/ports.ts';
+import type { NodesClient } from '../../src/kube/cluster.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
 import { useCrd } from './earlier-crd.ts';

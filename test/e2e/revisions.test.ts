@@ -1,8 +1,8 @@
 /** The history of a pool, as reconciles keep it on a real API server: docs/decisions/0045. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/resources/resource.ts';
-import type { ControllerRevision } from '../../src/nodepool/revisions.ts';
+import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/api/resource.ts';
+import type { ControllerRevision } from '../../src/nodepool/rollout/revisions.ts';
 import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';

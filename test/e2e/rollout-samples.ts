@@ -6,7 +6,7 @@
 import { systemClock } from '../../src/controller/clock.ts';
 import { connect } from '../../src/kube/connect.ts';
 import type { Node } from '../../src/nodepool/types.ts';
-import { follow } from '../../src/operations/follow.ts';
+import { follow } from '../../src/commands/shared/follow.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 
 export interface Samples {

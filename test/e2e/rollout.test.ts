@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseRecord } from '../../src/nodepool/record.ts';
+import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';

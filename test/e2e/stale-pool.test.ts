@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { connect } from '../../src/kube/connect.ts';
-import { parseRecord } from '../../src/nodepool/record.ts';
+import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
-import { ClusterState } from '../../src/reconciler/cluster-state.ts';
-import { NodeWriter } from '../../src/reconciler/node-writer.ts';
+import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
+import { NodeWriter } from '../../src/reconciler/write/node-writer.ts';
 import { reconcilerOptions } from '../unit/reconciler/reconciler-options.ts';
 import { role, useTestEnv } from './test-env.ts';
 

@@ -8,7 +8,7 @@ import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/controller/clock.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import type { ControllerRevision } from '../../src/nodepool/revisions.ts';
+import type { ControllerRevision } from '../../src/nodepool/rollout/revisions.ts';
 import {
   API_VERSION,
   type NodePool,
@@ -17,12 +17,12 @@ import {
   type Taint,
 } from '../../src/nodepool/types.ts';
 import { warningText } from '../../src/nodepool/warning.ts';
-import { type DeleteOptions, deletePools } from '../../src/operations/delete/delete.ts';
-import { findPools } from '../../src/operations/delete/propose-deletion.ts';
-import type { ApplyDeps } from '../../src/operations/reconcile/apply.ts';
-import { type PoolSummary, reconcile } from '../../src/operations/reconcile/apply.ts';
-import { proposeReconcile } from '../../src/operations/reconcile/propose.ts';
-import type { ClusterPort } from '../../src/reconciler/ports.ts';
+import { type DeleteOptions, deletePools } from '../../src/commands/shared/delete/delete.ts';
+import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
+import type { ApplyDeps } from '../../src/commands/shared/reconcile/apply.ts';
+import { type PoolSummary, reconcile } from '../../src/commands/shared/reconcile/apply.ts';
+import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
+import type { ClusterPort } from '../../src/kube/cluster.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type ClusterOptions, useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

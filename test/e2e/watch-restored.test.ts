@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Registry } from '../../src/controller/metrics.ts';
 import { standardMetrics } from '../../src/controller/standard-metrics.ts';
-import { PoolMetrics } from '../../src/operations/watch/pool-metrics.ts';
-import { createWatch } from '../../src/operations/watch/watch.ts';
+import { PoolMetrics } from '../../src/commands/reconcile/watch/pool-metrics.ts';
+import { createWatch } from '../../src/commands/reconcile/watch/watch.ts';
 import { override } from '../override.ts';
 import { role, useTestEnv } from './test-env.ts';
 

@@ -2,9 +2,9 @@
 
 import { ROOT } from '../../scripts/root.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
-import { QuantityError } from '../../src/nodepool/quantity.ts';
-import { TooLargeError } from '../../src/nodepool/text-limits.ts';
-import { JsonPathError } from '../../src/render/jsonpath/template.ts';
+import { QuantityError } from '../../src/nodepool/quantity/quantity.ts';
+import { TooLargeError } from '../../src/nodepool/spec/text-limits.ts';
+import { JsonPathError } from '../../src/print/jsonpath/template.ts';
 import { attacksOn, regexesIn } from './regexes.ts';
 import { CANDIDATES } from './texts.ts';
 

@@ -1,28 +1,28 @@
 /** All parsers and writers of untrusted text, with the most expensive texts of a length for each. */
 import { parseDuration } from '../../src/cli/duration.ts';
-import { parseLabelEdits, parseTaintEdits } from '../../src/cli/flag-syntax.ts';
-import { parseUntil } from '../../src/cli/maintenance-flags.ts';
+import { parseLabelEdits, parseTaintEdits } from '../../src/commands/shared/spec/flag-syntax.ts';
+import { parseUntil } from '../../src/commands/shared/cordon/maintenance-flags.ts';
 import { parseDocuments } from '../../src/cli/yaml.ts';
 import { documentsIn } from '../../src/kube/auth/kubeconfig-fields.ts';
 import { parseKubeconfig } from '../../src/kube/auth/kubeconfig-file.ts';
 import { proxyFromEnvironment, withoutLogin } from '../../src/kube/proxy/proxy.ts';
-import { parseRest } from '../../src/nodepool/class-rest.ts';
+import { parseRest } from '../../src/nodepool/plan/class-rest.ts';
 import { cutBytes, ellipsize } from '../../src/nodepool/cut-bytes.ts';
-import { parseLabelSelector } from '../../src/nodepool/label-selector.ts';
-import { parseMaintenance } from '../../src/nodepool/maintenance.ts';
-import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity.ts';
-import { parseRecord } from '../../src/nodepool/record.ts';
+import { parseLabelSelector } from '../../src/nodepool/membership/label-selector.ts';
+import { parseMaintenance } from '../../src/nodepool/drain/maintenance.ts';
+import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity/quantity.ts';
+import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { suggest } from '../../src/nodepool/suggest.ts';
-import { keyProblem, valueProblem } from '../../src/nodepool/syntax.ts';
-import { isNamedIn } from '../../src/operations/history/named-in.ts';
-import { renderCsv } from '../../src/render/csv.ts';
-import { parseColumnsFile } from '../../src/render/jsonpath/columns.ts';
-import { parseTemplate } from '../../src/render/jsonpath/parse.ts';
-import { tabWriter } from '../../src/render/object-template.ts';
-import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../src/render/sanitize.ts';
-import { renderTable } from '../../src/render/table.ts';
-import { widthOf, wrap } from '../../src/render/width.ts';
-import { toYaml } from '../../src/render/yaml.ts';
+import { keyProblem, valueProblem } from '../../src/nodepool/spec/syntax.ts';
+import { isNamedIn } from '../../src/commands/shared/reconcile/named-in.ts';
+import { renderCsv } from '../../src/print/csv.ts';
+import { parseColumnsFile } from '../../src/print/jsonpath/columns.ts';
+import { parseTemplate } from '../../src/print/jsonpath/parse.ts';
+import { tabWriter } from '../../src/print/object-template.ts';
+import { sanitizeJson, sanitizeLine, sanitizeScreen, sanitizeText } from '../../src/print/sanitize.ts';
+import { renderTable } from '../../src/print/table.ts';
+import { widthOf, wrap } from '../../src/print/width.ts';
+import { toYaml } from '../../src/print/yaml.ts';
 
 type Texts = Record<string, (length: number) => string>;
 

@@ -1,7 +1,7 @@
 /** kstatus and Argo CD's health script read every state of a pool, as the server returns it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeStatus } from '../../src/nodepool/status.ts';
+import { computeStatus } from '../../src/nodepool/status/status.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';

@@ -22,7 +22,7 @@ test('the displayed, installed and locked versions are equal', () => {
   for (const path of [
     'docs/in-cluster.md',
     'manifests/controller.yaml',
-    'src/commands/install.ts',
+    'src/commands/install/command.ts',
     'charts/kubectl-nodepool/Chart.yaml',
   ]) {
     const tags = [...read(path).matchAll(tag)].map(([, found]) => found);

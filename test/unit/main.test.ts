@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, test } from 'node:test';
-import { completionScript, SHELLS } from '../../src/cli/completion/scripts.ts';
+import { completionScript, SHELLS } from '../../src/commands/completion/scripts.ts';
 import { commands } from '../../src/commands/index.ts';
 import { main } from '../../src/main.ts';
 import { testIo } from './cli/test-io.ts';

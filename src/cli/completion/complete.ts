@@ -2,7 +2,7 @@
  * Completes a command line with cobra's protocol: a candidate on each line, with a tab before its description, and on the
  * last line a colon and the directive. Errors give an empty answer and print nothing.
  */
-import type { NamesPort } from '../../operations/names-port.ts';
+import type { NamesPort } from '../../kube/ports/names.ts';
 import type { Io } from '../io.ts';
 import { NODE_KIND, POOL_KIND } from '../kind-prefix.ts';
 import { type Flag, GLOBAL, type Grammar } from './grammar.ts';
@@ -186,7 +186,7 @@ async function values(
 
 /** The keys of the resources that are shown: by default the usual ones and the cluster's accelerators. */
 async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CompletionLine): Promise<string[]> {
-  const { usualResources } = await import('../../nodepool/resource-names.ts');
+  const { usualResources } = await import('../../nodepool/quantity/resource-names.ts');
   const known = await live().catch(() => []);
   const chosen = flags.get('resources')?.at(-1) ?? '';
   const shown = chosen === '' ? usualResources(known) : chosen === 'all' ? known : chosen.split(',');

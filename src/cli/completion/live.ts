@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Names, NamesKind, NamesPort } from '../../kube/ports/names.ts';
 import { own } from '../../nodepool/json.ts';
-import type { Names, NamesKind, NamesPort } from '../../operations/names-port.ts';
 import { cachePath, makePrivateFolder, privateFolder } from '../private-folder.ts';
 import { isSafeName } from './safe-text.ts';
 import type { Live } from './sources.ts';
@@ -58,7 +58,7 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
     case 'nodeLabels':
       return labelsOf(await cached('nodes', port, options), options);
     case 'settableLabels': {
-      const { isClusterLabel } = await import('../../nodepool/validation.ts');
+      const { isClusterLabel } = await import('../../nodepool/spec/validation.ts');
       const names = await cached('nodes', port, options);
       return labelsOf({ ...names, labelKeys: names.labelKeys.filter(key => !isClusterLabel(key)) }, options);
     }

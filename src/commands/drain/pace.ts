@@ -1,7 +1,7 @@
 /** `drain --parallel` and `drain --max-unavailable`. */
-import type { DrainPace } from '../../nodepool/drain-slots.ts';
+import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { PlannedPool } from '../../operations/drain/plan-drain.ts';
+import type { PlannedPool } from './plan-drain.ts';
 
 /**
  * Parses `--parallel N` and `--max-unavailable N|P%`; a percentage of the members is rounded down, but at least one.

@@ -1,8 +1,8 @@
 /** The question of `drain`, and what a yes to it covers. */
 import { firstFew, noun, plural } from '../../nodepool/plural.ts';
-import { chosenText, type PoolChoice } from '../../operations/choose-pools.ts';
-import type { Question } from '../../operations/consent.ts';
-import type { DrainPlan, PlannedPool } from '../../operations/drain/plan-drain.ts';
+import type { Question } from '../shared/consent/consent.ts';
+import { chosenText, type PoolChoice } from '../shared/pools/choose-pools.ts';
+import type { DrainPlan, PlannedPool } from './plan-drain.ts';
 
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;

@@ -3,16 +3,16 @@ import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain-filters.ts';
-import { toleratesCordon } from '../../nodepool/placement.ts';
+import type { DryRun } from '../../kube/connection.ts';
+import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain/drain-filters.ts';
+import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import { warningText } from '../../nodepool/warning.ts';
-import type { NodeDrain, PoolDrain } from '../../operations/drain/options.ts';
-import type { PlannedPool } from '../../operations/drain/plan-drain.ts';
-import type { DryRun } from '../../operations/ports.ts';
-import { renderDrains } from '../../render/drain.ts';
-import { poolRef } from '../../render/pool-ref.ts';
-import { makeStyle } from '../../render/style.ts';
+import { poolRef } from '../../print/pool-ref.ts';
+import { makeStyle } from '../../print/style.ts';
+import type { NodeDrain, PoolDrain } from './options.ts';
+import type { PlannedPool } from './plan-drain.ts';
+import { renderDrains } from './print.ts';
 
 interface End {
   interrupted: boolean;

@@ -4,12 +4,12 @@ import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
-import type { DrainPlan } from '../../operations/drain/plan-drain.ts';
 import { PREEMPTION } from '../../scheduling/not-judged.ts';
+import type { DrainPlan } from './plan-drain.ts';
 
 /** Throws NodepoolError with the pods that would find no place. */
 export async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
-  const { drainFit } = await import('../../operations/drain/drain-fit.ts');
+  const { drainFit } = await import('./drain-fit.ts');
   const { fitting, asked, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {

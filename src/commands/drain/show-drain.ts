@@ -1,33 +1,33 @@
 /** `drain`: plans, asks, drains and reports the result, also after Ctrl-C. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { approver } from '../../cli/approve.ts';
 import { canAsk } from '../../cli/confirm.ts';
 import { errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { interruptible } from '../../cli/interruptible.ts';
 import type { Io } from '../../cli/io.ts';
-import { reportNoPools } from '../../cli/pool-choice.ts';
-import { printLine } from '../../cli/print-line.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
-import { chosenNames, type PoolChoice } from '../../operations/choose-pools.ts';
-import { agree, NO_CHANGE } from '../../operations/consent.ts';
-import { drain, paceOf } from '../../operations/drain/drain.ts';
-import type { DrainChoice, DrainOptions } from '../../operations/drain/options.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from '../../operations/drain/plan-drain.ts';
-import { maintenanceClient } from '../../operations/maintenance.ts';
-import type { NodeLine } from '../../render/cordon.ts';
-import { drainColor, drainHeading, drainLine, drainProgress } from '../../render/drain.ts';
-import { wishText } from '../../render/maintenance.ts';
-import { sanitizeText } from '../../render/sanitize.ts';
-import { makeStyle } from '../../render/style.ts';
-import { showCordonedStatus } from '../shared/show-cordoned-status.ts';
+import { sanitizeText } from '../../print/sanitize.ts';
+import { makeStyle } from '../../print/style.ts';
+import { approver } from '../shared/consent/approve.ts';
+import { agree, NO_CHANGE } from '../shared/consent/consent.ts';
+import { maintenanceClient } from '../shared/cordon/maintenance.ts';
+import type { NodeLine } from '../shared/cordon/print-cordon.ts';
+import { printLine } from '../shared/cordon/print-line.ts';
+import { wishText } from '../shared/cordon/print-maintenance.ts';
+import { showCordonedStatus } from '../shared/cordon/show-cordoned-status.ts';
+import { chosenNames, type PoolChoice } from '../shared/pools/choose-pools.ts';
+import { reportNoPools } from '../shared/pools/pool-choice.ts';
+import { interruptible } from '../shared/reconcile/interruptible.ts';
+import type { DrainChoice, DrainOptions } from './options.ts';
+import { type DrainPlan, type PlannedPool, planDrain } from './plan-drain.ts';
+import { drainColor, drainHeading, drainLine, drainProgress } from './print.ts';
 import { question } from './question.ts';
 import { report } from './report.ts';
 import { requireFit } from './require-fit.ts';
+import { drain, paceOf } from './run.ts';
 
 export interface ShownDrain extends DrainChoice {
   pools: PoolChoice;

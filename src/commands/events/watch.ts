@@ -1,12 +1,12 @@
 /** `events --watch`: prints the current events, then each new or repeated one. */
 import { type Io, terminalWidth } from '../../cli/io.ts';
-import type { ChosenEvents } from '../../operations/chosen-events.ts';
-import { oldestFirst } from '../../operations/event-order.ts';
-import type { PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
-import { eventsPrinter, ofPools } from '../../render/events.ts';
-import { objectStream } from '../../render/object-stream.ts';
-import { makeStyle } from '../../render/style.ts';
+import type { PoolEventObject, PoolEventRecord } from '../../kube/connection.ts';
+import { makeStyle } from '../../print/style.ts';
+import { oldestFirst } from '../shared/describe/event-order.ts';
+import { eventsPrinter, ofPools } from '../shared/describe/print-events.ts';
+import { objectStream } from '../shared/object-stream.ts';
 import { type Changes, showChanges, type WatchOptions } from '../shared/show-changes.ts';
+import type { ChosenEvents } from './run.ts';
 
 interface EventChanges extends WatchOptions {
   /** Undefined: all. */

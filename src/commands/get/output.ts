@@ -2,11 +2,11 @@
 
 import { parseResources } from '../../cli/flags.ts';
 import { type Io, terminalWidth } from '../../cli/io.ts';
+import type { Connection, RawPool } from '../../kube/connection.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { Connection, RawPool } from '../../operations/ports.ts';
-import type { ObjectTemplate } from '../../render/object-template.ts';
-import type { PoolsTableOptions } from '../../render/pools.ts';
-import type { ObjectFormat } from '../../render/printers.ts';
+import type { ObjectTemplate } from '../../print/object-template.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
+import type { PoolsTableOptions } from './print.ts';
 
 /** A table, a format of objects, or a template. */
 export type PoolOutput = PoolsTableOptions | ObjectFormat | ObjectTemplate;
@@ -45,8 +45,8 @@ export async function outputOf(flags: OutputFlags, isTerminal: boolean): Promise
 
 /** The modules that print in the format. */
 export async function loadPrinter(output: PoolOutput): Promise<void> {
-  if (typeof output === 'object') await Promise.all([import('../../render/pools.ts'), import('../../render/style.ts')]);
-  else await import('../../render/printers.ts');
+  if (typeof output === 'object') await Promise.all([import('./print.ts'), import('../../print/style.ts')]);
+  else await import('../../print/printers.ts');
 }
 
 /** @param asList a List, even of one pool */
@@ -58,15 +58,15 @@ export async function printPools(
   connection: Pick<Connection, 'nodeLabels'>,
 ): Promise<void> {
   if (typeof output === 'function') {
-    const { listOrObject } = await import('../../render/printers.ts');
+    const { listOrObject } = await import('../../print/printers.ts');
     io.write(output()([listOrObject(pools, asList)]));
   } else if (typeof output === 'string') {
-    const { printObjects } = await import('../../render/printers.ts');
+    const { printObjects } = await import('../../print/printers.ts');
     const text = printObjects(pools, output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
-    const { poolsPrinter } = await import('../../render/pools.ts');
-    const { makeStyle } = await import('../../render/style.ts');
+    const { poolsPrinter } = await import('./print.ts');
+    const { makeStyle } = await import('../../print/style.ts');
     const matching = await matchingOf(pools, connection);
     io.out(
       poolsPrinter({ ...output, terminalWidth: widthFor(output, io), matching }, makeStyle(io.color))(pools, io.now()),
@@ -86,7 +86,7 @@ export async function matchingOf(
 ): Promise<Map<string, number> | undefined> {
   // A status without counts is the CRD's default.
   if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
-  const { coercePool } = await import('../../nodepool/coerce.ts');
-  const { matchingNodes } = await import('../../operations/matching-nodes.ts');
+  const { coercePool } = await import('../../nodepool/spec/coerce.ts');
+  const { matchingNodes } = await import('../shared/pools/matching-nodes.ts');
   return matchingNodes(pools.map(coercePool), connection);
 }

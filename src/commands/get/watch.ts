@@ -1,13 +1,13 @@
 /** `get --watch`: prints the current pools, then each that changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import type { ChangeType } from '../../operations/follow.ts';
-import type { RawPool } from '../../operations/ports.ts';
-import { objectStream } from '../../render/object-stream.ts';
-import { poolsPrinter } from '../../render/pools.ts';
-import { makeStyle } from '../../render/style.ts';
+import type { RawPool } from '../../kube/connection.ts';
+import { makeStyle } from '../../print/style.ts';
+import type { ChangeType } from '../shared/follow.ts';
+import { objectStream } from '../shared/object-stream.ts';
 import { showChanges, type WatchOptions } from '../shared/show-changes.ts';
 import { type PoolOutput, widthFor } from './output.ts';
+import { poolsPrinter } from './print.ts';
 
 export interface PoolChanges extends WatchOptions {
   names: string[];

@@ -1,10 +1,10 @@
 /** The output format of `nodes`, and printing nodes in it. */
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { PoolNode } from '../../operations/nodes/nodes.ts';
-import type { NodesTableOptions } from '../../render/nodes.ts';
-import type { ObjectTemplate } from '../../render/object-template.ts';
-import type { ObjectFormat } from '../../render/printers.ts';
+import type { ObjectTemplate } from '../../print/object-template.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
+import type { PoolNode } from '../shared/pools/nodes.ts';
+import type { NodesTableOptions } from './print.ts';
 
 /** A table, a format, or a template of the document that `-o json` prints. */
 export type NodesOutput = NodesTableOptions | ObjectFormat | ObjectTemplate;
@@ -32,13 +32,13 @@ export async function nodesOutput(flags: NodesOutputFlags, { stdoutIsTTY }: Io):
 
 export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io: Io): Promise<void> {
   if (typeof output === 'object') {
-    const { nodesPrinter } = await import('../../render/nodes.ts');
-    const { makeStyle } = await import('../../render/style.ts');
+    const { nodesPrinter } = await import('./print.ts');
+    const { makeStyle } = await import('../../print/style.ts');
     if (nodes.length > 0) io.out(nodesPrinter(withTerminal(output, io), makeStyle(io.color))(nodes, io.now()));
     else io.err('No nodes found.');
     return;
   }
-  const { nodesDocument, printNodeNames, printNodes } = await import('../../render/node-data.ts');
+  const { nodesDocument, printNodeNames, printNodes } = await import('./print-data.ts');
   if (typeof output === 'function') io.write(output()([nodesDocument(nodes, io.now())]));
   else if (output !== 'name') io.out(printNodes(nodes, output, io.now()));
   else if (nodes.length > 0) io.out(printNodeNames(nodes));

@@ -1,12 +1,12 @@
 /** `nodes --watch`: prints the current nodes, then each whose row changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import { followNodes } from '../../operations/nodes/follow-nodes.ts';
-import type { NodesOptions, PoolNode } from '../../operations/nodes/nodes.ts';
-import { type NodesTableOptions, nodesPrinter } from '../../render/nodes.ts';
-import { makeStyle } from '../../render/style.ts';
+import { makeStyle } from '../../print/style.ts';
+import type { NodesOptions, PoolNode } from '../shared/pools/nodes.ts';
 import { untilStopped, type WatchOptions } from '../shared/show-changes.ts';
+import { followNodes } from './follow-nodes.ts';
 import { withTerminal } from './output.ts';
+import { type NodesTableOptions, nodesPrinter } from './print.ts';
 
 export interface NodeChanges extends NodesOptions, WatchOptions {
   table: NodesTableOptions;

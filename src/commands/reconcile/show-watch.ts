@@ -5,7 +5,6 @@ import { setFlagsFromString } from 'node:v8';
 import type { Deps } from '../../cli/factory.ts';
 import { createLog } from '../../cli/log.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import type { Server } from '../../cli/serve.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Manager, ManagerEnd } from '../../controller/manager.ts';
@@ -14,8 +13,9 @@ import { standardMetrics } from '../../controller/standard-metrics.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/plural.ts';
 import { LEASE } from '../../nodepool/types.ts';
-import { PoolMetrics } from '../../operations/watch/pool-metrics.ts';
-import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from '../../operations/watch/watch.ts';
+import type { Server } from './serve.ts';
+import { PoolMetrics } from './watch/pool-metrics.ts';
+import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from './watch/watch.ts';
 import { type ServerOptions, startServers } from './watch-servers.ts';
 
 interface ShowWatchOptions extends WatchOptions, ServerOptions {

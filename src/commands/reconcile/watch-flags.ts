@@ -2,11 +2,11 @@
 import * as Flags from '@oclif/core/flags';
 import { parseDuration } from '../../cli/duration.ts';
 import type { Deps } from '../../cli/factory.ts';
+import type { DryRun } from '../../kube/connection.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { dnsLabelProblem } from '../../nodepool/syntax.ts';
+import { dnsLabelProblem } from '../../nodepool/spec/syntax.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import type { PoolChoice } from '../../operations/choose-pools.ts';
-import type { DryRun } from '../../operations/ports.ts';
+import type { PoolChoice } from '../shared/pools/choose-pools.ts';
 
 /** Defaults are not given to oclif: without --watch each of these flags is refused. */
 const WATCH = { helpGroup: 'WATCH' };

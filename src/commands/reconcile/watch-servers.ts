@@ -3,14 +3,14 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Page, type Pages, type Server, serve } from '../../cli/serve.ts';
-import { type KeyPair, selfSigned } from '../../cli/tls/x509.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { healthAnswer } from '../../controller/health.ts';
 import { type Log, messageOf } from '../../controller/log.ts';
 import { METRICS_CONTENT_TYPE, type Registry } from '../../controller/metrics.ts';
 import { MetricsReaders, type ReviewPort } from '../../controller/metrics-readers.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { type Page, type Pages, type Server, serve } from './serve.ts';
+import { type KeyPair, selfSigned } from './x509.ts';
 
 export interface ServerOptions {
   metricsAddress: string | undefined;

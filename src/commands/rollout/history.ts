@@ -1,10 +1,10 @@
 /** `rollout history`: the revisions of a pool, as `kubectl rollout history` prints those of a workload. */
 import { showNote, showWarning } from '../../cli/error-line.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { foreignWriter } from '../../nodepool/revisions.ts';
-import { revisionOf, rolloutHistory, whereToLook } from '../../operations/rollout/rollout-history.ts';
-import type { ObjectFormat } from '../../render/printers.ts';
+import { foreignWriter } from '../../nodepool/rollout/revisions.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
 import type { RolloutDeps } from './deps.ts';
+import { revisionOf, rolloutHistory, whereToLook } from './rollout-history.ts';
 
 /** @param revision 0: all. Returns the exit code. */
 export async function history(
@@ -21,11 +21,11 @@ export async function history(
     return EXIT.done;
   }
   if (output !== undefined) {
-    const { printObjects } = await import('../../render/printers.ts');
+    const { printObjects } = await import('../../print/printers.ts');
     io.out(printObjects(shown, output, revision === 0));
     return EXIT.done;
   }
-  const { renderHistory, renderRevision } = await import('../../render/rollout-history.ts');
+  const { renderHistory, renderRevision } = await import('./print.ts');
   io.out(revision === 0 || one === undefined ? renderHistory(name, shown) : renderRevision(name, one));
   for (const each of shown) {
     const writer = foreignWriter(each);

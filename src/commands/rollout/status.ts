@@ -2,9 +2,9 @@
 import { parseDuration } from '../../cli/duration.ts';
 import { showError, showWarning } from '../../cli/error-line.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { assertLatest } from '../../operations/rollout/rollout-history.ts';
-import { sanitizeLine } from '../../render/sanitize.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
 import type { RolloutDeps } from './deps.ts';
+import { assertLatest } from './rollout-history.ts';
 
 /** A controller that runs takes a new spec within a second or two. */
 const QUIET_MS = 10_000;
@@ -16,7 +16,7 @@ export async function status(
   { io, connection: { cluster } }: RolloutDeps,
 ): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
-  const { followRollout } = await import('../../operations/rollout/follow-rollout.ts');
+  const { followRollout } = await import('./follow-rollout.ts');
   const { systemClock } = await import('../../controller/clock.ts');
   if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
   // Without a controller it would wait for ever, and say nothing.

@@ -1,20 +1,21 @@
 /** `rollout undo`: shows what a former revision changes in the spec, asks where `edit` would, and writes it. */
-import { approver } from '../../cli/approve.ts';
+
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { impactTeller } from '../../cli/impact.ts';
-import { deletingWarning, warnOfApply, warnOfOthersKeys } from '../../cli/membership-warnings.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import type { SpecChange } from '../../nodepool/spec-changes.ts';
-import { mayCostPods } from '../../operations/edit/may-cost-pods.ts';
-import type { DryRun } from '../../operations/ports.ts';
-import { rolloutUndo } from '../../operations/rollout/rollout-undo.ts';
-import { poolRef } from '../../render/pool-ref.ts';
-import type { ObjectFormat } from '../../render/printers.ts';
-import { renderSpecChanges } from '../../render/rollout-history.ts';
-import { makeStyle } from '../../render/style.ts';
-import { hintReconcile } from '../shared/next-step.ts';
+import type { DryRun } from '../../kube/connection.ts';
+import type { SpecChange } from '../../nodepool/spec/spec-changes.ts';
+import { poolRef } from '../../print/pool-ref.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
+import { makeStyle } from '../../print/style.ts';
+import { approver } from '../shared/consent/approve.ts';
+import { deletingWarning, warnOfApply, warnOfOthersKeys } from '../shared/consent/membership-warnings.ts';
+import { mayCostPods } from '../shared/edit/may-cost-pods.ts';
+import { hintReconcile } from '../shared/edit/next-step.ts';
+import { impactTeller } from '../shared/impact/show-impact.ts';
 import type { RolloutDeps } from './deps.ts';
+import { renderSpecChanges } from './print.ts';
+import { rolloutUndo } from './rollout-undo.ts';
 
 export interface UndoFlags {
   /** 0: the one before. */
@@ -44,7 +45,7 @@ export async function undo(
   const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, show }, options);
   const suffix = dryRunSuffix(dryRun);
   if (output !== undefined) {
-    const { printObjects } = await import('../../render/printers.ts');
+    const { printObjects } = await import('../../print/printers.ts');
     io.out(printObjects([pool], output, false));
   } else if (kind === 'skipped') {
     io.out(`${poolRef(name)} skipped rollback (current spec already matches revision ${revision})${suffix}`);

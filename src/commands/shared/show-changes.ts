@@ -6,8 +6,8 @@ import { EXIT } from '../../cli/report-error.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
-import { type FollowDeps, type FollowOptions, follow } from '../../operations/follow.ts';
-import { oneLine } from '../../render/error.ts';
+import { oneLine } from '../../print/error.ts';
+import { type FollowDeps, type FollowOptions, follow } from './follow.ts';
 
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;

@@ -1,11 +1,11 @@
 /** `-o` with a template: jsonpath and custom-columns, from the command line or a file. */
 import { readFile } from 'node:fs/promises';
-import { formatNext, unknownFormat } from '../../cli/unknown-format.ts';
+import { formatNext, unknownFormat } from '../../cli/unknown/unknown-format.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { parseColumns, parseColumnsFile } from '../../render/jsonpath/columns.ts';
-import { parseTemplate } from '../../render/jsonpath/parse.ts';
-import { explainFor } from '../../render/jsonpath/template.ts';
-import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../../render/object-template.ts';
+import { parseColumns, parseColumnsFile } from '../../print/jsonpath/columns.ts';
+import { parseTemplate } from '../../print/jsonpath/parse.ts';
+import { explainFor } from '../../print/jsonpath/template.ts';
+import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../../print/object-template.ts';
 
 /** As errors list them. */
 const FORMATS = [

@@ -3,11 +3,11 @@ import { confirm } from '../../cli/confirm.ts';
 import { showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { quotedNameOf } from '../../cli/object-name.ts';
-import { servedOf } from '../../operations/install/admission-policies.ts';
-import { isForeign, textOf } from '../../operations/install/foreign-objects.ts';
-import { refuseHelmRelease } from '../../operations/install/helm-release.ts';
-import type { DryRun, ManifestObject, ManifestsPort } from '../../operations/ports.ts';
+import type { DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
+import { servedOf } from '../shared/install/admission-policies.ts';
+import { isForeign, textOf } from '../shared/install/foreign-objects.ts';
+import { refuseHelmRelease } from '../shared/install/helm-release.ts';
+import { quotedNameOf } from '../shared/install/object-name.ts';
 
 export interface RemoveOptions extends UninstallControllerOptions {
   yes: boolean;

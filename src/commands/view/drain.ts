@@ -7,7 +7,7 @@ import { noteLine, showError } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { EXIT, reportError } from '../../cli/report-error.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
-import { sanitizeLine } from '../../render/sanitize.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
 import type { DrainTarget } from '../../view/places.ts';
 
 export interface DrainShell {

@@ -15,14 +15,14 @@ export async function readText(
   const found = await object;
   const name = subject === undefined ? `nodepool "${pool}"` : `node "${subject}"`;
   if (found === undefined) throw new NodepoolError('input', `${name} not found`);
-  const { printObjects } = await import('../../render/printers.ts');
+  const { printObjects } = await import('../../print/printers.ts');
   return printObjects([found], 'yaml', false).trimEnd();
 }
 
 async function describePool(pool: string, connection: Connection, now: () => Date): Promise<string> {
-  const { describe } = await import('../../operations/describe.ts');
-  const { renderDescription } = await import('../../render/describe.ts');
-  const { makeStyle } = await import('../../render/style.ts');
+  const { describe } = await import('../shared/describe/describe.ts');
+  const { renderDescription } = await import('../shared/describe/print-describe.ts');
+  const { makeStyle } = await import('../../print/style.ts');
   const { descriptions, missing } = await describe([pool], connection);
   if (missing[0] !== undefined) throw missing[0];
   return descriptions.map(description => renderDescription(description, now(), makeStyle(false))).join('\n');
@@ -30,8 +30,8 @@ async function describePool(pool: string, connection: Connection, now: () => Dat
 
 /** As `nodes --why`: what kubectl describe prints of a node takes requests for its pods, lease and events. */
 async function explainNode(node: string, connection: Connection): Promise<string> {
-  const { whyNode } = await import('../../operations/nodes/why-node.ts');
-  const { renderWhy } = await import('../../render/why.ts');
-  const { makeStyle } = await import('../../render/style.ts');
+  const { whyNode } = await import('../shared/describe/why-node.ts');
+  const { renderWhy } = await import('../shared/describe/print-why.ts');
+  const { makeStyle } = await import('../../print/style.ts');
   return renderWhy(await whyNode(node, connection), makeStyle(false));
 }

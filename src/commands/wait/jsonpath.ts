@@ -1,10 +1,10 @@
 /** `wait --for=jsonpath=PATH[=VALUE]`, by the rules of kubectl wait. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { evaluate } from '../../render/jsonpath/evaluate.ts';
-import { goText } from '../../render/jsonpath/go-value.ts';
-import { parseTemplate } from '../../render/jsonpath/parse.ts';
-import { relaxedPath } from '../../render/jsonpath/relaxed.ts';
-import { explainFor, JsonPathError } from '../../render/jsonpath/template.ts';
+import { evaluate } from '../../print/jsonpath/evaluate.ts';
+import { goText } from '../../print/jsonpath/go-value.ts';
+import { parseTemplate } from '../../print/jsonpath/parse.ts';
+import { relaxedPath } from '../../print/jsonpath/relaxed.ts';
+import { explainFor, JsonPathError } from '../../print/jsonpath/template.ts';
 
 const FLAG = '--for=jsonpath';
 const FORM = "write it like --for=jsonpath='{.status.nodeCount}'=3, or without a value: any value will do";

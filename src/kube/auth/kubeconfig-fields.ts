@@ -6,7 +6,7 @@ import path from 'node:path';
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { checkExpanded, checkLength } from '../../nodepool/text-limits.ts';
+import { checkExpanded, checkLength } from '../../nodepool/spec/text-limits.ts';
 
 /** As kubectl's parser, with the merge key `<<`. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);

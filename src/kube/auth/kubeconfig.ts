@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, own, setOwn } from '../../nodepool/json.ts';
-import type { AccessNames } from '../../operations/names-port.ts';
+import type { AccessNames } from '../ports/names.ts';
 import { withoutLogin } from '../proxy/proxy.ts';
 import {
   type ClusterEntry,

@@ -1,8 +1,8 @@
 /** The fields of a pod that decide its scheduling, and that of other pods (scheduling/raw-pod.ts). Field numbers: see objects.ts. */
 
 import { isCustomController } from '../../nodepool/custom-controller.ts';
-import type { PodFields } from '../../operations/scheduling-port.ts';
-import type { RawPod } from '../../scheduling/raw-pod.ts';
+import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
+import type { PodFields } from '../ports/scheduling.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';

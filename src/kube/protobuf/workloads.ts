@@ -1,5 +1,5 @@
 /** The fields of pods and pod templates that tell which RuntimeClass they name. Field numbers: see objects.ts. */
-import { TEMPLATE_HASH } from '../../nodepool/runtime-class-users.ts';
+import { TEMPLATE_HASH } from '../../nodepool/plan/runtime-class-users.ts';
 import type { DecodeObject } from './objects.ts';
 import { bool, decode, message, type Schema, text } from './schema.ts';
 

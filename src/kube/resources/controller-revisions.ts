@@ -1,9 +1,9 @@
 /** apps/v1 ControllerRevisions with the history of pools, in the namespace of their Events. */
-import type { ControllerRevision } from '../../nodepool/revisions.ts';
+import type { ControllerRevision } from '../../nodepool/rollout/revisions.ts';
 import { POOL_LABEL } from '../../nodepool/types.ts';
-import type { ControllerRevisionsClient } from '../../reconciler/ports.ts';
-import { type Api, MERGE_PATCH } from './api.ts';
-import { CONTROLLER_REVISIONS } from './resource.ts';
+import { type Api, MERGE_PATCH } from '../api/api.ts';
+import { CONTROLLER_REVISIONS } from '../api/resource.ts';
+import type { ControllerRevisionsClient } from '../cluster.ts';
 
 const TYPE = { apiVersion: 'apps/v1', kind: 'ControllerRevision' };
 

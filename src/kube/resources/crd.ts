@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { type Clock, sleep } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { CrdPort } from '../../operations/ports.ts';
+import type { Api } from '../api/api.ts';
+import { groupsServing } from '../api/discovery.ts';
+import { CRDS, NODE_POOLS, qualifiedName } from '../api/resource.ts';
+import type { CrdPort } from '../connection.ts';
 import type { Wire } from '../wire.ts';
-import type { Api } from './api.ts';
-import { groupsServing } from './discovery.ts';
-import { CRDS, NODE_POOLS, qualifiedName } from './resource.ts';
 
 type WireCrd = Wire<V1CustomResourceDefinition>;
 

@@ -1,15 +1,15 @@
 /** DoctorPort: requests for `doctor`. */
 import type { Clock } from '../../controller/clock.ts';
-import type { AccessFacts, DoctorPort, ExaminedNode } from '../../operations/doctor-port.ts';
+import { isAllowed } from '../api/access-reviews.ts';
+import type { Api } from '../api/api.ts';
+import { NODES } from '../api/resource.ts';
+import { parseStatus } from '../api/status.ts';
 import type { Access } from '../auth/kubeconfig.ts';
+import type { AccessFacts, DoctorPort, ExaminedNode } from '../ports/doctor.ts';
 import { examinedNodeDecoder } from '../protobuf/examined-node.ts';
 import type { Transport } from '../transport/transport.ts';
-import { isAllowed } from './access-reviews.ts';
-import type { Api } from './api.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 import { toNode } from './nodes.ts';
-import { NODES } from './resource.ts';
-import { parseStatus } from './status.ts';
 
 const VERSION = { path: '/version' };
 const WHO_AM_I = '/apis/authentication.k8s.io/v1/selfsubjectreviews';

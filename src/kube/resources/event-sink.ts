@@ -1,12 +1,12 @@
 /** The EventSink of a recorder (controller/recorder.ts): events.k8s.io/v1 Events. */
 import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
+import { type Api, MERGE_PATCH } from '../api/api.ts';
+import { EVENTS } from '../api/resource.ts';
+import { missingObject, parseStatus, reasonOf } from '../api/status.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
-import { type Api, MERGE_PATCH } from './api.ts';
 import { eventBody, eventName, eventNamespace, type Reporter, type WireEvent } from './event-body.ts';
 import { microTime } from './leases.ts';
-import { EVENTS } from './resource.ts';
-import { missingObject, parseStatus, reasonOf } from './status.ts';
 
 /**
  * @param controller as `example.com/nodepool-controller`

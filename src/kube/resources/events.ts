@@ -2,15 +2,15 @@
 import { hostname } from 'node:os';
 import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { API_VERSION, CONTROLLER, GROUP, type Node, type NodePool } from '../../nodepool/types.ts';
-import type { EventsPort, NamedNodeEventRecord, PoolEventObject, PoolEventRecord } from '../../operations/ports.ts';
-import type { ClusterPort, PoolEvent } from '../../reconciler/ports.ts';
+import type { Api } from '../api/api.ts';
+import { assertName, EVENTS, NODE_POOLS, NODES } from '../api/resource.ts';
+import { listWatch } from '../api/watch.ts';
+import type { ClusterPort, PoolEvent } from '../cluster.ts';
+import type { EventsPort, NamedNodeEventRecord, PoolEventObject, PoolEventRecord } from '../connection.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Api } from './api.ts';
 import { eventBody, type Reporter, type WireEvent } from './event-body.ts';
 import { eventSink } from './event-sink.ts';
-import { assertName, EVENTS, NODE_POOLS, NODES } from './resource.ts';
-import { listWatch } from './watch.ts';
 
 export interface EventSource {
   hostname: string;

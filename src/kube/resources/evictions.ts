@@ -2,17 +2,17 @@
  * Removes pods by policy/v1 Evictions, which a PodDisruptionBudget may refuse, or by deletes. Both have the UID as
  * precondition, so that a new pod of the same name stays.
  */
-import type { Budget } from '../../nodepool/budgets.ts';
-import type { DrainPod } from '../../nodepool/drain-filters.ts';
-import { type LabelQuery, matchesQuery } from '../../nodepool/label-query.ts';
-import type { EvictionsClient, PodRemoval, Removal } from '../../reconciler/ports.ts';
+import type { Budget } from '../../nodepool/drain/budgets.ts';
+import type { DrainPod } from '../../nodepool/drain/drain-filters.ts';
+import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
+import type { Api } from '../api/api.ts';
+import { inJson, PODS, pathOf, type Resource } from '../api/resource.ts';
+import { missingObject, parseStatus, reasonOf, type Status } from '../api/status.ts';
+import type { EvictionsClient, PodRemoval, Removal } from '../cluster.ts';
 import type { Answer } from '../transport/answer.ts';
 import { retryAfterMs } from '../transport/retry-after.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Api } from './api.ts';
 import { podsOnNode } from './pods-on-node.ts';
-import { inJson, PODS, pathOf, type Resource } from './resource.ts';
-import { missingObject, parseStatus, reasonOf, type Status } from './status.ts';
 
 const DAEMON_SETS: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet' };
 const BUDGETS: Resource = {

@@ -2,14 +2,14 @@
 
 import { isCustomController } from '../../nodepool/custom-controller.ts';
 import { isObject } from '../../nodepool/json.ts';
-import type { CustomSelecting, ImpactPort, SelectingKind, SelectorPath } from '../../operations/impact-port.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
-import type { DaemonSet, KeyUse, Selecting } from '../../scheduling/impact/types.ts';
-import type { RawPodSpec } from '../../scheduling/raw-pod.ts';
-import { placementOf } from '../../scheduling/read-pod.ts';
-import type { Api } from './api.ts';
-import { servedResources } from './discovery.ts';
-import { type Resource, RUNTIME_CLASSES } from './resource.ts';
+import type { DaemonSet, KeyUse, Selecting, SelectingKind } from '../../scheduling/impact/types.ts';
+import type { RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
+import { placementOf } from '../../scheduling/pod/read-pod.ts';
+import type { Api } from '../api/api.ts';
+import { servedResources } from '../api/discovery.ts';
+import { type Resource, RUNTIME_CLASSES } from '../api/resource.ts';
+import type { CustomSelecting, ImpactPort, SelectorPath } from '../ports/impact.ts';
 
 export function impactPort(api: Api): ImpactPort {
   return {

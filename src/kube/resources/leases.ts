@@ -1,12 +1,12 @@
 /** coordination.k8s.io/v1 Leases for leader election (controller/leader-election.ts). */
 import type { V1Lease } from '@kubernetes/client-node';
 import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../../controller/leader-election.ts';
+import { type Api, MERGE_PATCH, type Write } from '../api/api.ts';
+import { pathOf, type Resource } from '../api/resource.ts';
+import { isMissingObject } from '../api/status.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
-import { type Api, MERGE_PATCH, type Write } from './api.ts';
-import { pathOf, type Resource } from './resource.ts';
-import { isMissingObject } from './status.ts';
 
 /** Half of the renew deadline: a second attempt, on another connection, is in time. */
 const URGENTLY = { urgent: true, deadlineMs: 5_000 };

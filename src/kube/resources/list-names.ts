@@ -2,20 +2,28 @@
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { recordIn } from '../../nodepool/mark.ts';
-import { ROLE_PREFIX } from '../../nodepool/selector.ts';
-import { formatTaint } from '../../nodepool/syntax.ts';
+import { recordIn } from '../../nodepool/membership/mark.ts';
+import { ROLE_PREFIX } from '../../nodepool/membership/selector.ts';
+import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { POOL_LABEL, type Taint } from '../../nodepool/types.ts';
-import type { Names, NamesKind } from '../../operations/names-port.ts';
+import { requestPage } from '../api/page.ts';
+import {
+  CONTROLLER_REVISIONS,
+  NAMESPACES,
+  NODE_POOLS,
+  NODES,
+  ONLY_METADATA,
+  PODS,
+  type Resource,
+} from '../api/resource.ts';
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
+import type { Names, NamesKind } from '../ports/names.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Query } from '../transport/request.ts';
 import { Transport } from '../transport/transport.ts';
 import { userAgent } from '../transport/user-agent.ts';
-import { requestPage } from './page.ts';
-import { CONTROLLER_REVISIONS, NAMESPACES, NODE_POOLS, NODES, ONLY_METADATA, PODS, type Resource } from './resource.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */

@@ -1,15 +1,15 @@
 /** MaintenancePort: authentication.k8s.io/v1 SelfSubjectReview, and one condition of a node. */
 import { hostname } from 'node:os';
+import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/maintenance.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
-import type { MaintenancePort } from '../../operations/maintenance-port.ts';
+import type { Api } from '../api/api.ts';
+import { EVENTS, inJson, NODES, pathOf, type Resource } from '../api/resource.ts';
+import type { MaintenancePort } from '../ports/maintenance.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Api } from './api.ts';
 import { toNodeEvent } from './events.ts';
 import type { WireNode } from './kept-annotations.ts';
-import { EVENTS, inJson, NODES, pathOf, type Resource } from './resource.ts';
 
 const SELF: Resource = {
   group: 'authentication.k8s.io',

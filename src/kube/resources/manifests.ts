@@ -3,10 +3,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { resourceOf } from '../../nodepool/plural.ts';
-import type { ManifestObject, ManifestsPort } from '../../operations/ports.ts';
-import { type Api, JSON_PATCH } from './api.ts';
-import { serves } from './discovery.ts';
-import type { Resource } from './resource.ts';
+import { type Api, JSON_PATCH } from '../api/api.ts';
+import { serves } from '../api/discovery.ts';
+import type { Resource } from '../api/resource.ts';
+import type { ManifestObject, ManifestsPort } from '../connection.ts';
 
 export function manifestsPort(api: Api): ManifestsPort {
   const read = (object: ManifestObject) => api.get<ManifestObject>(toResource(object), object.metadata.name);

@@ -1,16 +1,17 @@
 /** Usage of nodes and pods from metrics.k8s.io, which is optional. */
-import { type Amounts, addList, quantityReader, type ReadQuantity } from '../../nodepool/amounts.ts';
+
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { QuantityError } from '../../nodepool/quantity.ts';
+import { type Amounts, addList, quantityReader, type ReadQuantity } from '../../nodepool/quantity/amounts.ts';
+import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
-import type { NoUsage, PodUsage, Usage } from '../../operations/pods-port.ts';
+import { requestPage, UnreadableError } from '../api/page.ts';
+import type { Resource } from '../api/resource.ts';
+import { parseStatus } from '../api/status.ts';
+import type { NoUsage, PodUsage, Usage } from '../ports/pods.ts';
 import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/node-metrics.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
-import { requestPage, UnreadableError } from './page.ts';
-import type { Resource } from './resource.ts';
-import { parseStatus } from './status.ts';
 
 /** Its lists have no pages. */
 const NODE_METRICS: Resource = {

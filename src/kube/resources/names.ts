@@ -1,6 +1,7 @@
 /** Names for completion. The client is loaded only if they are not cached. */
-import type { NamesPort } from '../../operations/names-port.ts';
+
 import { type Access, type AccessOptions, accessNames, loadAccess } from '../auth/kubeconfig.ts';
+import type { NamesPort } from '../ports/names.ts';
 
 /**
  * Plugins that do not prompt without stdin, whatever their interactiveMode. Not `aws`, which asks for the code of a

@@ -3,8 +3,8 @@
  * patch tells nothing new of spec and status, and can lack them: a whole node is 11 kB, and costs the server a fifth of the
  * time of the patch (docs/decisions/0048-metadata-answers.md).
  */
-import type { Api } from './api.ts';
-import type { Resource } from './resource.ts';
+import type { Api } from '../api/api.ts';
+import type { Resource } from '../api/resource.ts';
 
 /** Patches of a connection after which asking takes less time than whole nodes. */
 const MANY_PATCHES = 50;

@@ -1,19 +1,20 @@
 /** NodePools as JSON in both directions: unknown fields are not lost. */
-import { withAnnotation } from '../../nodepool/annotations.ts';
-import { coerceConditions, coercePool } from '../../nodepool/coerce.ts';
+
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { SPEC_FIELDS } from '../../nodepool/schema.ts';
+import { withAnnotation } from '../../nodepool/spec/annotations.ts';
+import { coerceConditions, coercePool } from '../../nodepool/spec/coerce.ts';
+import { SPEC_FIELDS } from '../../nodepool/spec/schema.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import type { NodePoolsClient, PoolWrite, RawPool } from '../../reconciler/ports.ts';
+import { type Api, JSON_PATCH, MERGE_PATCH, type WriteQuery } from '../api/api.ts';
+import { managerOf } from '../api/field-manager.ts';
+import { PAGE_SIZE, requestPage, UnreadableError } from '../api/page.ts';
+import { NODE_POOLS, ONLY_METADATA } from '../api/resource.ts';
+import { listWatch } from '../api/watch.ts';
+import type { NodePoolsClient, PoolWrite, RawPool } from '../cluster.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, JSON_PATCH, MERGE_PATCH, type WriteQuery } from './api.ts';
-import { managerOf } from './field-manager.ts';
 import type { KeptAnnotations } from './kept-annotations.ts';
-import { PAGE_SIZE, requestPage, UnreadableError } from './page.ts';
-import { NODE_POOLS, ONLY_METADATA } from './resource.ts';
-import { listWatch } from './watch.ts';
 
 /** Fields of the spec that every CRD of a NodePool has, that of the earlier operator too. */
 const IN_EVERY_CRD: readonly string[] = ['labels', 'taints', 'handler'];

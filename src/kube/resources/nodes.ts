@@ -1,14 +1,14 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
-import { readNodeAnnotations } from '../../nodepool/adopt-annotations.ts';
+import { readNodeAnnotations } from '../../nodepool/adopt/adopt-annotations.ts';
 import type { DatedNode } from '../../nodepool/dated-node.ts';
+import { maintenanceIn } from '../../nodepool/drain/maintenance.ts';
 import { defined } from '../../nodepool/json.ts';
-import { maintenanceIn } from '../../nodepool/maintenance.ts';
 import { readManagedFields } from '../../nodepool/managed-fields.ts';
-import { markIn, recordIn } from '../../nodepool/mark.ts';
+import { markIn, recordIn } from '../../nodepool/membership/mark.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
-import { readResources } from '../../nodepool/node-resources.ts';
-import { compactBoot, keptRecord } from '../../nodepool/record.ts';
-import { keyProblem } from '../../nodepool/syntax.ts';
+import { compactBoot, keptRecord } from '../../nodepool/plan/record.ts';
+import { readResources } from '../../nodepool/quantity/node-resources.ts';
+import { keyProblem } from '../../nodepool/spec/syntax.ts';
 import { parseTime } from '../../nodepool/timestamp.ts';
 import {
   BORN_ANNOTATION,
@@ -17,17 +17,17 @@ import {
   RECORD_ANNOTATION,
   type Taint,
 } from '../../nodepool/types.ts';
-import type { AnnotatedNodes, LabelledNode, RawNode } from '../../operations/ports.ts';
-import type { NodePatch, NodesClient } from '../../reconciler/ports.ts';
+import { type Api, MERGE_PATCH } from '../api/api.ts';
+import { managerOf, setterOf } from '../api/field-manager.ts';
+import { inJson, NODES, ONLY_METADATA, ONLY_METADATA_OF_ONE, type Resource } from '../api/resource.ts';
+import { listWatch } from '../api/watch.ts';
+import type { NodePatch, NodesClient } from '../cluster.ts';
+import type { AnnotatedNodes, LabelledNode, RawNode } from '../connection.ts';
 import { type AnnotatedNode, decodeAnnotated } from '../protobuf/annotated-node.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, MERGE_PATCH } from './api.ts';
-import { managerOf, setterOf } from './field-manager.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 import { NodeAlterers } from './node-alterers.ts';
-import { inJson, NODES, ONLY_METADATA, ONLY_METADATA_OF_ONE, type Resource } from './resource.ts';
-import { listWatch } from './watch.ts';
 
 export type { WireNode };
 

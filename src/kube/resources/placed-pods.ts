@@ -1,11 +1,11 @@
 /** The pods on some nodes, with the fields that decide their eviction by a taint. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Toleration } from '../../nodepool/types.ts';
-import type { PlacedPod } from '../../operations/pods-port.ts';
+import type { Api } from '../api/api.ts';
+import { PODS, type Resource } from '../api/resource.ts';
+import type { PlacedPod } from '../ports/pods.ts';
 import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
-import type { Api } from './api.ts';
-import { PODS, type Resource } from './resource.ts';
 
 /**
  * Nodes above which all pods are read by one list, instead of one a node. Not with resourceVersion=0: a person agrees to the

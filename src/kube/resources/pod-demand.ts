@@ -1,16 +1,16 @@
 /** Requests and limits of the pods on each node, summed while the list is read. */
 import type { V1Pod } from '@kubernetes/client-node';
-import { addAmounts, quantityReader } from '../../nodepool/amounts.ts';
-import { podLimits, podRequests } from '../../nodepool/pod-resources.ts';
-import { QuantityError } from '../../nodepool/quantity.ts';
-import type { NodeLoad } from '../../nodepool/resource-usage.ts';
-import type { Demand, PodLoad } from '../../operations/pods-port.ts';
+import { addAmounts, quantityReader } from '../../nodepool/quantity/amounts.ts';
+import { podLimits, podRequests } from '../../nodepool/quantity/pod-resources.ts';
+import { QuantityError } from '../../nodepool/quantity/quantity.ts';
+import type { NodeLoad } from '../../nodepool/quantity/resource-usage.ts';
+import type { Api } from '../api/api.ts';
+import { PODS, type Resource } from '../api/resource.ts';
+import type { Demand, PodLoad } from '../ports/pods.ts';
 import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
-import type { Api } from './api.ts';
 import { NOT_ENDED, PLACED } from './pods.ts';
-import { PODS, type Resource } from './resource.ts';
 
 export type WirePod = Wire<V1Pod>;
 

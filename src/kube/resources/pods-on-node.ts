@@ -1,11 +1,11 @@
 /** v1 Pods of one node, for a drain. */
 import type { V1Pod } from '@kubernetes/client-node';
-import type { DrainPod } from '../../nodepool/drain-filters.ts';
+import type { DrainPod } from '../../nodepool/drain/drain-filters.ts';
 import type { Toleration } from '../../nodepool/types.ts';
+import type { Api } from '../api/api.ts';
+import { PODS, type Resource } from '../api/resource.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
 import type { Wire } from '../wire.ts';
-import type { Api } from './api.ts';
-import { PODS, type Resource } from './resource.ts';
 
 const DRAINED_PODS: Resource = { ...PODS, decode: decodeDrainedPod };
 

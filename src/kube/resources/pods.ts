@@ -1,13 +1,13 @@
 /** v1 Pods: their nodes. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Watched } from '../../controller/source.ts';
-import type { PodPlace } from '../../operations/pods-port.ts';
+import type { Api } from '../api/api.ts';
+import { PODS } from '../api/resource.ts';
+import { listWatch } from '../api/watch.ts';
+import type { PodPlace } from '../ports/pods.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
-import type { Api } from './api.ts';
-import { PODS } from './resource.ts';
-import { listWatch } from './watch.ts';
 
 export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 

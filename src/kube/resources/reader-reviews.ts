@@ -1,9 +1,9 @@
 /** authentication.k8s.io/v1 TokenReview and authorization.k8s.io/v1 SubjectAccessReview (controller/metrics-readers.ts). */
 import type { ReviewedUser, ReviewPort } from '../../controller/metrics-readers.ts';
+import { SUBJECT_ACCESS_REVIEWS } from '../api/access-reviews.ts';
+import type { Api } from '../api/api.ts';
+import { pathOf, type Resource } from '../api/resource.ts';
 import type { Transport } from '../transport/transport.ts';
-import { SUBJECT_ACCESS_REVIEWS } from './access-reviews.ts';
-import type { Api } from './api.ts';
-import { pathOf, type Resource } from './resource.ts';
 
 /** As controller-runtime; the reader waits. */
 const DEADLINE_MS = 10_000;

@@ -1,11 +1,11 @@
 /** node.k8s.io/v1 RuntimeClasses. */
 import type { RuntimeClass } from '../../nodepool/types.ts';
-import type { RuntimeClassesClient } from '../../reconciler/ports.ts';
+import { type Api, JSON_PATCH } from '../api/api.ts';
+import { RUNTIME_CLASSES } from '../api/resource.ts';
+import { listWatch } from '../api/watch.ts';
+import type { RuntimeClassesClient } from '../cluster.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Api, JSON_PATCH } from './api.ts';
 import { withoutManagedFields } from './node-pools.ts';
-import { RUNTIME_CLASSES } from './resource.ts';
-import { listWatch } from './watch.ts';
 
 export function runtimeClassesClient(api: Api, transport: Transport): RuntimeClassesClient {
   return {

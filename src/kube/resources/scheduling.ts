@@ -1,6 +1,6 @@
 /** Pods, namespaces and volumes, with the fields that decide on the scheduling of pods. */
-import type { PodFields, Rehearsal, SchedulingPort } from '../../operations/scheduling-port.ts';
-import type { RawPod } from '../../scheduling/raw-pod.ts';
+
+import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import {
   type RawClaim,
   type RawStorageClass,
@@ -9,14 +9,15 @@ import {
   readStorageClass,
   readVolume,
   type Storage,
-} from '../../scheduling/storage.ts';
+} from '../../scheduling/volumes/storage.ts';
+import type { Api } from '../api/api.ts';
+import { inJson, ONLY_METADATA, PODS, pathOf, type Resource } from '../api/resource.ts';
+import { parseStatus, reasonOf } from '../api/status.ts';
+import type { PodFields, Rehearsal, SchedulingPort } from '../ports/scheduling.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import { decodeLabelledPod, scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Api } from './api.ts';
 import { PLACED } from './pods.ts';
-import { inJson, ONLY_METADATA, PODS, pathOf, type Resource } from './resource.ts';
-import { parseStatus, reasonOf } from './status.ts';
 
 const CORE = { group: '', version: 'v1' };
 const STORAGE_GROUP = { group: 'storage.k8s.io', version: 'v1' };

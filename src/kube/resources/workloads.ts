@@ -4,8 +4,10 @@ import {
   type NamingTemplate,
   TEMPLATE_HASH,
   type TemplateKind,
-} from '../../nodepool/runtime-class-users.ts';
-import type { WorkloadsPort } from '../../operations/workloads-port.ts';
+} from '../../nodepool/plan/runtime-class-users.ts';
+import type { Api } from '../api/api.ts';
+import { PODS, type Resource } from '../api/resource.ts';
+import type { WorkloadsPort } from '../ports/workloads.ts';
 import {
   decodeCronJob,
   decodeDaemonSet,
@@ -13,9 +15,7 @@ import {
   decodeReplicated,
   type NamingObject,
 } from '../protobuf/workloads.ts';
-import type { Api } from './api.ts';
 import { NOT_ENDED } from './pods.ts';
-import { PODS, type Resource } from './resource.ts';
 
 const NAMING_PODS: Resource = { ...PODS, decode: decodeNamingPod };
 const APPS = { group: 'apps', version: 'v1' };

@@ -9,12 +9,12 @@
  */
 import type { Clock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
-import type { Change } from '../../nodepool/change.ts';
+import type { NodesClient } from '../../kube/cluster.ts';
 import { ellipsize } from '../../nodepool/cut-bytes.ts';
+import type { Change } from '../../nodepool/plan/change.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { managerOf } from '../node-write-error.ts';
-import type { NodesClient } from '../ports.ts';
+import { managerOf } from '../write/node-write-error.ts';
 
 /** Repairs of a key on a node within WINDOW_MS after which it is contested. */
 const CONTESTED_AFTER = 3;

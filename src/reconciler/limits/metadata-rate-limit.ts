@@ -4,10 +4,11 @@
  * minute until it stays for 10 s (write-rate-limiter.ts). A pool needs two or three of these writes in its life, and two for
  * each change of its handler where others changed its RuntimeClass.
  */
+
+import type { NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { heldBack, NodeWriteError } from '../node-write-error.ts';
-import type { NodePoolsClient } from '../ports.ts';
+import { heldBack, NodeWriteError } from '../write/node-write-error.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './write-rate-limiter.ts';
 
 /** The field that is written. */

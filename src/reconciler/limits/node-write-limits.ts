@@ -1,12 +1,13 @@
 /** The rate limit of writes of one node (WriteRateLimiter), and what the server stored after a write. */
-import { type Change, dueOf, type WritePlan } from '../../nodepool/plan.ts';
+
+import type { ClusterPort } from '../../kube/cluster.ts';
+import { type Change, dueOf, type WritePlan } from '../../nodepool/plan/plan.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { alteredError, alteredSlots } from '../altered.ts';
-import type { ClusterState } from '../cluster-state.ts';
-import type { NodeMove } from '../node-move.ts';
-import { patchedNode, planOf } from '../node-plan.ts';
-import { heldBack, limitError, NodeWriteError } from '../node-write-error.ts';
-import type { ClusterPort } from '../ports.ts';
+import type { NodeMove } from '../plan/node-move.ts';
+import { patchedNode, planOf } from '../plan/node-plan.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
+import { alteredError, alteredSlots } from '../write/altered.ts';
+import { heldBack, limitError, NodeWriteError } from '../write/node-write-error.ts';
 import type { WriteRateLimiter } from './write-rate-limiter.ts';
 
 export class NodeWriteLimits {

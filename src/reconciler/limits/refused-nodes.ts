@@ -1,5 +1,5 @@
 /** Nodes whose last write failed, as long as they exist: a node that was recreated under the name was not refused. */
-import type { ClusterState } from '../cluster-state.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
 
 /** Names beyond twice those that were left are looked for in the cluster state. */
 const MIN_LOOK = 100;

@@ -7,10 +7,11 @@
  * order, so one of two that overlap finds them written.
  */
 import { type Clock, systemClock } from '../../controller/clock.ts';
-import { isStep } from '../../nodepool/plan.ts';
-import type { AppliedRecord, RolloutStamp } from '../../nodepool/record.ts';
-import { progressOf } from '../../nodepool/rollout.ts';
-import { rolloutHash } from '../../nodepool/rollout-hash.ts';
+import { isStep } from '../../nodepool/plan/plan.ts';
+import type { AppliedRecord, RolloutStamp } from '../../nodepool/plan/record.ts';
+import { isBeingRemoved, isInterrupted } from '../../nodepool/plan/transient-states.ts';
+import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { rolloutHash } from '../../nodepool/rollout/rollout-hash.ts';
 import {
   isTooFarAhead,
   type RolloutNode,
@@ -18,13 +19,12 @@ import {
   type RolloutStop,
   type RolloutTimes,
   rolloutStep,
-} from '../../nodepool/rollout-step.ts';
-import { stoppedRollout } from '../../nodepool/stopped-rollouts.ts';
+} from '../../nodepool/rollout/rollout-step.ts';
+import { stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
-import { isBeingRemoved, isInterrupted } from '../../nodepool/transient-states.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
-import type { ClusterState } from '../cluster-state.ts';
-import { planOf, rulesFor } from '../node-plan.ts';
+import { planOf, rulesFor } from '../plan/node-plan.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
 import { RefusedNodes } from './refused-nodes.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 

@@ -4,8 +4,8 @@
  * is seen.
  */
 import type { Clock } from '../../controller/clock.ts';
-import type { AppliedRecord } from '../../nodepool/record.ts';
-import { elapsed } from '../../nodepool/rollout-step.ts';
+import type { AppliedRecord } from '../../nodepool/plan/record.ts';
+import { elapsed } from '../../nodepool/rollout/rollout-step.ts';
 import type { Node } from '../../nodepool/types.ts';
 
 interface Sighting {

@@ -3,7 +3,7 @@
  * Whoever begins one ends it, so that no node counts as under way for ever.
  */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { RolloutStamp } from '../../nodepool/record.ts';
+import type { RolloutStamp } from '../../nodepool/plan/record.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RolloutGates } from './rollout-gates.ts';
 

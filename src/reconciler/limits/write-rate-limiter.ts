@@ -10,7 +10,7 @@
  */
 import type { Clock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
-import type { Change } from '../../nodepool/plan.ts';
+import type { Change } from '../../nodepool/plan/plan.ts';
 
 export const MAX_WRITES = 10;
 const WINDOW_MS = 60_000;

@@ -5,13 +5,13 @@
  * Not judged: what admission, quotas and preemption do; of new pods of DaemonSets, more than resources and host ports.
  */
 
-import { quantityReader } from '../../nodepool/amounts.ts';
-import type { Budget } from '../../nodepool/budgets.ts';
+import type { Budget } from '../../nodepool/drain/budgets.ts';
+import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { type DaemonVerdict, shouldRunOn } from '../daemon.ts';
-import { judgePorts } from '../host-ports.ts';
-import { readPlacedPod } from '../read-pod.ts';
-import { judgeResources } from '../resources.ts';
+import { judgePorts } from '../node/host-ports.ts';
+import { judgeResources } from '../node/resources.ts';
+import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
+import { readPlacedPod } from '../pod/read-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
 import { destinationOf, isInOrder, placeAgain } from './destinations.ts';

@@ -1,12 +1,13 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
+
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import { own } from '../../nodepool/json.ts';
-import type { PodPlacement } from '../../nodepool/placement.ts';
-import { evictedAfter } from '../../nodepool/toleration.ts';
+import { evictedAfter } from '../../nodepool/spec/toleration.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { judgeAffinity, judgeTaints } from '../node-rules.ts';
-import type { Storage } from '../storage.ts';
+import { judgeAffinity, judgeTaints } from '../node/node-rules.ts';
 import type { PodTraits } from '../types.ts';
-import { areVolumesReachable } from '../volumes.ts';
+import type { Storage } from '../volumes/storage.ts';
+import { areVolumesReachable } from '../volumes/volumes.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
 import { recreatedPod } from './recreated.ts';
 import type { Eviction, RunningPod } from './types.ts';

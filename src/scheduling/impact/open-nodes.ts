@@ -2,10 +2,10 @@
  * Which nodes take a pod by the rules that ask for the node alone. Pods that move change nothing of that, so it is found once
  * for each placement: thousands of owners have a few.
  */
-import type { PodPlacement } from '../../nodepool/placement.ts';
-import { evictedAfter } from '../../nodepool/toleration.ts';
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
+import { evictedAfter } from '../../nodepool/spec/toleration.ts';
 import { FitReasons } from '../fit-reasons.ts';
-import { firstNodeRefusal, namedNodes } from '../node-rules.ts';
+import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
 import type { Snapshot } from '../snapshot.ts';
 
 export interface OpenTo {

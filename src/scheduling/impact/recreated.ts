@@ -5,9 +5,10 @@
  * Not known: what is in the pod's template. What the RuntimeClass has as well, and a label that the pod's node has not, are taken
  * for the RuntimeClass's, now or earlier.
  */
+
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import { own } from '../../nodepool/json.ts';
-import type { PodPlacement } from '../../nodepool/placement.ts';
-import type { SchedulingChange } from '../../nodepool/runtime-class.ts';
+import type { SchedulingChange } from '../../nodepool/plan/runtime-class.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
 import type { PodTraits, RunningPlacement } from '../types.ts';
 

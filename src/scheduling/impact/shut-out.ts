@@ -1,8 +1,9 @@
 /** Workloads that no node takes any more because of taints. Between two runs, or without replicas, no pod of theirs says so. */
-import type { Change } from '../../nodepool/change.ts';
-import type { PodPlacement } from '../../nodepool/placement.ts';
+
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
+import type { Change } from '../../nodepool/plan/change.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { firstNodeRefusal, namedNodes } from '../node-rules.ts';
+import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
 import type { LeavingPods } from './leaving-pods.ts';
 import { type ChangedKey, causesOf } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';

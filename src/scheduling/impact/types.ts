@@ -1,10 +1,10 @@
 /** What the impact of a change of nodes is computed from, and what it says. */
 
-import type { Requirement } from '../../nodepool/label-query.ts';
-import type { PodPlacement } from '../../nodepool/placement.ts';
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
+import type { Requirement } from '../../nodepool/membership/label-query.ts';
 import type { Taint } from '../../nodepool/types.ts';
 import type { FitReasons } from '../fit-reasons.ts';
-import type { RawPodSpec } from '../raw-pod.ts';
+import type { RawPodSpec } from '../pod/raw-pod.ts';
 import type { PodTraits } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 
@@ -200,3 +200,17 @@ export interface NotJudged {
   what: string;
   pods: PodsImpact[];
 }
+
+/** Kinds of objects that can select nodes by labels, beside pods and DaemonSets. */
+export const SELECTING_KINDS = [
+  'Deployment',
+  'StatefulSet',
+  'ReplicaSet',
+  'ReplicationController',
+  'Job',
+  'CronJob',
+  'PersistentVolume',
+  'StorageClass',
+  'RuntimeClass',
+] as const;
+export type SelectingKind = (typeof SELECTING_KINDS)[number];

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorLine, showError, showWarning, warningLine } from '../../../src/cli/error-line.ts';
-import { showFailures } from '../../../src/cli/failure-lines.ts';
+import { showFailures } from '../../../src/commands/shared/reconcile/failure-lines.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { fieldErrors } from '../../../src/nodepool/field-error.ts';
+import { fieldErrors } from '../../../src/nodepool/spec/field-error.ts';
 import { testIo } from './test-io.ts';
 
 test('escapes a newline in a value', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseResources } from '../../../src/cli/flags.ts';
-import Cordon from '../../../src/commands/cordon.ts';
-import Drain from '../../../src/commands/drain.ts';
-import Uncordon from '../../../src/commands/uncordon.ts';
+import Cordon from '../../../src/commands/cordon/command.ts';
+import Drain from '../../../src/commands/drain/command.ts';
+import Uncordon from '../../../src/commands/uncordon/command.ts';
 
 test('--resources takes `all` or names, and drops duplicates', () => {
   assert.equal(parseResources('all'), 'all');

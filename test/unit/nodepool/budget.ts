@@ -1,5 +1,5 @@
 /** A PodDisruptionBudget of three healthy pods, of which two are needed. */
-import type { Budget } from '../../../src/nodepool/budgets.ts';
+import type { Budget } from '../../../src/nodepool/drain/budgets.ts';
 
 export function makeBudget(more: Partial<Budget> = {}): Budget {
   return {

@@ -1,6 +1,6 @@
 /** Builders for domain tests, so that a test states only the relevant fields. */
-import { formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
-import type { Observation } from '../../../src/nodepool/status.ts';
+import { formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
+import type { Observation } from '../../../src/nodepool/status/status.ts';
 import { API_VERSION, type Node, type NodePool, type NodePoolSpec, type Taint } from '../../../src/nodepool/types.ts';
 
 /** Of a pool without members, problems and writes. */

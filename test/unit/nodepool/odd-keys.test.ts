@@ -1,13 +1,13 @@
 /** Keys of Object.prototype, which labels and resources may have too. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseLabelEdits, parseLabels } from '../../../src/cli/flag-syntax.ts';
-import { applyEdits } from '../../../src/nodepool/edits.ts';
+import { parseLabelEdits, parseLabels } from '../../../src/commands/shared/spec/flag-syntax.ts';
 import { own, setOwn } from '../../../src/nodepool/json.ts';
-import { matchesQuery } from '../../../src/nodepool/label-query.ts';
-import { patchedLabels } from '../../../src/nodepool/member-labels.ts';
+import { matchesQuery } from '../../../src/nodepool/membership/label-query.ts';
+import { patchedLabels } from '../../../src/nodepool/membership/member-labels.ts';
+import { matches } from '../../../src/nodepool/membership/selector.ts';
 import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
-import { matches } from '../../../src/nodepool/selector.ts';
+import { applyEdits } from '../../../src/nodepool/spec/edits.ts';
 import { amount } from '../../../src/view/rows.ts';
 
 /** Parsed JSON, where `__proto__` is an ordinary key. */

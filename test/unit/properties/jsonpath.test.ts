@@ -1,12 +1,12 @@
 /** Any template on any data. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { parseColumns, parseColumnsFile } from '../../../src/render/jsonpath/columns.ts';
-import { evaluate } from '../../../src/render/jsonpath/evaluate.ts';
-import { goText } from '../../../src/render/jsonpath/go-value.ts';
-import { parseTemplate } from '../../../src/render/jsonpath/parse.ts';
-import { relaxedTemplate } from '../../../src/render/jsonpath/relaxed.ts';
-import { JsonPathError } from '../../../src/render/jsonpath/template.ts';
+import { parseColumns, parseColumnsFile } from '../../../src/print/jsonpath/columns.ts';
+import { evaluate } from '../../../src/print/jsonpath/evaluate.ts';
+import { goText } from '../../../src/print/jsonpath/go-value.ts';
+import { parseTemplate } from '../../../src/print/jsonpath/parse.ts';
+import { relaxedTemplate } from '../../../src/print/jsonpath/relaxed.ts';
+import { JsonPathError } from '../../../src/print/jsonpath/template.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
 
 const WORDS = [

@@ -1,11 +1,11 @@
 /** Plans for a node that pools own, change and release, while others write to it. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { parseRecord } from '../../../src/nodepool/record.ts';
-import { taintId } from '../../../src/nodepool/taint.ts';
+import { parseRecord } from '../../../src/nodepool/plan/record.ts';
+import { taintId } from '../../../src/nodepool/spec/taint.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
-import { planNode } from '../nodepool/plan-view.ts';
+import { planNode } from '../nodepool/plan/plan-view.ts';
 import { property } from './property.ts';
 
 const OWN = ['tier', 'zone', 'a.b/c'];

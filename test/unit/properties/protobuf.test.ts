@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { readLine } from '../../../src/controller/wire.ts';
+import { UnreadableError, unreadable } from '../../../src/kube/api/page.ts';
 import { decodeDrainedPod, decodeToleratingPod } from '../../../src/kube/protobuf/evicted-pod.ts';
 import { examinedNodeDecoder } from '../../../src/kube/protobuf/examined-node.ts';
 import { readFrames } from '../../../src/kube/protobuf/frames.ts';
@@ -18,7 +19,6 @@ import {
 } from '../../../src/kube/protobuf/objects.ts';
 import { decodePodDemand } from '../../../src/kube/protobuf/pod-demand.ts';
 import { UnknownFieldError } from '../../../src/kube/protobuf/schema.ts';
-import { UnreadableError, unreadable } from '../../../src/kube/resources/page.ts';
 import { readLines } from '../../../src/kube/transport/stream.ts';
 import { RECORD_ANNOTATION } from '../../../src/nodepool/types.ts';
 import { encode, envelope, frame, nodeList } from '../kube/protobuf/encode.ts';

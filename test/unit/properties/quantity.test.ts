@@ -9,9 +9,9 @@ import {
   type Quantity,
   QuantityError,
   sumQuantities,
-} from '../../../src/nodepool/quantity.ts';
-import { MEASURES, Tally } from '../../../src/nodepool/resource-usage.ts';
-import { computeStatus } from '../../../src/nodepool/status.ts';
+} from '../../../src/nodepool/quantity/quantity.ts';
+import { MEASURES, Tally } from '../../../src/nodepool/quantity/resource-usage.ts';
+import { computeStatus } from '../../../src/nodepool/status/status.ts';
 import { aNode, aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
 import { property, throwsOnly, unit, wordsOf } from './property.ts';
 

@@ -2,15 +2,20 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDuration } from '../../../src/cli/duration.ts';
-import { parseLabelEdits, parseLabels, parseTaintEdits, parseTaints } from '../../../src/cli/flag-syntax.ts';
-import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/cli/startup-taint-flag.ts';
-import { isPoolAnnotation } from '../../../src/nodepool/annotations.ts';
-import { formatRest, parseRest } from '../../../src/nodepool/class-rest.ts';
+import {
+  parseLabelEdits,
+  parseLabels,
+  parseTaintEdits,
+  parseTaints,
+} from '../../../src/commands/shared/spec/flag-syntax.ts';
+import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/commands/shared/spec/startup-taint-flag.ts';
+import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/maintenance.ts';
-import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/record.ts';
-import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/syntax.ts';
-import { taintId } from '../../../src/nodepool/taint.ts';
+import { formatRest, parseRest } from '../../../src/nodepool/plan/class-rest.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
+import { isPoolAnnotation } from '../../../src/nodepool/spec/annotations.ts';
+import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/spec/syntax.ts';
+import { taintId } from '../../../src/nodepool/spec/taint.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
 
 const word = fc.string({ unit: fc.constantFrom(...'abZ09-_.'), minLength: 1, maxLength: 12 });

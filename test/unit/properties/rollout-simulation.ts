@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { createLimiter } from '../../../src/controller/limiter.ts';
+import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/kube/cluster.ts';
 import { defined } from '../../../src/nodepool/json.ts';
-import { scaled } from '../../../src/nodepool/rollout-step.ts';
+import { scaled } from '../../../src/nodepool/rollout/rollout-step.ts';
 import { timestamp } from '../../../src/nodepool/timestamp.ts';
 import {
   FINALIZER,
@@ -14,10 +15,9 @@ import {
   type RolloutStrategy,
   type Taint,
 } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import { PoolNodes } from '../../../src/reconciler/pool-nodes.ts';
-import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
+import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { PoolNodes } from '../../../src/reconciler/write/pool-nodes.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from '../reconciler/reconciler-options.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
-import { renderCsv } from '../../../src/render/csv.ts';
-import { sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/render/sanitize.ts';
-import { fit, renderTable, tablePrinter } from '../../../src/render/table.ts';
-import { cut, widthOf, wrap } from '../../../src/render/width.ts';
+import { renderCsv } from '../../../src/print/csv.ts';
+import { sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/print/sanitize.ts';
+import { fit, renderTable, tablePrinter } from '../../../src/print/table.ts';
+import { cut, widthOf, wrap } from '../../../src/print/width.ts';
 import { hostileText, property } from './property.ts';
 
 /** Controls, lone surrogates, line and paragraph separators, bidirectional controls, byte order marks. */

@@ -1,12 +1,12 @@
 /** Selectors of pools: the index agrees with trying every pool, and the text says the same as the selector. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Requirement } from '../../../src/nodepool/label-query.ts';
-import { parseLabelSelector } from '../../../src/nodepool/label-selector.ts';
-import { PoolIndex } from '../../../src/nodepool/membership.ts';
-import { matches, membershipSelector, selectorText } from '../../../src/nodepool/selector.ts';
+import type { Requirement } from '../../../src/nodepool/membership/label-query.ts';
+import { parseLabelSelector } from '../../../src/nodepool/membership/label-selector.ts';
+import { PoolIndex } from '../../../src/nodepool/membership/membership.ts';
+import { matches, membershipSelector, selectorText } from '../../../src/nodepool/membership/selector.ts';
+import { validatePool } from '../../../src/nodepool/spec/validation.ts';
 import type { NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { validatePool } from '../../../src/nodepool/validation.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { property } from './property.ts';
 

@@ -3,11 +3,11 @@
  * DaemonSets, whose pods come back.
  */
 import assert from 'node:assert/strict';
-import type { Budget } from '../../../src/nodepool/budgets.ts';
-import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
+import type { EvictionsClient, Removal } from '../../../src/kube/cluster.ts';
+import type { Budget } from '../../../src/nodepool/drain/budgets.ts';
+import type { DrainPod } from '../../../src/nodepool/drain/drain-filters.ts';
 import { timestamp } from '../../../src/nodepool/timestamp.ts';
 import type { Node, Taint, Toleration } from '../../../src/nodepool/types.ts';
-import type { EvictionsClient, Removal } from '../../../src/reconciler/ports.ts';
 import { makeBudget } from '../nodepool/budget.ts';
 
 /** By what a pod tolerates: nothing, what is on the node when it comes, every NoSchedule, everything. */

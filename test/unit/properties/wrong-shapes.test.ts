@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { systemClock } from '../../../src/controller/clock.ts';
-import { Api } from '../../../src/kube/resources/api.ts';
+import { Api } from '../../../src/kube/api/api.ts';
 import { controllerRevisionsClient } from '../../../src/kube/resources/controller-revisions.ts';
 import { crdPort } from '../../../src/kube/resources/crd.ts';
 import { eventsPort } from '../../../src/kube/resources/events.ts';
@@ -21,10 +21,10 @@ import { runtimeClassesClient } from '../../../src/kube/resources/runtime-classe
 import { schedulingPort } from '../../../src/kube/resources/scheduling.ts';
 import { workloadsPort } from '../../../src/kube/resources/workloads.ts';
 import type { Transport } from '../../../src/kube/transport/transport.ts';
-import { quantityReader } from '../../../src/nodepool/amounts.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { ownRevisions, planRevision } from '../../../src/nodepool/revisions.ts';
-import { readPlacedPod } from '../../../src/scheduling/read-pod.ts';
+import { quantityReader } from '../../../src/nodepool/quantity/amounts.ts';
+import { ownRevisions, planRevision } from '../../../src/nodepool/rollout/revisions.ts';
+import { readPlacedPod } from '../../../src/scheduling/pod/read-pod.ts';
 import { property } from './property.ts';
 
 const time = '2026-01-01T00:00:00Z';

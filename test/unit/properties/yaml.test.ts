@@ -5,11 +5,11 @@ import { parseDocuments } from '../../../src/cli/yaml.ts';
 import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
 import { parseKubeconfig } from '../../../src/kube/auth/kubeconfig-file.ts';
 import { proxyFromEnvironment } from '../../../src/kube/proxy/proxy.ts';
-import { decodePool } from '../../../src/nodepool/decode.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { printCompactJson, printJson } from '../../../src/render/printers.ts';
-import { sanitizeText } from '../../../src/render/sanitize.ts';
-import { toYaml } from '../../../src/render/yaml.ts';
+import { decodePool } from '../../../src/nodepool/spec/decode.ts';
+import { printCompactJson, printJson } from '../../../src/print/printers.ts';
+import { sanitizeText } from '../../../src/print/sanitize.ts';
+import { toYaml } from '../../../src/print/yaml.ts';
 import { hostileText, property, throwsOnly, wordsOf } from './property.ts';
 
 const text = hostileText.map(one => one.toWellFormed());

@@ -1,11 +1,12 @@
 /** A node whose pool has noExecute: Drain, and the pods on it, for tests of drains by the node writer. */
-import type { Budget } from '../../../src/nodepool/budgets.ts';
-import type { DrainPod } from '../../../src/nodepool/drain-filters.ts';
+
+import type { EvictionsClient, Removal } from '../../../src/kube/cluster.ts';
+import type { Budget } from '../../../src/nodepool/drain/budgets.ts';
+import type { DrainPod } from '../../../src/nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePoolSpec } from '../../../src/nodepool/types.ts';
-import type { EvictionEvent } from '../../../src/reconciler/evictor.ts';
+import type { EvictionEvent } from '../../../src/reconciler/evict/evictor.ts';
 import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
-import type { EvictionsClient, Removal } from '../../../src/reconciler/ports.ts';
 import { aNode, aPool, taint } from '../nodepool/fixtures.ts';
 import { begin, role } from './node-server.ts';
 

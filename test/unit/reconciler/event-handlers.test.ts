@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import type { Item } from '../../../src/controller/store.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { EventHandlers } from '../../../src/reconciler/event-handlers.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });

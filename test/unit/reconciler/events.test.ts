@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Change } from '../../../src/nodepool/plan.ts';
+import type { Change } from '../../../src/nodepool/plan/plan.ts';
 import { conditionEvents, moveEvents } from '../../../src/reconciler/events.ts';
-import type { NodeMove } from '../../../src/reconciler/node-move.ts';
+import type { NodeMove } from '../../../src/reconciler/plan/node-move.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
 const change = { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' } as const;

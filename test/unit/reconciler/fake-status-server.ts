@@ -1,13 +1,13 @@
 /** Writes the status of a pool on a fake server where others write and delete too. */
 import assert from 'node:assert/strict';
-import type { Observation } from '../../../src/nodepool/status.ts';
+import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
+import type { Observation } from '../../../src/nodepool/status/status.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import type { WriteFailure } from '../../../src/reconciler/failure.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
-import type { NodeMove } from '../../../src/reconciler/node-move.ts';
-import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
-import { writeStatus } from '../../../src/reconciler/status-writer.ts';
+import type { NodeMove } from '../../../src/reconciler/plan/node-move.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { writeStatus } from '../../../src/reconciler/write/status-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
 

@@ -1,10 +1,11 @@
 /** A server with one node, for tests of the node writer; the test sets its responses. */
+
+import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/kube/cluster.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import { NodeWriter } from '../../../src/reconciler/node-writer.ts';
 import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
-import type { ClusterPort, NodePatch, NodeWrite } from '../../../src/reconciler/ports.ts';
+import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { NodeWriter } from '../../../src/reconciler/write/node-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from './reconciler-options.ts';

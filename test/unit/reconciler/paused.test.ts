@@ -1,11 +1,11 @@
 /** A pool that is paused: no plan that concerns it is written, by whichever path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dueOf } from '../../../src/nodepool/plan.ts';
+import { dueOf } from '../../../src/nodepool/plan/plan.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
-import { planCluster } from '../../../src/reconciler/cluster-plan.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { differs, isDue, planOf } from '../../../src/reconciler/node-plan.ts';
+import { planCluster } from '../../../src/reconciler/plan/cluster-plan.ts';
+import { differs, isDue, planOf } from '../../../src/reconciler/plan/node-plan.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';
 

@@ -1,7 +1,8 @@
 /** What the parts of the reconciler need in every test. */
-import type { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+
+import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
+import type { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 /** No limit, and no wait takes time; `more` replaces that. */

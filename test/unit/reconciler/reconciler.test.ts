@@ -1,12 +1,12 @@
 /** Cases that need a fake server; test/e2e and test/fault have the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
 import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
-import type { ClusterPort, PoolWrite } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { NodeWriteError } from '../../../src/reconciler/write/node-write-error.ts';
 import { type Overrides, override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from './reconciler-options.ts';

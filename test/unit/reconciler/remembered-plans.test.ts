@@ -1,10 +1,10 @@
 /** A plan is remembered, and forgotten with every change that could change it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePlan } from '../../../src/nodepool/plan.ts';
+import type { NodePlan } from '../../../src/nodepool/plan/plan.ts';
 import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { planOf } from '../../../src/reconciler/node-plan.ts';
+import { planOf } from '../../../src/reconciler/plan/node-plan.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { role } from './node-server.ts';
 

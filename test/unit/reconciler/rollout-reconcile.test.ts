@@ -1,14 +1,14 @@
 /** Reconciles of a pool with spec.rollout on a fake server: what wakes it, and nodes that cannot be written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort, NodePatch, RawPool } from '../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { ControllerRevision } from '../../../src/nodepool/revisions.ts';
-import { rolloutHash } from '../../../src/nodepool/rollout-hash.ts';
+import type { ControllerRevision } from '../../../src/nodepool/rollout/revisions.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout/rollout-hash.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { patchedNode } from '../../../src/reconciler/node-plan.ts';
-import type { ClusterPort, NodePatch, RawPool } from '../../../src/reconciler/ports.ts';
+import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from './reconciler-options.ts';

@@ -1,13 +1,13 @@
 /** A server with the RuntimeClass of one pool; the test sets its responses. */
 import assert from 'node:assert/strict';
-import { withAnnotation } from '../../../src/nodepool/annotations.ts';
+import type { ClusterPort } from '../../../src/kube/cluster.ts';
+import { withAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
-import { NodeWriteError } from '../../../src/reconciler/node-write-error.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
-import { forgetRest } from '../../../src/reconciler/replaced-class.ts';
-import { applyRuntimeClass } from '../../../src/reconciler/runtime-class-writer.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { NodeWriteError } from '../../../src/reconciler/write/node-write-error.ts';
+import { forgetRest } from '../../../src/reconciler/write/replaced-class.ts';
+import { applyRuntimeClass } from '../../../src/reconciler/write/runtime-class-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 

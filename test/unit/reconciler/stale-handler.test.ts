@@ -1,10 +1,10 @@
 /** A pool without a handler here, which may have one on the server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import type { ClusterPort } from '../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from './reconciler-options.ts';
 import { owned } from './runtime-class-server.ts';

@@ -1,9 +1,9 @@
 /** What is told of NoExecute taints that were not set again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeStatus } from '../../../src/nodepool/status.ts';
+import { computeStatus } from '../../../src/nodepool/status/status.ts';
 import { moveEvents } from '../../../src/reconciler/events.ts';
-import { type NodeMove, withheldTaints } from '../../../src/reconciler/node-move.ts';
+import { type NodeMove, withheldTaints } from '../../../src/reconciler/plan/node-move.ts';
 import { aPool, EMPTY_OBSERVATION, taint } from '../nodepool/fixtures.ts';
 
 const NOW = '2026-05-01T12:00:00Z';

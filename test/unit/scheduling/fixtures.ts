@@ -1,12 +1,12 @@
 /** Builders for tests of the scheduler's rules. */
-import { quantityReader } from '../../../src/nodepool/amounts.ts';
+import { quantityReader } from '../../../src/nodepool/quantity/amounts.ts';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { Judge } from '../../../src/scheduling/judge.ts';
-import type { RawPod, RawPodSpec } from '../../../src/scheduling/raw-pod.ts';
-import { readPod } from '../../../src/scheduling/read-pod.ts';
+import type { RawPod, RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
+import { readPod } from '../../../src/scheduling/pod/read-pod.ts';
 import { Snapshot } from '../../../src/scheduling/snapshot.ts';
-import type { Storage } from '../../../src/scheduling/storage.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
+import type { Storage } from '../../../src/scheduling/volumes/storage.ts';
 import { aNode } from '../nodepool/fixtures.ts';
 
 /** Of 4 cores, 8Gi and 10 pods. */

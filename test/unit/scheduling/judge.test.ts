@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { Judge } from '../../../src/scheduling/judge.ts';
-import type { RawPodSpec } from '../../../src/scheduling/raw-pod.ts';
+import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
 import { taint } from '../nodepool/fixtures.ts';
 import { asks, pod, site, snapshot, words } from './fixtures.ts';

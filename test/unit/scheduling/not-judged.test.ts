@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Knowledge, notJudged } from '../../../src/scheduling/not-judged.ts';
-import type { RawPodSpec } from '../../../src/scheduling/raw-pod.ts';
+import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
 import { asks, raw } from './fixtures.ts';
 
 const ALL: Knowledge = { namespaces: true, offered: new Set(['example.com/nic']) };

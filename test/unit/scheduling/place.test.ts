@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { place } from '../../../src/scheduling/place.ts';
-import type { RawPodSpec } from '../../../src/scheduling/raw-pod.ts';
+import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
 import { taint } from '../nodepool/fixtures.ts';
 import { asks, pod, site, snapshot } from './fixtures.ts';

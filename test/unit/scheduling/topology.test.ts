@@ -1,7 +1,7 @@
 /** Topology spread and pod (anti-)affinity. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RawPodSpec, RawPodTerm, RawSpreadConstraint } from '../../../src/scheduling/raw-pod.ts';
+import type { RawPodSpec, RawPodTerm, RawSpreadConstraint } from '../../../src/scheduling/pod/raw-pod.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
 import { taint } from '../nodepool/fixtures.ts';
 import { pod, site, snapshot, words } from './fixtures.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { makeStyle } from '../../../src/render/style.ts';
+import { makeStyle } from '../../../src/print/style.ts';
 import { nodesBar, paintBar, shares } from '../../../src/view/bar.ts';
 
 test('splits the width into whole proportional shares, with at least one cell for each kind', () => {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { makeStyle } from '../../../src/render/style.ts';
-import { widthOf } from '../../../src/render/width.ts';
+import { makeStyle } from '../../../src/print/style.ts';
+import { widthOf } from '../../../src/print/width.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { withMessage } from '../../../src/view/state.ts';
 import { cpuMs } from '../cpu-time.ts';
 import { Desk, type Fixture, fixture, node, pool, role } from './fixture.ts';

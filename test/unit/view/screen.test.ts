@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
-import { demandOf } from '../operations/top/top-cluster.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { demandOf } from '../commands/shared/top/top-cluster.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
 
 test('shows pools', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClusterState } from '../../../src/reconciler/cluster-state.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { placeOf } from '../../../src/view/places.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
 

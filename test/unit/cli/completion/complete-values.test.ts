@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { MEASURES } from '../../../../src/nodepool/resource-usage.ts';
+import { MEASURES } from '../../../../src/nodepool/quantity/resource-usage.ts';
 import { candidates } from './fake-names.ts';
 
 describe('completes the value of a flag', () => {

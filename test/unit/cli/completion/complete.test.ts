@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
-import { completionScript, SHELLS } from '../../../../src/cli/completion/scripts.ts';
+import { completionScript, SHELLS } from '../../../../src/commands/completion/scripts.ts';
 import { commands } from '../../../../src/commands/index.ts';
 import { answer, candidates, fakeNames } from './fake-names.ts';
 

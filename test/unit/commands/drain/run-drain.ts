@@ -4,9 +4,9 @@ import type { Progress } from '../../../../src/cli/progress.ts';
 import { SILENT } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/pace.ts';
 import { type ShownDrain, showDrain } from '../../../../src/commands/drain/show-drain.ts';
-import type { Budget } from '../../../../src/nodepool/budgets.ts';
+import type { PodRemoval, Removal } from '../../../../src/kube/cluster.ts';
+import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { Node, Toleration } from '../../../../src/nodepool/types.ts';
-import type { PodRemoval, Removal } from '../../../../src/reconciler/ports.ts';
 import { testIo } from '../../cli/test-io.ts';
 
 const pool = { apiVersion: '', kind: '', metadata: { name: 'worker' }, spec: { nodeSelector: { in: 'worker' } } };

@@ -3,7 +3,7 @@ import type { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Flags } from '../../../../src/cli/completion/grammar.ts';
-import Drain from '../../../../src/commands/drain.ts';
+import Drain from '../../../../src/commands/drain/command.ts';
 import { drainOnTerminal } from '../../../../src/commands/view/drain.ts';
 import type { DrainTarget } from '../../../../src/view/places.ts';
 import { testIo } from '../../cli/test-io.ts';

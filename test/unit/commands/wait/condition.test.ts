@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseWaitCondition } from '../../../../src/commands/wait.ts';
+import { parseWaitCondition } from '../../../../src/commands/wait/command.ts';
 
 describe('--for', () => {
   for (const [text, expected] of [

@@ -1,11 +1,11 @@
 /** Responses of a kube-apiserver 1.36 to evictions, verbatim (pkg/registry/core/pod/storage/eviction.go). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Api } from '../../../../src/kube/resources/api.ts';
+import type { Api } from '../../../../src/kube/api/api.ts';
 import { evictionOf, evictionsClient, toBudget } from '../../../../src/kube/resources/evictions.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
-import { makePod } from '../../operations/drain/fake-drain-cluster.ts';
+import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
 
 const failure = (code: number, more: object = {}) => ({
   kind: 'Status',

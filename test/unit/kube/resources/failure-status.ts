@@ -1,5 +1,5 @@
 /** A refused request: the body that a server sends, and the error that is made of it. */
-import { type Asked, refusal } from '../../../../src/kube/resources/errors.ts';
+import { type Asked, refusal } from '../../../../src/kube/api/errors.ts';
 
 export const access = {
   cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },

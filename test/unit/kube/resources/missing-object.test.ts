@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { NODE_POOLS } from '../../../../src/kube/resources/resource.ts';
-import { isConflict, isMissingObject } from '../../../../src/kube/resources/status.ts';
+import { NODE_POOLS } from '../../../../src/kube/api/resource.ts';
+import { isConflict, isMissingObject } from '../../../../src/kube/api/status.ts';
 import { failed } from './failure-status.ts';
 
 describe('takes an object for missing only when the API server says so of that object', () => {

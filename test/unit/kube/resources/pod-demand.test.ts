@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Api } from '../../../../src/kube/resources/api.ts';
+import type { Api } from '../../../../src/kube/api/api.ts';
 import { demandSums, podDemand, type WirePod } from '../../../../src/kube/resources/pod-demand.ts';
-import { formatQuantity } from '../../../../src/nodepool/quantity.ts';
+import { formatQuantity } from '../../../../src/nodepool/quantity/quantity.ts';
 
 function pod(node: string, cpu: string): WirePod {
   const containers = [{ name: 'c', resources: { requests: { cpu }, limits: { cpu } } }];

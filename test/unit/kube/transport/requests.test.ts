@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../../src/kube/api/resource.ts';
 import { KeptAnnotations } from '../../../../src/kube/resources/kept-annotations.ts';
 import { nodePatchBody, toNode } from '../../../../src/kube/resources/nodes.ts';
-import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../../src/kube/resources/resource.ts';
 import { logAnswer, logRequest } from '../../../../src/kube/transport/request-log.ts';
 import { retryDelay } from '../../../../src/kube/transport/retry-after.ts';
 import { userAgent } from '../../../../src/kube/transport/user-agent.ts';

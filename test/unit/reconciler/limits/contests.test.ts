@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import type { Change } from '../../../../src/nodepool/plan.ts';
+import type { Change } from '../../../../src/nodepool/plan/plan.ts';
 import type { Condition } from '../../../../src/nodepool/types.ts';
 import { Contests, type EarlierRepairs } from '../../../../src/reconciler/limits/contests.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort, NodePoolsClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
-import { addFinalizer, dropFinalizer } from '../../../../src/reconciler/finalizer.ts';
 import { WriteRateLimiter } from '../../../../src/reconciler/limits/write-rate-limiter.ts';
-import type { ClusterPort, NodePoolsClient } from '../../../../src/reconciler/ports.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import { addFinalizer, dropFinalizer } from '../../../../src/reconciler/write/finalizer.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 

@@ -1,8 +1,8 @@
 /** RefusedNodes: what is forgotten, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
 import { RefusedNodes } from '../../../../src/reconciler/limits/refused-nodes.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode } from '../../nodepool/fixtures.ts';
 
 test('a node that was recreated under the name was not refused', () => {

@@ -1,7 +1,7 @@
 /** When the step of a rollout is computed, and what is counted of writes that are under way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutHash } from '../../../../src/nodepool/rollout-hash.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout-hash.ts';
 import {
   type Condition,
   type Node,
@@ -9,8 +9,8 @@ import {
   RESUMED_ANNOTATION,
   TRANSIENT_KEYS_ANNOTATION,
 } from '../../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
 import { RolloutGates, stepOf } from '../../../../src/reconciler/limits/rollout-gates.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 

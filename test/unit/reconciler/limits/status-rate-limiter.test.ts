@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../../src/reconciler/cluster-state.ts';
 import { StatusRateLimiter } from '../../../../src/reconciler/limits/status-rate-limiter.ts';
-import type { ClusterPort } from '../../../../src/reconciler/ports.ts';
 import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import type { Overrides } from '../../../override.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quantityReader } from '../../../../src/nodepool/amounts.ts';
+import { renderImpact } from '../../../../src/commands/shared/impact/print-impact.ts';
+import { quantityReader } from '../../../../src/nodepool/quantity/amounts.ts';
 import type { Node, Taint } from '../../../../src/nodepool/types.ts';
-import { renderImpact } from '../../../../src/render/impact.ts';
-import { makeStyle } from '../../../../src/render/style.ts';
+import { makeStyle } from '../../../../src/print/style.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { keysOfVolume } from '../../../../src/scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, RunningPod } from '../../../../src/scheduling/impact/types.ts';
-import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
-import { readPod } from '../../../../src/scheduling/read-pod.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import { readPod } from '../../../../src/scheduling/pod/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
-import { readClaim, readVolume } from '../../../../src/scheduling/storage.ts';
+import { readClaim, readVolume } from '../../../../src/scheduling/volumes/storage.ts';
 
 const render = (found: Impact) =>
   renderImpact(

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
-import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
-import { NO_STORAGE, readClaim, readVolume, type Storage } from '../../../../src/scheduling/storage.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import { NO_STORAGE, readClaim, readVolume, type Storage } from '../../../../src/scheduling/volumes/storage.ts';
 import { pod, site, snapshot, words } from '../fixtures.ts';
 
 /** Of a change from one set of labels to another, the keys because of which the pod would not come back. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quantityReader } from '../../../../src/nodepool/amounts.ts';
+import { quantityReader } from '../../../../src/nodepool/quantity/amounts.ts';
 import type { Node, RuntimeClass, Taint } from '../../../../src/nodepool/types.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import { recreatedPod, recreations } from '../../../../src/scheduling/impact/recreated.ts';
-import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
-import { readPod } from '../../../../src/scheduling/read-pod.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import { readPod } from '../../../../src/scheduling/pod/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 
 type Scheduling = NonNullable<RuntimeClass['scheduling']>;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { impactData } from '../../../../src/commands/shared/changes/print-diff-data.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
-import { impactData } from '../../../../src/render/diff-data.ts';
 import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
 import type { Impact, Selecting } from '../../../../src/scheduling/impact/types.ts';
-import type { RawPodSpec } from '../../../../src/scheduling/raw-pod.ts';
-import { placementOf } from '../../../../src/scheduling/read-pod.ts';
+import type { RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
 
 function node(name: string, more: Partial<Node> = {}): Node {

@@ -1,0 +1,122 @@
+/** The error of a word that is no command: what to type instead, where other tools have a command of that name. */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { own } from '../../nodepool/json.ts';
+import { suggest } from '../../nodepool/suggest.ts';
+
+const LABEL =
+  "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool";
+const SCALE = 'BIN add NAME NODE... for nodes that exist; a pool creates no machines';
+const COPY = 'BIN get NAME -o yaml > FILE, change the name in it, then BIN create -f FILE';
+
+/** Each completes "next: ". BIN stands for the program. */
+const INSTEAD: Record<string, string> = {
+  ls: 'BIN get',
+  list: 'BIN get',
+  members: 'BIN nodes NAME',
+  new: 'BIN create NAME',
+  show: 'BIN get, or BIN describe NAME',
+  status: 'BIN get, or BIN describe NAME',
+  apply: 'kubectl apply -f FILE, then BIN reconcile; BIN create -f FILE for new pools',
+  replace: 'kubectl replace -f FILE, then BIN reconcile',
+  patch: 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT, or kubectl patch npool',
+  set: 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
+  update: 'BIN edit NAME',
+  label: LABEL,
+  tag: LABEL,
+  unset: 'BIN edit NAME --label KEY- --taint KEY-',
+  unlabel: 'BIN edit NAME --label KEY-',
+  untaint: 'BIN edit NAME --taint KEY-',
+  taint: 'BIN edit NAME --taint KEY=VALUE:EFFECT; KEY:EFFECT- removes one',
+  annotate: 'kubectl annotate npool NAME KEY=VALUE',
+  scale: SCALE,
+  resize: SCALE,
+  autoscale: SCALE,
+  rm: 'BIN delete NAME',
+  del: 'BIN delete NAME',
+  'describe-pool': 'BIN describe NAME',
+  sync: 'BIN reconcile',
+  watch: 'BIN view, BIN get --watch or BIN reconcile --watch',
+  logs: 'BIN events; of the controller: kubectl -n nodepool-system logs -l app.kubernetes.io/name=nodepool-controller --prefix',
+  history: 'BIN rollout history NAME for the specs of a pool, BIN events for what happened',
+  undo: 'BIN rollout undo NAME',
+  rollback: 'BIN rollout undo NAME',
+  explain: 'kubectl explain npool.spec',
+  config: 'kubectl config',
+  'cluster-info': 'kubectl cluster-info, or BIN doctor',
+  evict: 'BIN drain NAME',
+  pods: 'BIN top --pods, or kubectl get pods -o wide',
+  pools: 'BIN get',
+  nodepool: 'BIN get',
+  nodepools: 'BIN get',
+  npool: 'BIN get',
+  node: 'BIN nodes',
+  import: 'BIN adopt',
+  pool: 'BIN get',
+  np: 'BIN get',
+  info: 'BIN describe NAME',
+  inspect: 'BIN describe NAME',
+  export: 'BIN get -o yaml',
+  dump: 'BIN get -o yaml',
+  copy: COPY,
+  clone: COPY,
+  rename: 'BIN create NEW, BIN move NODE... --to NEW, then BIN delete NAME',
+  ui: 'BIN view',
+  dashboard: 'BIN view',
+  k9s: 'BIN view',
+  assign: 'BIN add NAME NODE...',
+  attach: 'BIN add NAME NODE...',
+  join: 'BIN add NAME NODE...',
+  detach: 'BIN remove NAME NODE...',
+  leave: 'BIN remove NAME NODE...',
+  release: 'BIN remove NAME NODE... for nodes, BIN delete NAME for a pool',
+  restart: 'BIN reconcile applies a pool again; a pool restarts no pods',
+  exec: 'kubectl exec; a pool runs nothing',
+  run: 'kubectl run; a pool runs nothing',
+  cp: COPY,
+  pause: 'BIN rollout pause NAME',
+  resume: 'BIN rollout resume NAME',
+  stop: 'BIN cordon NAME',
+  start: 'BIN uncordon NAME',
+  evacuate: 'BIN drain NAME',
+  usage: 'BIN top',
+  capacity: 'BIN top',
+  free: 'BIN top',
+  resources: 'BIN top',
+  stats: 'BIN top',
+  metrics: 'BIN top',
+  check: 'BIN doctor',
+  health: 'BIN doctor',
+  verify: 'BIN doctor, or BIN diff',
+  validate: 'BIN create -f FILE --dry-run=server',
+  lint: 'BIN create -f FILE --dry-run=server',
+  plan: 'BIN diff',
+  init: 'BIN install',
+  upgrade: 'BIN install',
+  auth: 'kubectl auth, or BIN doctor',
+  login: 'BIN takes the user of the kubeconfig, as kubectl does: kubectl auth whoami',
+  whoami: 'kubectl auth whoami',
+  use: 'kubectl config use-context NAME, or BIN get --context NAME',
+  switch: 'kubectl config use-context NAME, or BIN get --context NAME',
+  'api-resources': 'kubectl api-resources --api-group=nodes.lailin.xyz',
+};
+
+/** @param bin the program's name: `kubectl nodepool` */
+export function unknownCommand(name: string, bin: string, commands: string[]): NodepoolError {
+  if (name.startsWith('-')) {
+    return new NodepoolError(
+      'usage',
+      `unknown flag ${name.replace(/=.*/s, '')} before the command`,
+      `write the flags of a command after it, as in \`${bin} get -o wide\`; \`${bin} options\` lists those that may come first`,
+    );
+  }
+  const instead = own(INSTEAD, name)?.replaceAll('BIN', bin);
+  if (instead !== undefined) return new NodepoolError('usage', `unknown command "${name}"`, instead);
+  const meant = suggest(name, [...commands, 'help', 'options']);
+  const other = meant === undefined ? suggest(name, Object.keys(INSTEAD)) : undefined;
+  if (other !== undefined)
+    return new NodepoolError('usage', `unknown command "${name}"`, own(INSTEAD, other)?.replaceAll('BIN', bin));
+  return new NodepoolError(
+    'usage',
+    `unknown command "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,
+  );
+}

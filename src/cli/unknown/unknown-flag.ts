@@ -1,0 +1,143 @@
+/** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
+import { own } from '../../nodepool/json.ts';
+import { withoutType } from './other-kinds.ts';
+import { formatNext } from './unknown-format.ts';
+
+const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
+const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
+
+/** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
+export const INSTEAD: Record<string, string> = {
+  '-f': 'give names of pools, or -l SELECTOR',
+  '-k': 'kubectl apply -k DIR, then BIN reconcile',
+  '-R': 'leave it out: the files of a directory are read, and not those of its subdirectories',
+  '--chunk-size': 'leave it out: long lists are read in parts by themselves',
+  '--replicas': 'BIN add NAME NODE... for nodes that exist; a pool creates no machines',
+  '--server-side': 'leave it out: no command but kubectl apply has it',
+  'add --node': 'BIN add NAME NODE...',
+  'add --pool': 'BIN add NAME NODE...',
+  'add --reconcile': 'leave it out: add writes the nodes at once',
+  'add --to': 'BIN add NAME NODE...',
+  'add -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
+  'create -k': 'kubectl kustomize DIR | BIN create -f -',
+  'create -l':
+    'BIN create NAME --label KEY=VALUE for the labels of the nodes, --node-selector KEY=VALUE to select nodes',
+  'create --name': 'BIN create NAME',
+  'create --field-manager': 'leave it out: it is kubectl-nodepool',
+  'create --min': SIZES,
+  'create --max': SIZES,
+  'create --min-size': SIZES,
+  'create --max-size': SIZES,
+  'create --canary': STEPS,
+  'create --max-concurrent': STEPS,
+  'create --max-unavailable': STEPS,
+  'create --rollout': STEPS,
+  'edit --canary': STEPS,
+  'edit --max-concurrent': STEPS,
+  'edit --max-unavailable': STEPS,
+  'edit --rollout': STEPS,
+  'edit --paused': 'BIN rollout pause NAME',
+  'create --edit': 'BIN create NAME, then BIN edit NAME',
+  'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
+  'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
+  'create --validate': 'leave it out: fields are always checked',
+  'delete -k': 'kubectl kustomize DIR | BIN delete -f -',
+  'delete --cascade': 'leave it out: nodes stay, and lose what the pool set',
+  'delete --force': 'leave it out: delete needs no controller; --yes answers its question',
+  'delete --grace-period': 'leave it out: no pod is deleted',
+  'delete -i': 'leave it out: delete asks where something is lost',
+  'delete --interactive': 'leave it out: delete asks where something is lost',
+  'delete --now': 'leave it out: no pod is deleted',
+  'delete --timeout': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
+  'delete --wait': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
+  'describe --show-events': 'leave it out; BIN get NAME -o yaml has no events',
+  'describe -o': 'BIN get NAME -o yaml',
+  'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
+  'diff -f':
+    'kubectl diff -f FILE for the spec; for nodes, apply the file with spec.paused: true, then BIN diff, and resume with BIN rollout resume NAME',
+  'drain --ignore-errors': 'leave it out: a node that cannot be drained does not stop the others',
+  'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
+  'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',
+  'edit --all': 'BIN get -o name, then BIN edit NAME for each',
+  'edit -f': 'kubectl apply -f FILE, then BIN reconcile',
+  'edit --add-label': 'BIN edit NAME --label KEY=VALUE',
+  'edit --overwrite': 'leave it out: BIN edit NAME --label KEY=VALUE replaces a value',
+  'edit --remove-label': 'BIN edit NAME --label KEY-',
+  'edit --node': 'BIN add NAME NODE..., or BIN edit NAME --node-selector KEY=VALUE',
+  'edit --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
+  'edit --set': 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
+  'events --field-selector': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
+  'events --watch-only': 'BIN events --watch',
+  'events --types': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
+  'get --raw': 'kubectl get --raw PATH',
+  'get --server-print': 'leave it out',
+  'get --all': 'leave it out: all pools are listed without names',
+  'get --show-kind': 'BIN get -o name, or kubectl get npool --show-kind',
+  'get --show-managed-fields': 'kubectl get npool NAME -o yaml --show-managed-fields',
+  'get --subresource': 'kubectl get npool NAME --subresource=status -o yaml',
+  'nodes --pool': 'BIN nodes POOL',
+  'nodes --show-labels': 'BIN nodes POOL -L KEY for some labels, kubectl get nodes --show-labels for all',
+  'get --template': 'BIN get -o jsonpath=TEMPLATE',
+  'reconcile --force': 'BIN reconcile NAME --yes',
+  'reconcile --wait': 'leave it out: reconcile ends when the nodes are written',
+  'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
+  'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
+  'remove -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
+  'remove --from': 'BIN remove NAME NODE...',
+  'remove --node': 'BIN remove NAME NODE...',
+  'remove --pool': 'BIN remove NAME NODE...',
+  'move -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
+  'move --node': 'BIN move NODE... --to POOL',
+  'move --pool': 'BIN move NODE... --to POOL',
+  'rollout --all': 'BIN rollout ACTION NAME..., or -l SELECTOR',
+  'rollout -f': 'BIN rollout ACTION NAME..., or -l SELECTOR',
+  'top --sum': 'leave it out: each line is the sum of a pool',
+  'top --containers': 'BIN top --pods',
+  'version --short': 'BIN version',
+};
+
+const SAME: Record<string, string> = {
+  '--filename': '-f',
+  '--kustomize': '-k',
+  '--recursive': '-R',
+  '--selector': '-l',
+  '--output': '-o',
+  '--nodes': '--node',
+};
+
+/** oclif's error for a value of -o. */
+const EXPECTED_FORMAT = /^Expected --output=(.*) to be one of: ([^\n]*)/s;
+
+/** @param error of oclif; undefined for others, and where nothing is known */
+export function insteadOf(error: unknown, command: string, bin: string): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const { flags, args, message = '' } = error as { flags?: unknown; args?: unknown; message?: string };
+  const [, format, formats] = EXPECTED_FORMAT.exec(message) ?? [];
+  if (format !== undefined && formats !== undefined) return formatNext(format, formats.split(', '));
+  const text = Array.isArray(flags) ? forFlag(String(flags[0]), command) : forArgument(args, command);
+  return text?.replaceAll('BIN', bin);
+}
+
+function forFlag(given: string, command: string): string | undefined {
+  const name = given.startsWith('--') ? given.replace(/=.*/s, '') : given.slice(0, 2);
+  const flag = own(SAME, name) ?? name;
+  return own(INSTEAD, `${command} ${flag}`) ?? own(INSTEAD, flag);
+}
+
+/** `edit web a=b`, as kubectl label and kubectl taint have it. */
+function forArgument(args: unknown, command: string): string | undefined {
+  if (!Array.isArray(args)) return undefined;
+  if (command === 'view') return 'BIN view shows all pools, BIN describe NAME shows one';
+  if (command !== 'edit' && command !== 'create') return undefined;
+  const word = args.find(arg => typeof arg === 'string' && /^[^=]+=|-$/.test(arg));
+  if (word === undefined) return undefined;
+  return `BIN ${command} NAME --${/:[A-Z]\w+-?$/.test(word) ? 'taint' : 'label'} ${word}`;
+}
+
+/** What to type where the words have a type before the names, as for kubectl: `drain node web-1`. */
+export function typedInstead([command = '', ...rest]: readonly string[]): string | undefined {
+  // `rollout status web`
+  const words = command === 'rollout' ? rest.slice(1) : rest;
+  const flag = words.findIndex(word => word.startsWith('-'));
+  return withoutType(command, flag < 0 ? words : words.slice(0, flag));
+}

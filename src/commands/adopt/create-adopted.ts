@@ -1,0 +1,72 @@
+/** Creates the pools that nodes are in already by their labels, as they are when somebody has agreed to them. */
+
+import type { DryRun, RawPool } from '../../kube/connection.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';
+import { type CreateDeps, createPools } from '../shared/create/create.ts';
+import { PoolExistsError, takenText } from '../shared/create/pool-exists.ts';
+import { type AdoptOptions, type AdoptReader, findAdoptable, poolsToCreate } from './run.ts';
+
+export interface AdoptedPools {
+  /** As they were found, to be confirmed. */
+  pools: NodePool[];
+  labels: AdoptOptions['labels'];
+  dryRun: DryRun;
+}
+
+export interface AdoptResult {
+  created: RawPool[];
+  /** Of pools that were found first and not created: their name was taken meanwhile, or the server refused them. */
+  errors: NodepoolError[];
+}
+
+/** @returns undefined when a person said no. Throws as createPools(). */
+export async function createAdopted(
+  { pools: found, labels, dryRun }: AdoptedPools,
+  deps: CreateDeps & AdoptReader,
+): Promise<AdoptResult | undefined> {
+  const names = found.map(({ metadata }) => metadata.name);
+  let proposed: NodePool[] | undefined = found;
+  // While a person thinks, nodes change, and with them the spec of a pool.
+  const propose = async () => {
+    const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names, isGoneIgnored: true }, deps), true);
+    proposed = undefined;
+    return { pools, plan: NO_CHANGE, ...(found.length > 1 ? { question: questionOf(pools) } : {}) };
+  };
+  const agreed = await agree(propose, deps.approve);
+  if (agreed === undefined) return undefined;
+  const { pools } = agreed.proposal;
+  const left = names.filter(name => pools.every(({ metadata }) => metadata.name !== name));
+  const { created, errors } = await createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
+  const existing = errors.flatMap(error => (error instanceof PoolExistsError ? [error.pool] : []));
+  const taken = await takenBy([...left, ...existing], deps);
+  return {
+    created,
+    errors: [
+      ...taken.values(),
+      ...errors.filter(error => !(error instanceof PoolExistsError && taken.has(error.pool))),
+    ],
+  };
+}
+
+const NEXT = 'run `kubectl nodepool adopt` again to see the pools that are left';
+
+/** Errors for those of the names that are pools by now. */
+async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promise<Map<string, NodepoolError>> {
+  if (names.length === 0) return new Map();
+  const pools = await cluster.pools.listCoerced();
+  const taken = pools.filter(({ metadata }) => names.includes(metadata.name));
+  return new Map(
+    taken.map(({ metadata }) => [
+      metadata.name,
+      new NodepoolError('input', `nodepool ${metadata.name} was not created: ${takenText(metadata)}`, NEXT),
+    ]),
+  );
+}
+
+/** A yes covers the pools as they are proposed now: other labels, taints or annotations would be other pools. */
+function questionOf(pools: NodePool[]): Question {
+  const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
+  return { text: `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`, covers };
+}

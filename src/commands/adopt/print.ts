@@ -1,0 +1,70 @@
+/** The table of `kubectl nodepool adopt`. */
+import type { Candidate } from '../../nodepool/adopt/adopt.ts';
+import { NONE, pairs, taintsText } from '../../print/cells.ts';
+import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import type { Style } from '../../print/style.ts';
+import { type Cell, renderTable } from '../../print/table.ts';
+import { cut } from '../../print/width.ts';
+
+/** Taints beyond this many characters are counted. */
+const TAINTS_WIDTH = 32;
+/** No cell shows an age. */
+const NO_TIME = new Date(0);
+
+/** @param terminalWidth fits the table into it; undefined keeps every cell whole */
+export function renderCandidates(candidates: Candidate[], style: Style, terminalWidth?: number): string {
+  const all = columnsOf(style);
+  const columns = terminalWidth === undefined ? all : fitColumns(all, candidates, NO_TIME, terminalWidth);
+  const rows = candidates.map(candidate => columns.map(({ cell }) => cell(candidate, NO_TIME, Infinity)));
+  return renderTable([columns.map(({ header }) => header), ...rows]);
+}
+
+function columnsOf(style: Style): Column<Candidate>[] {
+  return [
+    { header: 'POOL', cell: ({ pool }) => pool.metadata.name, cutFrom: 0, isName: true },
+    { header: 'STATE', cell: candidate => stateCell(candidate, style), cutFrom: 0 },
+    { header: 'NODES', cell: ({ nodes }) => String(nodes.length) },
+    { header: 'READY', cell: ({ nodes }) => String(nodes.filter(({ ready }) => ready).length), rank: 3 },
+    // The label tells it.
+    { header: 'PROVIDER', cell: ({ provider }) => provider, rank: 4 },
+    { header: 'LABEL', cell: ({ label }, _, width) => cut(label, width), rank: 1, cutFrom: 2 },
+    { header: 'VALUE', cell: ({ value }, _, width) => (value === '' ? '""' : cut(value, width)), rank: 2, cutFrom: 2 },
+    {
+      header: 'LABELS',
+      cell: ({ pool }, _, width) => cut(firstOf(pairs(pool.spec.labels)), width),
+      rank: 5,
+      cutFrom: Infinity,
+    },
+    {
+      header: 'TAINTS',
+      cell: ({ pool }, _, width) => cut(taintsText(pool.spec.taints, Math.min(width, TAINTS_WIDTH)), width),
+      rank: 6,
+      cutFrom: Infinity,
+    },
+    {
+      header: 'ANNOTATIONS',
+      // Values have spaces.
+      cell: ({ pool }, _, width) => cut(firstOf(Object.keys(pool.spec.annotations ?? {})), width),
+      rank: 7,
+      cutFrom: Infinity,
+    },
+  ];
+}
+
+/** One word, as every cell: scripts split lines at spaces. */
+function stateCell({ state }: Candidate, style: Style): Cell {
+  switch (state.kind) {
+    case 'new':
+      return { text: 'new', paint: style.green };
+    case 'adopted':
+      return { text: 'adopted', paint: style.dim };
+    case 'overlap':
+      return { text: `overlaps:${firstOf(state.pools)}`, paint: style.yellow };
+  }
+}
+
+/** `tier=gold,+2` */
+function firstOf([first, ...more]: string[]): string {
+  if (first === undefined) return NONE;
+  return more.length === 0 ? first : `${first},+${more.length}`;
+}

@@ -1,0 +1,108 @@
+/** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
+
+import type { ClusterReader, Connection } from '../../kube/connection.ts';
+import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { defined } from '../../nodepool/json.ts';
+import { noun } from '../../nodepool/plural.ts';
+import { keyProblem } from '../../nodepool/spec/syntax.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import type { Warning } from '../../nodepool/warning.ts';
+import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { wideWarning } from '../shared/consent/wide-selector.ts';
+import { takenText } from '../shared/create/pool-exists.ts';
+import { allPermitted } from '../shared/pools/permitted.ts';
+
+export interface AdoptOptions {
+  /** Label keys to look for in place of the known ones; empty: the known ones. */
+  labels: string[];
+  /** Pools, as they are proposed, to look at alone; empty: all. */
+  names: string[];
+  /** Ignore names that are not found: they were proposed before. */
+  isGoneIgnored?: boolean;
+}
+
+export interface AdoptReader extends Pick<Connection, 'annotatedNodes'> {
+  cluster: Pick<ClusterReader, 'pools' | 'rules'>;
+}
+
+/** Reads pools and nodes. Throws NodepoolError for a key that is none, and for a name that is not found. */
+export async function findAdoptable(
+  { labels, names, isGoneIgnored = false }: AdoptOptions,
+  { cluster, annotatedNodes }: AdoptReader,
+): Promise<Candidate[]> {
+  for (const label of labels) {
+    const problem = keyProblem(label);
+    if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
+  }
+  const [pools, { nodes, annotations }] = await allPermitted([cluster.pools.listCoerced(), annotatedNodes()]);
+  const state = new ClusterState(pools, nodes, []);
+  const found = findCandidates({
+    nodes,
+    annotations,
+    pools: pools.map(({ metadata }) => metadata.name),
+    ownerOf: ({ name }) => state.ownership(name)?.owner,
+    labels,
+    ...defined({ transient: cluster.rules?.transient }),
+  });
+  const isFound = (name: string) => found.some(({ pool }) => pool.metadata.name === name);
+  const missing = names.filter(name => !isFound(name));
+  if (missing.length > 0 && !isGoneIgnored) {
+    const what = missing.map(name => `"${name}"`).join(', ');
+    const why = pools.flatMap(({ metadata }) => (missing.includes(metadata.name) ? takenText(metadata) : []));
+    throw new NodepoolError(
+      'input',
+      [`no proposed pool has the name ${what}`, ...why].join(': '),
+      'list the proposed pools with `kubectl nodepool adopt`',
+    );
+  }
+  return withOverlaps(names.length === 0 ? found : found.filter(({ pool }) => names.includes(pool.metadata.name)));
+}
+
+/**
+ * The pools to create: those of the candidates that are new.
+ * @param named whether somebody chose them: then one that shares nodes with another is an error
+ */
+export function poolsToCreate(candidates: Candidate[], named: boolean): NodePool[] {
+  const [overlap] = candidates.filter(({ state }) => state.kind === 'overlap');
+  if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state);
+  return candidates.filter(({ state }) => state.kind === 'new').map(({ pool }) => pool);
+}
+
+/** Of those that poolsToCreate() leaves out since they share nodes with others: a sentence each. */
+export function leftOut(candidates: readonly Candidate[]): Warning[] {
+  return candidates.flatMap(({ pool, state }) => {
+    if (state.kind !== 'overlap') return [];
+    const { problem, next } = overlapText(state);
+    return [{ message: `${pool.metadata.name} is not created: it ${problem}`, next }];
+  });
+}
+
+/** Of these pools, those that take control-plane nodes. @param created else they cannot be edited yet */
+export function controlPlaneWarnings(
+  candidates: readonly Candidate[],
+  pools: readonly Pick<NodePool, 'metadata'>[],
+  { created }: { created: boolean },
+): Warning[] {
+  const names = new Set(pools.map(({ metadata }) => metadata.name));
+  return candidates.flatMap(({ pool, nodes }) => {
+    const warning = names.has(pool.metadata.name) ? wideWarning(pool, nodes) : undefined;
+    if (warning === undefined) return [];
+    return created || typeof warning === 'string' ? warning : warning.message;
+  });
+}
+
+function sharesNodes({ metadata: { name } }: NodePool, overlap: Overlap): NodepoolError {
+  const { problem, next } = overlapText(overlap);
+  return new NodepoolError('input', `${name} ${problem}, and a node can be in one pool only`, next);
+}
+
+/** What is wrong with such a pool, and what to do about it. */
+function overlapText({ pools, exist }: Overlap): { problem: string; next: string } {
+  const names = pools.join(', ');
+  if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };
+  return {
+    problem: `shares nodes with ${noun(pools.length, 'pool')} ${names}, which ${pools.length === 1 ? 'exists' : 'exist'}`,
+    next: `change the nodeSelector there (kubectl nodepool edit ${pools[0]}), or relabel the nodes`,
+  };
+}

@@ -1,0 +1,175 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { canAsk } from '../../cli/confirm.ts';
+import { showNote, showWarning, warnOnce } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import {
+  concurrencyFlag,
+  dryRunFlag,
+  filenameFlag,
+  objectOutputFlag,
+  optionalNameArg,
+  withoutKind,
+  yesFlag,
+} from '../../cli/flags.ts';
+import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
+import type { RawPool } from '../../kube/connection.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
+import { approver, type Written } from '../shared/consent/approve.ts';
+import type { Approve } from '../shared/consent/consent.ts';
+import {
+  readProtection,
+  unmanagedWarning,
+  warnOfKubelets,
+  warnOfOthersKeys,
+} from '../shared/consent/membership-warnings.ts';
+import { showCreated } from '../shared/create/show-created.ts';
+import { hintReconcile, notApplied, reconcileNext } from '../shared/edit/next-step.ts';
+import { impactTeller } from '../shared/impact/show-impact.ts';
+import { interruptible } from '../shared/reconcile/interruptible.ts';
+import { reportErrors } from '../shared/report-errors.ts';
+import { createPoolFlags, hasPoolFlags, type PoolFlags, specFromFlags } from '../shared/spec/pool-flags.ts';
+
+export default class Create extends BaseCommand<typeof Create> {
+  static override summary = 'Create pools from flags or files.';
+  static override description = `Creating a pool does not change nodes; 'reconcile' does, or --reconcile here.
+
+${EXIT_STATUS}`;
+  static override examples = [
+    {
+      description: 'A pool of the nodes with role "worker"',
+      command: '<%= config.bin %> create worker --label tier=gold --taint dedicated=worker:NoSchedule',
+    },
+    {
+      description: 'Make two nodes its members, and reconcile it at once',
+      command: '<%= config.bin %> create gpu --handler nvidia --nodes node-a,node-b --reconcile',
+    },
+    {
+      description: 'Select members by a label that they have already',
+      command: '<%= config.bin %> create spot --node-selector cloud.example.com/lifecycle=spot',
+    },
+    { description: 'From a file; a URL and - for stdin work, too', command: '<%= config.bin %> create -f pools.yaml' },
+    {
+      description: 'See what would be sent',
+      command: '<%= config.bin %> create worker --label tier=gold --dry-run=client -o yaml',
+    },
+  ];
+  static override args = { name: optionalNameArg('Name of the pool.') };
+  static override flags = {
+    ...createPoolFlags,
+    filename: filenameFlag,
+    nodes: Flags.string({
+      summary: 'Nodes to make members; may be repeated.',
+      helpValue: 'NODE,…',
+      multiple: true,
+      multipleNonGreedy: true,
+    }),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
+    'dry-run': dryRunFlag(),
+    output: objectOutputFlag('Print the pools instead of messages.'),
+    concurrency: concurrencyFlag,
+    yes: yesFlag(),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
+    const { io, connect } = deps;
+    const dryRun = flags['dry-run'];
+    const nodes = splitNames(flags.nodes);
+    const pools = await poolsToCreate(flags, args.name, deps);
+    if (nodes.length > 0 && dryRun === 'client') {
+      showNote(io, 'note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
+    }
+    const { createPools } = await import('../shared/create/create.ts');
+    let connected: { connection: Connection; approve: Approve } | undefined;
+    let written: Written | undefined;
+    let isProtected: boolean | Promise<boolean> = false;
+    // A controller that runs applies the pools as soon as they are there.
+    const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
+    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [], looksAhead };
+    const { created, errors } = await createPools(options, async () => {
+      const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
+      isProtected = readProtection(pools, connection, deps);
+      const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
+      const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
+      connected = { connection, approve };
+      return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
+    });
+    const isInterrupted = errors.some(({ kind }) => kind === 'interrupted');
+    const reconciles = flags.reconcile && dryRun === 'none' && created.length > 0 && !isInterrupted;
+    const print = async (written: RawPool[]) =>
+      showCreated(written, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
+    const printsAfter = reconciles && flags.output !== undefined;
+    if (created.length > 0 && !printsAfter) await print(created);
+    await warnOfKubelets(created, isProtected, io);
+    await warnOfOthersKeys(created, io, connected?.connection.cluster.rules?.transient);
+    const warn = warnOnce(io);
+    if (connected !== undefined && created.length > 0) {
+      const known = { isReconciled: reconciles, areNodesNamed: nodes.length > 0 };
+      const { selectionWarnings } = await import('./overlaps.ts');
+      warn(await selectionWarnings(created, connected.connection, known));
+    }
+    const failed = reportErrors(errors, io);
+    const names = created.map(pool => pool.metadata.name);
+    if (!reconciles || connected === undefined) {
+      for (const { metadata, spec } of created) {
+        if (spec.unmanaged === 'Remove') showWarning(io, unmanagedWarning(metadata.name));
+      }
+      if (dryRun === 'none' && flags.output === undefined) hintReconcile(names, io);
+      return failed;
+    }
+    written = notApplied(names, 'created');
+    // The same approver, which knows what was agreed to at the creation.
+    const { approve, connection } = connected;
+    const next = { concurrency: flags.concurrency, approve, warn, print: printsAfter ? print : undefined };
+    const reconciled = await reconcileNext(created, next, deps, connection);
+    return failed === EXIT.done || reconciled === EXIT.interrupted ? reconciled : failed;
+  }
+}
+
+// The pools in the flags or files of `create`, and its nodes.
+
+/** The pools of the flags or of the files. Throws where both are given, or neither. */
+async function poolsToCreate(
+  flags: PoolFlags & { filename: string[] | undefined; nodes: string[] | undefined },
+  name: string | undefined,
+  { io, requestTimeoutMs }: Deps,
+): Promise<NodePool[]> {
+  if (flags.filename === undefined) {
+    if (name === undefined) throw new NodepoolError('usage', 'create needs the name of a pool, or -f FILE');
+    return [{ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: specFromFlags(flags) }];
+  }
+  if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {
+    throw new NodepoolError(
+      'usage',
+      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+    );
+  }
+  const { readInput } = await import('../../cli/input.ts');
+  const { decodePool, withoutServerFields } = await import('../../nodepool/spec/decode.ts');
+  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
+  return documents.map(({ value, source, placeOf }) => {
+    const pool = decodePool(value, source, placeOf);
+    const { namespace } = pool.metadata;
+    if (namespace !== undefined) {
+      const place = placeOf('metadata.namespace');
+      const given = `metadata.namespace "${sanitizeLine(namespace)}"`;
+      showNote(io, `note: ${place}: ${given} is ignored: pools are cluster-scoped`);
+    }
+    return withoutServerFields(pool);
+  });
+}
+
+/** Throws for a flag without a name: an empty variable in a script. */
+function splitNames(lists: readonly string[] | undefined): string[] {
+  if (lists === undefined) return [];
+  const names = lists
+    .flatMap(list => list.split(','))
+    .map(name => withoutKind(name.trim()))
+    .filter(name => name !== '');
+  if (names.length === 0) {
+    throw new NodepoolError('usage', `--nodes: "${lists.join(',')}" names no node`, 'write it like --nodes a,b');
+  }
+  return names;
+}

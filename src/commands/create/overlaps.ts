@@ -1,0 +1,97 @@
+/**
+ * Warnings about the nodes that new pools select: which other pools select them, too (such a node stays in the pool that has
+ * it, and the other pool has status 409), control-plane nodes among them (wide-selector.ts), and that there are none
+ * (no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
+ */
+
+import type { ClusterReader, Connection, LabelledNode, RawPool } from '../../kube/connection.ts';
+import { own } from '../../nodepool/json.ts';
+import { isSelectorKnown } from '../../nodepool/membership/known-selector.ts';
+import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { coercePool } from '../../nodepool/spec/coerce.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import type { Warning } from '../../nodepool/warning.ts';
+import { attempt } from '../shared/attempt.ts';
+import { noMatchWarnings } from '../shared/consent/no-match.ts';
+import { wideWarning } from '../shared/consent/wide-selector.ts';
+import { labelsOfMatching } from '../shared/pools/matching-nodes.ts';
+
+const MAX_NAMED = 3;
+
+export interface OverlapReader extends Pick<Connection, 'nodeLabels'> {
+  cluster: Pick<ClusterReader, 'pools'>;
+}
+
+/**
+ * None where pools or nodes may not be read: nothing depends on it.
+ * @param isReconciled a reconcile of the pools follows, which reports what this leaves out
+ * @param areNodesNamed by --nodes; a dry run does not label them
+ */
+export async function selectionWarnings(
+  created: readonly RawPool[],
+  reader: OverlapReader,
+  { isReconciled = false, areNodesNamed = false } = {},
+): Promise<Warning[]> {
+  const pools = created.map(coercePool);
+  const isAll = !isReconciled && !areNodesNamed;
+  const judged = isAll ? pools : pools.filter(({ spec }) => spec.matchExpressions !== undefined);
+  const pairs = isReconciled ? [] : await sharingPairs(pools, reader);
+  const asked = new Set([...pairs.map(({ pool }) => pool), ...judged]);
+  const nodes = await labelsOfMatching([...asked].map(membershipSelector), reader);
+  if ('refusal' in nodes) return [];
+  const found = nodes.value;
+  // The list by the selector of the only pool: what other nodes have is asked where there are none.
+  const all = isAll && pools.length === 1 && found.length === 0 ? await attempt(() => reader.nodeLabels()) : nodes;
+  return [
+    ...judged.flatMap(pool => wideWarning(pool, found) ?? []),
+    ...(isAll && 'value' in all ? noMatchWarnings(pools, all.value) : []),
+    ...overlapsOf(pairs, found),
+  ];
+}
+
+interface Sharing {
+  pool: NodePool;
+  /** Pools that may select the same nodes. */
+  others: NodePool[];
+}
+
+async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): Promise<Sharing[]> {
+  const listed = await attempt(() => reader.cluster.pools.listCoerced());
+  if ('refusal' in listed) return [];
+  const names = new Set(pools.map(({ metadata }) => metadata.name));
+  const existing = listed.value.filter(pool => !names.has(pool.metadata.name) && takesNodes(pool));
+  return pools
+    .map((pool, at) => ({ pool, others: [...existing, ...pools.slice(at + 1)].filter(other => mayShare(pool, other)) }))
+    .filter(({ others }) => others.length > 0);
+}
+
+function overlapsOf(pairs: readonly Sharing[], nodes: readonly LabelledNode[]): Warning[] {
+  return pairs.flatMap(({ pool, others }) => {
+    const selector = membershipSelector(pool);
+    const mine = nodes.filter(({ labels }) => matches(selector, labels));
+    const shared = others.flatMap(other => {
+      const theirs = membershipSelector(other);
+      const count = mine.filter(({ labels }) => matches(theirs, labels)).length;
+      return count === 0 ? [] : [`${other.metadata.name} (${plural(count, 'node')})`];
+    });
+    return shared.length === 0 ? [] : [warningOf(pool, shared)];
+  });
+}
+
+function warningOf({ metadata: { name } }: NodePool, shared: readonly string[]): Warning {
+  return {
+    message: `pool ${name} selects nodes that other pools select, and does not get them: ${firstFew(shared, MAX_NAMED)}`,
+    next: 'change the selector of one of the pools',
+  };
+}
+
+function takesNodes(pool: NodePool): boolean {
+  return pool.metadata.deletionTimestamp === undefined && isSelectorKnown(pool);
+}
+
+/** False where a label would need two values. */
+function mayShare(one: NodePool, other: NodePool): boolean {
+  const [{ labels: a }, { labels: b }] = [membershipSelector(one), membershipSelector(other)];
+  return Object.keys(a).every(key => (own(b, key) ?? a[key]) === a[key]);
+}

@@ -1,0 +1,115 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { canAsk } from '../../cli/confirm.ts';
+import { warnOnce } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import {
+  concurrencyFlag,
+  dryRunFlag,
+  dryRunSuffix,
+  filenameFlag,
+  nameOutputFlag,
+  namesArg,
+  yesFlag,
+} from '../../cli/flags.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { showImpactToPerson } from '../shared/changes/show-planned.ts';
+import { approver } from '../shared/consent/approve.ts';
+import { agree } from '../shared/consent/consent.ts';
+import { deletePools } from '../shared/delete/delete.ts';
+import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
+import { proposeDeletion } from '../shared/delete/propose-deletion.ts';
+import { impactTeller } from '../shared/impact/show-impact.ts';
+import type { PoolChoice } from '../shared/pools/choose-pools.ts';
+import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../shared/pools/pool-choice.ts';
+import { interruptible, isInterrupted, reportInterruption } from '../shared/reconcile/interruptible.ts';
+import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
+import { reportErrors } from '../shared/report-errors.ts';
+
+/** With -f, the names in the files. */
+async function chosenPools(
+  names: string[] = [],
+  flags: PoolChoiceFlags & { filename: string[] | undefined },
+  { io, requestTimeoutMs }: Deps,
+): Promise<PoolChoice> {
+  if (flags.filename === undefined) return parsePoolChoice(names, flags);
+  if (names.length > 0 || flags.selector !== undefined || flags.all) {
+    throw new NodepoolError('usage', '-f takes the pools from a file; names, -l and --all do not go with it');
+  }
+  const { readInput } = await import('../../cli/input.ts');
+  const { decodePool } = await import('../../nodepool/spec/decode.ts');
+  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
+  return { names: documents.map(({ value, source, placeOf }) => decodePool(value, source, placeOf).metadata.name) };
+}
+
+export default class Delete extends BaseCommand<typeof Delete> {
+  static override summary = 'Delete pools and release their nodes.';
+  static override description =
+    "Removes the pools' labels, taints and annotations from their nodes, restores the values that they replaced, and deletes their RuntimeClasses; no controller is needed. The membership labels stay unless --detach-nodes is given. Workloads that name a deleted RuntimeClass cannot create new pods: they are listed first. Without a terminal, a pool that is named is deleted as by kubectl; -l, --all, and RuntimeClasses that workloads name need --yes.";
+  static override examples = [
+    { description: 'Delete one pool', command: '<%= config.bin %> delete worker' },
+    {
+      description: 'Without a prompt, and remove the role label from the nodes',
+      command: '<%= config.bin %> delete worker --detach-nodes --yes',
+    },
+    { description: 'The pools of a file', command: '<%= config.bin %> delete -f pools.yaml' },
+    { description: 'Show what would change', command: '<%= config.bin %> delete worker --dry-run=server' },
+  ];
+  static override args = { name: namesArg('Names of the pools.') };
+  static override flags = {
+    ...poolChoiceFlags,
+    filename: filenameFlag,
+    'detach-nodes': Flags.boolean({
+      summary:
+        'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a selector of their own.',
+    }),
+    'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
+    'dry-run': dryRunFlag(),
+    output: nameOutputFlag,
+    concurrency: concurrencyFlag,
+    yes: yesFlag('A script may need it: see above.'),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {
+    const { io, connect } = deps;
+    const chosen = await chosenPools(args.name, flags, deps);
+    const dryRun = flags['dry-run'];
+    const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
+    const detachNodes = flags['detach-nodes'];
+    const { concurrency, yes } = flags;
+    const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
+    const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
+    const shown = { output: flags.output, suffix: dryRunSuffix(dryRun) };
+    const warn = warnOnce(io);
+    const propose = async () => {
+      const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
+      warn(proposal.warnings);
+      if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
+      if (dryRun !== 'none' && flags.output === undefined) await showImpactToPerson(proposal.plan, io, connection);
+      return proposal;
+    };
+    const agreed = await agree(
+      propose,
+      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection)),
+    );
+    if (agreed === undefined) {
+      io.err('nothing was deleted');
+      return EXIT.error;
+    }
+    const { proposal, consent } = agreed;
+    const { pools } = proposal;
+    const missing = proposal.missing === undefined ? [] : [proposal.missing];
+    if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
+    if (dryRun === 'client') {
+      for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
+      return reportErrors(missing, io);
+    }
+    const work = await reconcileDeps(deps, connection, 'Releasing');
+    const results = await interruptible(io, signal =>
+      deletePools({ pools, detachNodes, concurrency, consent }, { ...work, signal }).finally(work.stop),
+    );
+    const codes = results.map(result => reportDeletion(result, shown, deps));
+    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(reportErrors(missing, io), ...codes);
+  }
+}

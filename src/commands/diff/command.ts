@@ -1,0 +1,43 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { namesArg, outputFlag } from '../../cli/flags.ts';
+import { DIFF_EXIT_STATUS } from '../../cli/report-error.ts';
+import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+
+export default class Diff extends BaseCommand<typeof Diff> {
+  static override summary = 'Show what reconcile would change on the nodes, and why.';
+  static override description =
+    `Compares labels, taints and RuntimeClasses. A node that only joins a pool, or is adopted, without a change of these is no difference, nor are the counts in a pool's status: stderr notes what reconcile writes of them. For a value that differs from what the pool had set, it names who set it, and when.
+
+${DIFF_EXIT_STATUS}`;
+  static override examples = [
+    { description: 'All pools', command: '<%= config.bin %> diff' },
+    {
+      description: 'One pool, in a script',
+      command: '<%= config.bin %> diff worker >/dev/null; case $? in 1) echo differs;; 2) echo failed;; esac',
+    },
+    { description: 'The pools of a team', command: '<%= config.bin %> diff -l team=a' },
+    { description: 'With what it does to pods', command: '<%= config.bin %> diff worker --impact' },
+    { description: 'For a program', command: '<%= config.bin %> diff -o json' },
+  ];
+  static override args = { name: namesArg('Names of the pools; none means all.') };
+  static override flags = {
+    ...poolSelectorFlag,
+    impact: Flags.boolean({ summary: 'Also show which pods stop, start or are evicted, and what selects the nodes.' }),
+    'impact-path': Flags.string({
+      multiple: true,
+      dependsOn: ['impact'],
+      summary: 'A further field that names labels of nodes.',
+      helpValue: 'RESOURCE:.FIELD',
+    }),
+    output: outputFlag('Print the differences as an object.'),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
+    const choice = parsePoolChoice(args.name, flags, { all: true });
+    const paths = flags.impact ? (flags['impact-path'] ?? []) : undefined;
+    const { showDiff } = await import('../shared/changes/show-diff.ts');
+    return Math.min(1, await showDiff(choice, flags.output, deps, await deps.connect(), paths));
+  }
+}

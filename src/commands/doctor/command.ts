@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { outputFlag } from '../../cli/flags.ts';
+import { terminalWidth } from '../../cli/io.ts';
+import { readBornInPool, readController, readCrd, readPolicies } from '../../cli/manifests.ts';
+import { EXIT } from '../../cli/report-error.ts';
+
+export default class Doctor extends BaseCommand<typeof Doctor> {
+  static override summary = 'Check everything that pools depend on.';
+  static override description =
+    `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes, and prints what to do about each problem. Changes nothing. Checks that depend on one that failed are skipped.
+
+Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
+  static override examples = [
+    { description: 'All checks', command: '<%= config.bin %> doctor' },
+    { description: 'For a script', command: '<%= config.bin %> doctor -o json' },
+  ];
+  static override flags = { output: outputFlag('Print the checks as an object.') };
+
+  protected async execute(
+    flags: FlagsOf<typeof Doctor>,
+    _args: ArgsOf<typeof Doctor>,
+    { io, root, connect, progress }: Deps,
+  ): Promise<number> {
+    const { doctor } = await import('./run.ts');
+    const [crd, controller, policies, bornInPool] = await Promise.all([
+      readCrd(root),
+      readController(root),
+      readPolicies(root),
+      readBornInPool(root),
+    ]);
+    const options = {
+      crd: crd.object,
+      controller: controller.objects,
+      policies: policies.objects,
+      bornInPool: bornInPool.objects,
+      commands: this.config.commandIDs,
+    };
+    const spinner = await progress('Checking the cluster');
+    const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() =>
+      spinner.stop(),
+    );
+    const { printChecks, renderChecks, worst } = await import('./print.ts');
+    if (flags.output !== undefined) {
+      io.out(printChecks(checks, flags.output));
+    } else {
+      const { makeStyle } = await import('../../print/style.ts');
+      io.out(renderChecks(checks, makeStyle(io.color), terminalWidth(io)));
+    }
+    return worst(checks) === 'error' ? EXIT.error : EXIT.done;
+  }
+}

@@ -1,0 +1,102 @@
+/** Whether a controller runs: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
+import type { LeaseRecord } from '../../controller/leader-election.ts';
+import type { LeasePort } from '../../kube/connection.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { LEASE } from '../../nodepool/types.ts';
+import { error, type Finding, ok, warning } from '../shared/check.ts';
+import { type FindDeployment, hasNoReplicas } from './installed.ts';
+
+/** The leader renews the lease every 2 s. */
+const LOOK_AGAIN_MS = 4_000;
+
+export interface LeaseFacts {
+  /** Where a lease may be; the first is where the controller in the cluster has its own. */
+  namespaces: readonly string[];
+  lease: (namespace: string, name: string) => LeasePort;
+  /** By the server's clock. */
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+}
+
+export interface SeenLease {
+  namespace: string;
+  record: LeaseRecord;
+  ageMs: number;
+  isAlive: boolean;
+}
+
+export async function lookAtLeases(facts: LeaseFacts): Promise<SeenLease[]> {
+  const leases = await Promise.all(facts.namespaces.map(namespace => look(namespace, facts)));
+  return leases.filter(lease => lease !== undefined);
+}
+
+/** @param own the namespace in which the controller in the cluster has its lease */
+export async function checkController(
+  leases: Promise<readonly SeenLease[]>,
+  { own, findDeployment }: { own: string; findDeployment: FindDeployment },
+): Promise<Finding> {
+  const [deployment, seen] = await Promise.all([findDeployment(), leases]);
+  const alive = seen.filter(({ isAlive }) => isAlive);
+  const details = seen.map(leaseText);
+  if (alive.length > 1) {
+    const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${own}`;
+    return warning('two controllers run, each with its own lease', remedy, details);
+  }
+  if (deployment !== undefined && !alive.some(({ namespace }) => namespace === own)) {
+    if (hasNoReplicas(deployment)) {
+      return error(
+        'the controller is installed in the cluster and does not run: its Deployment has 0 replicas',
+        `start it: kubectl -n ${own} scale deployment nodepool-controller --replicas 2`,
+        details,
+      );
+    }
+    return error(
+      'the controller is installed in the cluster and does not run',
+      `see its pods and their logs: kubectl -n ${own} get deployments,pods; kubectl -n ${own} logs -l app.kubernetes.io/name=nodepool-controller --prefix`,
+      details,
+    );
+  }
+  if (alive.length === 1) return ok('a controller runs', details);
+  const dead = seen.find(({ record }) => record.holder !== '');
+  if (dead === undefined) return ok('no controller holds a lease: pools are reconciled when somebody runs `reconcile`');
+  return warning(
+    'a controller ended without releasing its lease, and no other has acquired it',
+    `start it again, or delete its lease: \`kubectl -n ${dead.namespace} delete lease ${LEASE}\``,
+    details,
+  );
+}
+
+/** The time in a lease is by its holder's clock, which may be wrong: a lease that looks expired is read a second time. */
+async function look(namespace: string, { lease, now, sleep }: LeaseFacts): Promise<SeenLease | undefined> {
+  const port = lease(namespace, LEASE);
+  const first = await port.get();
+  if (first === undefined) return undefined;
+  const { record } = first;
+  const ageMs = now().getTime() - record.renewed.getTime();
+  if (record.holder === '' || isTimely(ageMs, record)) {
+    return { namespace, record, ageMs, isAlive: record.holder !== '' };
+  }
+  await sleep(LOOK_AGAIN_MS);
+  const second = await port.get();
+  if (second === undefined) return undefined;
+  const isAlive = second.resourceVersion !== first.resourceVersion && second.record.holder !== '';
+  return { namespace, record: second.record, ageMs: now().getTime() - second.record.renewed.getTime(), isAlive };
+}
+
+function isTimely(ageMs: number, { durationSeconds }: LeaseRecord): boolean {
+  return Math.abs(ageMs) <= durationSeconds * 1000;
+}
+
+function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
+  const lease = `lease ${namespace}/${LEASE}`;
+  const seconds = plural(Math.round(Math.abs(ageMs) / 1000), 'second');
+  const { holder, durationSeconds } = record;
+  if (holder === '') return `${lease}: released ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
+  const held = `${lease}: held by ${holder}`;
+  if (isAlive && isTimely(ageMs, record)) return `${held}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
+  const clock = `by a clock that is ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
+  if (isAlive) return `${held}, renewed just now ${clock}`;
+  return ageMs < 0
+    ? `${held}, no longer renewed; ${clock}`
+    : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
+}

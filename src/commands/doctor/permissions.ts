@@ -1,0 +1,168 @@
+/** What the user may do with this program, and what the controller's service account may do. */
+
+import type { ManifestObject } from '../../kube/connection.ts';
+import type { AccessQuestion, DoctorPort, Subject } from '../../kube/ports/doctor.ts';
+import { firstFew, noun, plural } from '../../nodepool/plural.ts';
+import { error, type Finding, ok, type PermissionRow, skipped, warning } from '../shared/check.ts';
+import { boundGrantsOf } from '../shared/permissions/manifest-access.ts';
+import { type CommandNeeds, nameOf } from '../shared/permissions/needs.ts';
+import { objectText, questionText, questionTexts } from '../shared/permissions/question.ts';
+import { evictionsFlag, type FindDeployment, reinstallRemedy } from './installed.ts';
+
+/** Permissions that only `install --controller`, `--admission` and their like need, one by one. */
+const MAX_OF_CONTROLLER = 8;
+/** The command without which no other is of use. */
+const LEAST_NEEDED = 'get';
+/** Where pods come back to a node: a role of an earlier version lacks it. */
+const BUDGETS: AccessQuestion = { verb: 'list', group: 'policy', resource: 'poddisruptionbudgets' };
+/** What a pool with `noExecute: Drain` needs. */
+const EVICTIONS: AccessQuestion[] = [
+  { verb: 'list', group: '', resource: 'pods' },
+  { verb: 'create', group: '', resource: 'pods', subresource: 'eviction' },
+  BUDGETS,
+];
+const MAX_POOLS = 5;
+const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
+
+export async function checkPermissions(needs: readonly CommandNeeds[], port: DoctorPort): Promise<Finding> {
+  const denied = await deniedOf(
+    needs.flatMap(({ questions }) => questions),
+    questions => port.allowed(questions),
+  );
+  const isDenied = (question: AccessQuestion) => denied.has(questionText(question));
+  const lacking = needs.filter(({ questions }) => questions.some(isDenied));
+  if (lacking.length === 0) return ok('this user has the permissions of all commands');
+  const missing = missingPermissions(lacking, isDenied);
+  const remedy = 'ask for a role with the permissions of the commands that you need';
+  const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
+  const isWorst = lacking.some(({ command }) => command === LEAST_NEEDED);
+  return { ...(isWorst ? error : warning)(message, remedy, exactLines(missing)), permissions: rowsOf(missing) };
+}
+
+interface Missing {
+  question: AccessQuestion;
+  commands: string[];
+}
+
+/** Each missing permission once, with the commands that need it; a form with a flag only where the command alone does not. */
+function missingPermissions(
+  lacking: readonly CommandNeeds[],
+  isDenied: (question: AccessQuestion) => boolean,
+): Missing[] {
+  const needed = new Map<string, Missing>();
+  for (const { command, questions } of lacking) {
+    for (const question of questions.filter(isDenied)) {
+      const text = questionText(question);
+      const { commands } = needed.get(text) ?? { commands: [] as string[] };
+      const isNamed = commands.includes(nameOf(command)) || commands.includes(command);
+      needed.set(text, { question, commands: isNamed ? commands : [...commands, command] });
+    }
+  }
+  return [...needed.values()];
+}
+
+/** Permissions that the same commands need are one: `get,patch nodes: needed by drain, reconcile`. */
+function exactLines(missing: readonly Missing[]): string[] {
+  const byCommands = Map.groupBy(missing, ({ commands }) => commands.join(', '));
+  return [...byCommands].flatMap(([commands, alike]) =>
+    questionTexts(alike.map(({ question }) => question)).map(permission => `${permission}: needed by ${commands}`),
+  );
+}
+
+/**
+ * A row for each resource, without the names of objects. `install --controller` grants nearly every permission, so it is
+ * named only where no other command needs one.
+ */
+function rowsOf(missing: readonly Missing[]): PermissionRow[] {
+  const ofController = missing.filter(({ commands }) => commands.every(isOfController));
+  const isMany = ofController.length > MAX_OF_CONTROLLER;
+  const few = missing.filter(each => !isMany || !ofController.includes(each));
+  const rows = [...Map.groupBy(few, ({ question }) => objectText(anyName(question)))].map(([resource, alike]) => ({
+    verbs: [...new Set(alike.map(({ question }) => question.verb))].join(','),
+    resource,
+    commands: namesOf(alike),
+  }));
+  if (!isMany) return rows;
+  const rest = `${ofController.length} permissions, see -o json`;
+  return [...rows, { verbs: '…', resource: rest, commands: namesOf(ofController) }];
+}
+
+function anyName({ name: _, ...question }: AccessQuestion): AccessQuestion {
+  return question;
+}
+
+function isOfController(command: string): boolean {
+  return command.endsWith(' --controller') || command.endsWith(' --admission');
+}
+
+/** Whole commands before those with a flag. */
+function namesOf(missing: readonly Missing[]): string[] {
+  const all = [...new Set(missing.flatMap(({ commands }) => commands))];
+  const others = all.filter(command => !isOfController(command));
+  const names = (others.length > 0 ? others : all).toSorted();
+  const whole = names.filter(command => command === nameOf(command));
+  return [...whole, ...names.filter(command => !whole.includes(nameOf(command)))];
+}
+
+/** A command that lacks nothing without its flag is counted apart: `2 commands of 20, and for some uses of 1 other`. */
+function lackingWords(lacking: readonly CommandNeeds[], all: number): string {
+  const whole = lacking.filter(({ command }) => command === nameOf(command)).length;
+  const others = commands(lacking).size - whole;
+  if (whole === 0) return `some uses of ${plural(others, 'command')}`;
+  return `${plural(whole, 'command')} of ${all}${others === 0 ? '' : `, and for some uses of ${plural(others, 'other')}`}`;
+}
+
+function commands(needs: readonly CommandNeeds[]): Set<string> {
+  return new Set(needs.map(({ command }) => nameOf(command)));
+}
+
+/**
+ * @param controller the objects that it is installed with: their roles say what it needs, and who it is
+ * @param drained names of the pools with `noExecute: Drain`
+ */
+export async function checkControllerPermissions(
+  controller: readonly ManifestObject[],
+  drained: readonly string[],
+  findDeployment: FindDeployment,
+  port: DoctorPort,
+): Promise<Finding> {
+  const deployment = await findDeployment();
+  if (deployment === undefined) return skipped('no controller is installed in the cluster');
+  const [mayAsk] = await port.allowed([MAY_ASK]);
+  if (!mayAsk) return skipped(`this user lacks the permission for the check: ${questionText(MAY_ASK)}`);
+  const subject = subjectOf(controller);
+  const denied = await deniedOf(boundGrantsOf(controller), questions => port.allowed(questions, subject));
+  if (denied.size > 0) {
+    const lacks = `${subject.user} lacks ${plural(denied.size, 'permission')}`;
+    return error(lacks, reinstallRemedy(deployment), [...denied]);
+  }
+  const mayNot = drained.length === 0 ? [] : await deniedOf(EVICTIONS, questions => port.allowed(questions, subject));
+  const lacking = [...mayNot];
+  if (lacking.length === 0) return ok(`${subject.user} has the permissions of the controller`);
+  const pools = `${noun(drained.length, 'pool')} ${firstFew(drained, MAX_POOLS)}`;
+  const isBudgets = lacking.every(text => text === questionText(BUDGETS));
+  const [what, where] = isBudgets
+    ? ['list PodDisruptionBudgets', 'evicted pods come back to the node']
+    : ['evict pods', 'pods do not tolerate them'];
+  const message = `${subject.user} may not ${what}, so NoExecute taints of ${pools} are not set where ${where}`;
+  return error(message, `${reinstallRemedy(deployment)}, with ${evictionsFlag(deployment)}`, lacking);
+}
+
+/** The texts of the questions whose answer is no. Each is sent once, all at the same time. */
+async function deniedOf(
+  questions: AccessQuestion[],
+  ask: (questions: AccessQuestion[]) => Promise<boolean[]>,
+): Promise<Set<string>> {
+  const unique = new Map(questions.map(question => [questionText(question), question]));
+  const allowed = await ask([...unique.values()]);
+  return new Set([...unique.keys()].filter((_, index) => !allowed[index]));
+}
+
+function subjectOf(controller: readonly ManifestObject[]): Subject {
+  const account = controller.find(({ kind }) => kind === 'ServiceAccount');
+  const { name = '', namespace = '' } = account?.metadata ?? {};
+  return {
+    user: `system:serviceaccount:${namespace}:${name}`,
+    groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+  };
+}

@@ -1,0 +1,204 @@
+/** The status of the pools, members that differ, and invalid specs. */
+
+import { transientKeysIn, transientText } from '../../nodepool/plan/transient-states.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { isPaused, progressOf } from '../../nodepool/rollout/rollout.ts';
+import { validatePool } from '../../nodepool/spec/validation.ts';
+import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status/status.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/status/takeover.ts';
+import { FINALIZER, type NodePool, type NodePoolStatus } from '../../nodepool/types.ts';
+import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { notRecorded } from '../shared/changes/not-recorded.ts';
+import { error, type Finding, named, ok, skipped, warning } from '../shared/check.ts';
+
+const RECONCILE = 'run `kubectl nodepool reconcile`';
+const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
+
+/**
+ * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, that others fight, or that kept
+ * taints from nodes are warnings.
+ * @param state undefined where nodes cannot be read
+ */
+export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
+  if (pools.length === 0) return ok('there are no pools');
+  const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
+  // Of a deletion that fails, the line of its status has both.
+  const others = pools.filter(pool => pool.metadata.deletionTimestamp === undefined || !failing.includes(pool));
+  const behind = new Map(
+    others.map(pool => [pool, latenessIn(pool, state)] as const).filter(([, texts]) => texts.length > 0),
+  );
+  const late = [...behind.values()];
+  const stopped = pools.flatMap(stoppedRollout);
+  const contested = detailsOf(pools, contestIn);
+  const withheld = detailsOf(pools, withheldIn);
+  const details = [...failing.map(whyNot200), ...late.flat(), ...stopped, ...contested, ...withheld];
+  if (failing.length > 0) {
+    return error(
+      `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
+      'see the conditions and events: `kubectl nodepool describe POOL`',
+      details,
+    );
+  }
+  if (late.length > 0)
+    return warning(
+      `${late.length} of ${plural(pools.length, 'pool')} ${late.length === 1 ? 'is' : 'are'} not up to date`,
+      [...behind.keys()].every(isKeptByOthers) ? KEPT : RECONCILE,
+      details,
+    );
+  if (stopped.length > 0)
+    return warning(
+      stopped.length === 1 ? 'a rollout is stopped' : `${stopped.length} rollouts are stopped`,
+      'fix the nodes that failed, edit or undo the spec, or accept them with `kubectl nodepool rollout resume POOL`',
+      details,
+    );
+  if (contested.length > 0)
+    return warning(
+      `others keep changing back what ${contested.length === 1 ? 'a pool sets' : `${contested.length} pools set`}`,
+      'take it out of the pools with `kubectl nodepool edit POOL`, or out of what sets it; `kubectl nodepool history POOL` shows the repairs',
+      details,
+    );
+  if (withheld.length > 0)
+    return warning(
+      'NoExecute taints that pools had removed or replaced were not set again',
+      'set those that are still needed; the next edit of the spec of the pool ends this',
+      details,
+    );
+  return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
+}
+
+/** By pool. @param textIn undefined where the status says nothing of it */
+function detailsOf(
+  pools: readonly NodePool[],
+  textIn: (status: NodePoolStatus | undefined) => string | undefined,
+): string[] {
+  return pools.flatMap(({ metadata, status }) => {
+    const text = textIn(status);
+    return text === undefined ? [] : [`${metadata.name}: ${text}`];
+  });
+}
+
+/** @param transientKeys of --transient-keys */
+export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[]): Finding {
+  const details = pools.flatMap(pool =>
+    validatePool(pool).map(({ field, message }) => `${pool.metadata.name}: ${field}: ${message}`),
+  );
+  const passing = pools.flatMap(pool =>
+    transientKeysIn(pool, transientKeys).map(state => `${pool.metadata.name}: ${transientText(state)}`),
+  );
+  if (details.length === 0 && passing.length > 0) {
+    return warning(
+      'specs have labels or taints by which other software marks a state of a node',
+      'use spec.startupTaints for taints that an agent removes from a new node, or remove them with `kubectl nodepool edit POOL`',
+      passing,
+    );
+  }
+  if (details.length === 0) return ok('every spec is valid');
+  return error(
+    'specs are invalid: such a pool does not change its nodes, and gets no new ones',
+    'correct them with `kubectl nodepool edit POOL`',
+    [...details, ...passing],
+  );
+}
+
+/**
+ * Of pools that were reconciled: checkPools() reports the others. Of a pool whose spec changed since, the nodes are compared
+ * with the new one.
+ * @param differing names of a pool's members that differ now; undefined where nodes cannot be read: the status counts them
+ */
+export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): Finding {
+  let count = 0;
+  let omitted = 0;
+  const writable: string[] = [];
+  const held: string[] = [];
+  const details = pools.flatMap(pool => {
+    const { metadata, status } = pool;
+    const late = lateness(pool);
+    const nodes = differing?.(metadata.name);
+    const isNewer = late?.kind === 'newer spec';
+    if (late !== undefined && !(isNewer && nodes !== undefined)) {
+      omitted++;
+      return [];
+    }
+    const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
+    const found = nodes?.length ?? nodeCount - updatedNodeCount;
+    count += found;
+    const paused = isPaused(pool) ? ', it is paused' : '';
+    if (found > 0) (isPaused(pool) ? held : writable).push(metadata.name);
+    const why = isNewer ? ', its spec is newer than what they carry' : '';
+    return found === 0
+      ? []
+      : [`${metadata.name}: ${plural(found, 'node')}${why}${paused}${nodes ? `: ${named(nodes)}` : ''}`];
+  });
+  if (count > 0) {
+    return warning(
+      `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels, taints and annotations of ${count === 1 ? 'its pool' : 'their pools'}`,
+      `see what differs, and who set it, with \`kubectl nodepool diff\`; ${repair(writable, held)}`,
+      details,
+    );
+  }
+  if (differing === undefined) return skipped('nodes could not be read; by the status of the pools none differs');
+  if (omitted > 0) return ok('every node of a pool that is up to date carries its labels and taints');
+  return ok('every node carries the labels and taints of its pool');
+}
+
+/** @param held pools that are paused: a reconcile writes none of their nodes */
+function repair(writable: readonly string[], held: readonly string[]): string {
+  const resume =
+    held.length === 0 ? [] : [`\`kubectl nodepool rollout resume ${held.length === 1 ? held[0] : 'NAME'}\``];
+  if (writable.length === 0) return `they are repaired after ${resume.join('')} and \`kubectl nodepool reconcile\``;
+  const first = 'repair it with `kubectl nodepool reconcile`';
+  return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
+}
+
+/** Of a pool whose spec changed since, the status tells of the rollout before. */
+function stoppedRollout(pool: NodePool): string[] {
+  const progress = progressOf(pool);
+  if (progress?.reason !== 'RolloutStopped' || lateness(pool) !== undefined) return [];
+  return [`${pool.metadata.name}: ${progress.message}`];
+}
+
+/** A deletion that no reconcile ends: the nodes were released, and our finalizer is gone. */
+function isKeptByOthers({ metadata: { deletionTimestamp, finalizers = [] } }: NodePool): boolean {
+  return deletionTimestamp !== undefined && finalizers.length > 0 && !finalizers.includes(FINALIZER);
+}
+
+function whyNot200(pool: NodePool): string {
+  const { metadata, status } = pool;
+  const number = status?.status ?? 0;
+  const { message = '' } = troubleIn(status) ?? {};
+  const code = `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd();
+  const deletion = deletionText(pool);
+  if (deletion !== undefined) return `${code}, ${deletion}`;
+  return code + (message === '' ? '' : `: ${message}`);
+}
+
+/** Whether the status or a record is behind what the nodes are now: by a change of this moment, or for want of a reconcile. */
+export function isBehind(pool: NodePool, state: ClusterState): boolean {
+  return lateness(pool) === undefined && notRecorded(state, pool).length > 0;
+}
+
+function latenessIn(pool: NodePool, state: ClusterState | undefined): string[] {
+  const late = lateness(pool);
+  if (late !== undefined) return [`${pool.metadata.name}: ${late.text}`];
+  return state === undefined ? [] : notRecorded(state, pool).map(text => `${pool.metadata.name}: ${text}`);
+}
+
+interface Late {
+  kind: 'newer spec' | 'other';
+  text: string;
+}
+
+function lateness(pool: NodePool): Late | undefined {
+  const { metadata, status } = pool;
+  const { generation } = metadata;
+  const other = (text: string): Late => ({ kind: 'other', text });
+  const deletion = deletionText(pool);
+  if (deletion !== undefined) return other(deletion);
+  // A status of another writer may be without the number.
+  if (status?.status === undefined) return other('never reconciled');
+  const { observedGeneration } = status;
+  if (hasLostFields(pool)) return other(`${LOST_FIELDS}: ${MEND_LOST_FIELDS}`);
+  if (observedGeneration === undefined) return other('not reconciled by this program yet');
+  if (observedGeneration === generation) return undefined;
+  return { kind: 'newer spec', text: 'its spec changed after it was reconciled' };
+}

@@ -1,0 +1,113 @@
+/** The output of `doctor`: a line for each check, with details and the next step below. */
+import { andMore, firstFew, plural } from '../../nodepool/plural.ts';
+import { shorten } from '../../print/cells.ts';
+import { printDocument } from '../../print/documents.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
+import type { Style } from '../../print/style.ts';
+import { type Cell, columnWidths, DESCRIBE, renderTable } from '../../print/table.ts';
+import type { Check, CheckStatus, PermissionRow } from '../shared/check.ts';
+
+/** Characters of a text: a message of a condition or a server may have a megabyte. */
+const MAX_SHOWN = 1000;
+/** Details of a check: thousands of nodes may have the same problem. `-o json` has all. */
+const MAX_DETAILS = 50;
+const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
+
+/**
+ * The status is a word, so that it can be read without colour. Without the last newline.
+ * @param terminalWidth to which texts are wrapped
+ */
+export function renderChecks(checks: Check[], style: Style, terminalWidth?: number): string {
+  const parts = folded(checks).map(({ name, status, message, details, remedy, permissions = [] }) => {
+    const first: Cell[] = [statusCell(status, style), name, shorten(message, MAX_SHOWN)];
+    const more = permissions.length > 0 ? [] : detailLines(details).map(line => ['', '', line]);
+    const last = remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]];
+    return { above: [first, ...more], permissions, last };
+  });
+  const widths = columnWidths(parts.flatMap(({ above, last }) => [...above, ...last]));
+  const render = (rows: Cell[][]) => (rows.length === 0 ? [] : [renderTable(rows, DESCRIBE, terminalWidth, widths)]);
+  const lines = parts.flatMap(({ above, permissions, last }) => [
+    ...render(above),
+    ...permissionLines(permissions, terminalWidth),
+    ...render(last),
+  ]);
+  return `${lines.join('\n')}\n\n${summary(checks)}`;
+}
+
+const PIPE_WIDTH = 120;
+/** Where VERBS, RESOURCE and COMMANDS begin: a longer cell moves the rest of its line, as few are longer. */
+const STARTS = [2, 38, 74];
+const NARROW_STARTS = [2, 29, 62];
+
+/** From the left edge: under the message, a terminal of 80 columns would have no room for the commands. */
+function permissionLines(rows: readonly PermissionRow[], width = PIPE_WIDTH): string[] {
+  if (rows.length === 0) return [];
+  const starts = width < PIPE_WIDTH ? NARROW_STARTS : STARTS;
+  const line = (cells: string[]) =>
+    cells.reduce((before, cell, i) => `${before.trimEnd()}  `.padEnd(starts[i] ?? 0) + sanitizeLine(cell), '');
+  return [
+    line(['VERBS', 'RESOURCE', 'COMMANDS']),
+    ...rows.map(({ verbs, resource, commands }) => {
+      const room = width - line([verbs, resource, '']).length;
+      return line([verbs, resource, fitting(commands, room)]);
+    }),
+  ];
+}
+
+/** As many of the names as fit, and how many more there are. */
+function fitting(names: readonly string[], width: number): string {
+  const most = names.findLastIndex((_, last) => firstFew(names, last + 1).length <= width) + 1;
+  return most > 0 ? firstFew(names, most) : plural(names.length, 'command');
+}
+
+/** Skipped checks in a row that have one reason are one line: the check before says what is wrong. */
+function folded(checks: readonly Check[]): (Omit<Check, 'id'> & { name: string })[] {
+  const lines: (Check & { last: string; count: number })[] = [];
+  for (const check of checks) {
+    const before = lines.at(-1);
+    const isAlike = check.status === 'skipped' && before?.status === 'skipped' && before.message === check.message;
+    if (isAlike) Object.assign(before, { last: check.id, count: before.count + 1 });
+    else lines.push({ ...check, last: check.id, count: 1 });
+  }
+  return lines.map(({ id, last, count, ...rest }) =>
+    count === 1
+      ? { ...rest, name: id }
+      : { ...rest, name: `${id} - ${last}`, message: `${rest.message} (${count} checks)` },
+  );
+}
+
+function detailLines(details: readonly string[]): string[] {
+  return [
+    ...details.slice(0, MAX_DETAILS).map(detail => shorten(`- ${detail}`, MAX_SHOWN)),
+    ...(details.length > MAX_DETAILS ? [andMore(details.length - MAX_DETAILS, '- ')] : []),
+  ];
+}
+
+/** As JSON or YAML; `status` is the worst of all. */
+export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
+  return printDocument(
+    'DoctorReport',
+    { status: worst(checks), checks: checks.map(({ permissions: _, ...check }) => check) },
+    format,
+  );
+}
+
+/** The worst status; a skipped check does not count, the one that it depends on does. */
+export function worst(checks: Check[]): CheckStatus {
+  const has = (status: CheckStatus) => checks.some(check => check.status === status);
+  return has('error') ? 'error' : has('warning') ? 'warning' : 'ok';
+}
+
+function statusCell(status: CheckStatus, style: Style): Cell {
+  const paint = { ok: style.green, warning: style.yellow, error: style.red, skipped: style.dim }[status];
+  return { text: status, paint };
+}
+
+/** `14 checks: 12 ok, 1 warning, 1 error` */
+function summary(checks: Check[]): string {
+  const counts = STATUSES.flatMap(status => {
+    const count = checks.filter(check => check.status === status).length;
+    return count === 0 ? [] : [`${count} ${status}`];
+  });
+  return `${plural(checks.length, 'check')}: ${counts.join(', ')}`;
+}

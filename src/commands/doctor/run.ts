@@ -1,0 +1,373 @@
+/** Runs all checks, in the order in which they depend on each other. */
+
+import type { Connection, ManifestObject } from '../../kube/connection.ts';
+import type { AccessFacts, Probe } from '../../kube/ports/doctor.ts';
+import { ForbiddenError } from '../../nodepool/errors.ts';
+import { isObject, own } from '../../nodepool/json.ts';
+import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/status/takeover.ts';
+import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { type Attempt, attempt } from '../shared/attempt.ts';
+import {
+  CHECKS,
+  type Check,
+  type CheckId,
+  error,
+  type Finding,
+  failed,
+  notChecked,
+  ok,
+  skipped,
+  unlessRefused,
+  warning,
+} from '../shared/check.ts';
+import { hasCondition } from '../shared/cordon/maintenance-condition.ts';
+import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/admission-policies.ts';
+import { helmReleaseOf, helmUpgrade } from '../shared/install/helm-release.ts';
+import { checkNames, formerRoles } from '../shared/install/names.ts';
+import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
+import { checkController, lookAtLeases } from './controller.ts';
+import type { FindDeployment } from './installed.ts';
+import { checkControllerPermissions, checkPermissions } from './permissions.ts';
+import { checkPolicies } from './policies.ts';
+import { readState, type State, stateFindings } from './state.ts';
+
+export interface DoctorOptions {
+  /** The CRD that this version installs. */
+  crd: Record<string, unknown>;
+  /** The controller's objects, as this version installs them. */
+  controller: readonly ManifestObject[];
+  /** The same, of the admission policies. */
+  policies: readonly ManifestObject[];
+  /** The same, of the policy that gives new nodes what their pool gives. */
+  bornInPool: readonly ManifestObject[];
+  /** The names of this program's commands. */
+  commands: readonly string[];
+}
+
+export type DoctorConnection = Pick<Connection, 'cluster' | 'crd' | 'manifests' | 'lease' | 'doctor'>;
+
+export interface DoctorDeps {
+  connect(): Promise<DoctorConnection>;
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+}
+
+type Findings = Partial<Record<CheckId, Finding>>;
+
+/** Every check, in order; one that could not be made is skipped. Throws only when the command line is wrong. */
+export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<Check[]> {
+  const { why, ...findings } = await examine(options, deps);
+  return CHECKS.map(id => ({ id, ...(findings[id] ?? skipped(why)) }));
+}
+
+/** @returns what was found, and why nothing of the rest */
+async function examine(
+  options: DoctorOptions,
+  { connect, now, sleep }: DoctorDeps,
+): Promise<Findings & { why: string }> {
+  const opened = await attempt(connect);
+  if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig cannot be used' };
+  const connection = opened.value;
+  const port = await connection.doctor();
+  const kubeconfig = checkKubeconfig(port.access);
+  const probed = await attempt(() => port.probe());
+  if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'see the check server' };
+  const probe = probed.value;
+  if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
+  const { controller: manifest, policies, bornInPool } = options;
+  const findDeployment = once(() => deploymentOf(manifest, connection));
+  const own = namespaceOf(manifest);
+  const leases = lookAtLeases({
+    namespaces: [own, LEASE_NAMESPACE],
+    lease: connection.lease,
+    now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
+    sleep,
+  });
+  const seen = attempt(() => leases);
+  const controllerRuns = async () => {
+    const found = await seen;
+    // Where leases may not be read, one may run.
+    return 'refusal' in found || found.value.some(({ isAlive }) => isAlive);
+  };
+  const read = readState(connection, port, { controllerRuns, sleep });
+  const off = attempt(() => policiesOff(policies, connection.manifests));
+  const born = attempt(() => bornInPoolOf(bornInPool, connection.manifests));
+  const publishes = hasCondition(probe.version ?? '');
+  const needs = needsOf(options.commands, { policies, bornInPool, controller: manifest }).filter(
+    ({ command }) => publishes || command !== PUBLISHES,
+  );
+  const [state, crd, names, permissions, controllerPermissions, controller] = await Promise.all([
+    read,
+    findCrd(options.crd, connection, read),
+    unlessRefused(async () =>
+      checkNames(await connection.crd.otherGroups(), await formerRoles(manifest, connection.manifests)),
+    ),
+    unlessRefused(() => checkPermissions(needs, port)),
+    unlessRefused(async () => checkControllerPermissions(manifest, await drainedPools(read), findDeployment, port)),
+    unlessRefused(() => checkController(leases, { own, findDeployment })),
+  ]);
+  const policiesFound = await off;
+  const known = 'value' in policiesFound ? policiesFound.value : undefined;
+  const isMissing = crd.status === 'error' && 'refusal' in state.pools;
+  return {
+    kubeconfig,
+    server: checkServer(port.access, probe),
+    version: checkVersion(probe),
+    crd,
+    names,
+    permissions,
+    'controller-permissions': controllerPermissions,
+    policies: await findPolicies(policiesFound, await born, findDeployment),
+    controller,
+    clock: checkClock(probe),
+    ...(isMissing ? {} : stateFindings(state, { policiesOff: known, now: now() })),
+    why:
+      isMissing && isNotServed(state.pools)
+        ? 'the NodePool resource is not served'
+        : 'pools or nodes could not be read',
+  };
+}
+
+/** Of those that can be read. */
+async function drainedPools(read: Promise<State>): Promise<string[]> {
+  const { pools } = await read;
+  if ('refusal' in pools) return [];
+  return pools.value.filter(({ spec }) => spec.noExecute === 'Drain').map(({ metadata }) => metadata.name);
+}
+
+/** A server that refuses the user, or is overloaded, says nothing about the resource. */
+function isNotServed(pools: State['pools']): boolean {
+  if ('value' in pools) return false;
+  const { refusal } = pools;
+  return !(refusal instanceof ForbiddenError) && !refusal.isGeneral && !refusal.isTransient;
+}
+
+/** Of a user who may not read it: pools that can be listed show that there is one. */
+async function findCrd(
+  wanted: Record<string, unknown>,
+  connection: DoctorConnection,
+  read: Promise<State>,
+): Promise<Finding> {
+  const live = await attempt(() => connection.crd.get());
+  if ('value' in live) return checkCrd(wanted, live.value);
+  const { pools } = await read;
+  if ('refusal' in pools) return failed(pools.refusal);
+  if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
+  const message = `the NodePool resource is served; its CRD was not compared with that of this version: ${live.refusal.message}`;
+  return { status: 'ok', message, details: [] };
+}
+
+async function findPolicies(
+  found: Attempt<string[]>,
+  born: Attempt<BornInPool>,
+  findDeployment: FindDeployment,
+): Promise<Finding> {
+  if ('refusal' in found) return notChecked(found.refusal);
+  if ('refusal' in born) return notChecked(born.refusal);
+  // A user who may not look for the controller still learns what is missing.
+  const deployment = await attempt(findDeployment);
+  return checkPolicies(found.value, 'value' in deployment ? deployment.value : undefined, born.value);
+}
+
+async function deploymentOf(
+  manifest: readonly ManifestObject[],
+  { manifests }: DoctorConnection,
+): Promise<ManifestObject | undefined> {
+  const deployment = manifest.find(({ kind }) => kind === 'Deployment');
+  return deployment && manifests.get(deployment);
+}
+
+/** Of the controller in the cluster: its lease is there, too. */
+function namespaceOf(manifest: readonly ManifestObject[]): string {
+  return manifest.find(({ kind }) => kind === 'Deployment')?.metadata.namespace ?? '';
+}
+
+function once<T>(ask: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    answer ??= ask();
+    return answer;
+  };
+}
+
+// Kubeconfig, the way to the server, its version and its clock.
+
+/** The minor version of Kubernetes 1 that the CRD's rules need (optionalOldSelf in CEL). */
+const OLDEST_MINOR = 30;
+/** The newest one that this program is tested with: test/cluster/programs.ts. */
+export const TRIED_MINOR = 36;
+
+const CLOCK_WARNING_SECONDS = 5;
+/** Tokens and certificates begin to be refused. */
+const CLOCK_ERROR_SECONDS = 300;
+
+export function checkKubeconfig({ context, cluster, user, source, verifiesServer }: AccessFacts): Finding {
+  const parts = [
+    ...(context === undefined ? [] : [`context ${context}`]),
+    `cluster ${cluster}`,
+    user === '' ? 'no user' : `user ${user}`,
+  ];
+  const message = `${source}: ${parts.join(', ')}`;
+  if (verifiesServer) return ok(message);
+  return warning(
+    `${message}; the server's identity is not verified`,
+    `set an https server and a certificate-authority for cluster ${cluster}, and remove insecure-skip-tls-verify`,
+  );
+}
+
+/** The server takes requests without credentials, or with an unknown certificate, for those of system:anonymous. */
+function notLoggedIn({ server, user }: AccessFacts): Finding {
+  const who = user === '' ? 'the context names no user' : `the server ignores the credentials of user "${user}"`;
+  return error(
+    `not logged in to ${server}: ${who}, and requests are those of system:anonymous`,
+    'log in, or choose another user with --user or --context',
+  );
+}
+
+export function checkServer({ server }: AccessFacts, { latencyMs }: Probe): Finding {
+  return ok(`${server} answers in ${Math.max(1, Math.round(latencyMs))} ms`);
+}
+
+export function checkVersion({ version }: Probe): Finding {
+  if (version === undefined) {
+    return warning('this user may not read the version', 'ask for the role system:public-info-viewer');
+  }
+  const [, major, minor = ''] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  if (major !== '1') {
+    return warning(
+      `the version "${version}" is unknown`,
+      `check that the server is Kubernetes 1.${OLDEST_MINOR} or newer`,
+    );
+  }
+  if (Number(minor) < OLDEST_MINOR) {
+    return error(`Kubernetes ${version} is too old`, `upgrade the cluster to 1.${OLDEST_MINOR} or newer`);
+  }
+  // One minor version of skew is what Kubernetes' own clients promise.
+  if (Number(minor) > TRIED_MINOR + 1) {
+    return warning(
+      `Kubernetes ${version} is more than one minor version newer than 1.${TRIED_MINOR}, the newest that this program is tested with`,
+      'install a newer kubectl-nodepool',
+    );
+  }
+  return ok(`Kubernetes ${version}`);
+}
+
+/** Milliseconds that the server's clock is ahead of ours. Its Date header leaves out the part of a second. */
+export function clockSkewMs({ clocks }: Probe): number | undefined {
+  return clocks && clocks.server.getTime() + 500 - clocks.ours.getTime();
+}
+
+export function checkClock(probe: Probe): Finding {
+  const skew = clockSkewMs(probe);
+  if (skew === undefined) return ok('the server sends no time');
+  const seconds = Math.round(Math.abs(skew) / 1000);
+  if (seconds < CLOCK_WARNING_SECONDS) return ok("this machine's clock agrees with the server's");
+  const message = `this machine's clock is ${seconds} s ${skew > 0 ? 'behind' : 'ahead of'} the server's`;
+  const remedy = 'synchronize the clock that is wrong (NTP)';
+  return seconds < CLOCK_ERROR_SECONDS ? warning(message, remedy) : error(message, remedy);
+}
+
+// Whether the CRD is installed, and is the one of this version of the program.
+
+const INSTALL = 'run `kubectl nodepool install`';
+
+type Json = Record<string, unknown>;
+
+/** @param wanted the manifest. @param live the CRD as the server has it; undefined when there is none */
+export function checkCrd(wanted: Json, live: Json | undefined): Finding {
+  if (live === undefined) return error('the CRD nodepools.nodes.lailin.xyz is not installed', INSTALL);
+  const install = installRemedy(live);
+  const metadata = objectAt(live, 'metadata');
+  if (metadata.deletionTimestamp !== undefined) {
+    return error(
+      'the CRD nodepools.nodes.lailin.xyz is being deleted, and all pools with it',
+      `run \`kubectl nodepool reconcile\`, which releases the nodes and so ends the deletion; then ${install}`,
+    );
+  }
+  const refused = conditions(live).find(({ type, status }) => NEEDED.includes(String(type)) && status !== 'True');
+  if (refused !== undefined) {
+    return error(
+      `the NodePool resource is not served: ${refused.message ?? refused.reason}`,
+      'see its conditions: kubectl describe crd nodepools.nodes.lailin.xyz',
+    );
+  }
+  const lacking = listOf(objectAt(wanted, 'spec').versions).flatMap(version => missingIn(version, live));
+  if (lacking.length > 0) {
+    return error('the CRD is of another version, and lacks what this version uses', install, lacking);
+  }
+  const differing = differences(objectAt(wanted, 'spec'), objectAt(live, 'spec'), 'spec');
+  if (differing.length > 0) {
+    return warning('the CRD is of another version: its rules differ', install, differing);
+  }
+  return ok('the CRD is installed and is that of this version');
+}
+
+/** The CRD keeps the labels of a release that is gone. */
+function installRemedy(live: Json): string {
+  const release = helmReleaseOf(live);
+  if (release === undefined) return INSTALL;
+  return `run \`${helmUpgrade(release)}\`, or \`kubectl nodepool install\` if that release is gone`;
+}
+
+const NEEDED = ['NamesAccepted', 'Established'];
+
+/** What the server would drop or refuse: a version that it does not serve, a field that it does not know. */
+function missingIn(version: Json, live: Json): string[] {
+  const name = String(version.name);
+  const served = listOf(objectAt(live, 'spec').versions).find(other => other.name === version.name);
+  if (served?.served !== true) return [`version ${name} is not served`];
+  const status = isObject(objectAt(served, 'subresources').status) ? [] : [`version ${name} has no subresource status`];
+  return [...status, ...missingFields(schemaOf(version), schemaOf(served), '')];
+}
+
+function schemaOf(version: Json): Json {
+  return objectAt(objectAt(version, 'schema'), 'openAPIV3Schema');
+}
+
+function missingFields(wanted: Json, live: Json, path: string): string[] {
+  if (live['x-kubernetes-preserve-unknown-fields'] === true) return [];
+  const known = objectAt(live, 'properties');
+  const fields = Object.entries(objectAt(wanted, 'properties')).flatMap(([name, schema]) => {
+    const field = path === '' ? name : `${path}.${name}`;
+    const other = own(known, name);
+    if (!isObject(schema)) return [];
+    return isObject(other) ? missingFields(schema, other, field) : [`there is no field ${field}`];
+  });
+  const items = isObject(wanted.items) ? missingFields(wanted.items, objectAt(live, 'items'), `${path}[]`) : [];
+  return [...fields, ...items];
+}
+
+/** Paths at which they differ, the nearest to the root; what the server adds beside `versions` by itself is no difference. */
+function differences(wanted: Json, live: Json, path: string): string[] {
+  return Object.keys(wanted).flatMap(key => {
+    const [a, b] = [own(wanted, key), own(live, key)];
+    const field = `${path}.${key}`;
+    if (key === 'versions') return deepEqual(a, b) ? [] : versionDifferences(listOf(a), listOf(b), field);
+    if (isObject(a) && isObject(b)) return differences(a, b, field);
+    return deepEqual(a, b) ? [] : [field];
+  });
+}
+
+function versionDifferences(wanted: Json[], live: Json[], path: string): string[] {
+  const names = new Set([...wanted, ...live].map(({ name }) => String(name)));
+  return [...names].flatMap(name => {
+    const [a, b] = [wanted, live].map(versions => versions.find(version => version.name === name));
+    const field = `${path}[${name}]`;
+    if (a === undefined || b === undefined) return [field];
+    return Object.keys({ ...a, ...b }).flatMap(key => (deepEqual(own(a, key), own(b, key)) ? [] : [`${field}.${key}`]));
+  });
+}
+
+function conditions(crd: Json): Json[] {
+  return listOf(objectAt(crd, 'status').conditions);
+}
+
+function objectAt(object: Json, key: string): Json {
+  const value = own(object, key);
+  return isObject(value) ? value : {};
+}
+
+function listOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

@@ -1,0 +1,327 @@
+/** What is read of pools, nodes and RuntimeClasses, and what that shows. */
+
+import type { Connection } from '../../kube/connection.ts';
+import type { DoctorPort, ExaminedNode } from '../../kube/ports/doctor.ts';
+import {
+  isOverdue,
+  type MaintenanceState,
+  maintenanceOf,
+  maintenanceText,
+  ownerText,
+} from '../../nodepool/drain/maintenance.ts';
+import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/membership/stray-label.ts';
+import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../../nodepool/plan/runtime-class.ts';
+import { stuckStartupTaints } from '../../nodepool/plan/startup-taints.ts';
+import { plural } from '../../nodepool/plural.ts';
+import { validatePool } from '../../nodepool/spec/validation.ts';
+import {
+  MAINTENANCE_ANNOTATION,
+  type Node,
+  type NodePool,
+  POOL_LABEL,
+  type RuntimeClass,
+} from '../../nodepool/types.ts';
+import { differing } from '../../reconciler/plan/node-plan.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
+import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
+import { reachedBy } from '../../reconciler/write/runtime-class-writer.ts';
+import { type Attempt, attempt } from '../shared/attempt.ts';
+import { type CheckId, error, type Finding, named, notChecked, ok, warning } from '../shared/check.ts';
+import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
+import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
+import { checkMembership } from './policies.ts';
+import { checkDrift, checkPools, checkSpecs, isBehind } from './pools.ts';
+
+export interface State {
+  pools: Attempt<NodePool[]>;
+  nodes: Attempt<ExaminedNode[]>;
+  runtimeClasses: Attempt<RuntimeClass[]>;
+  /** Of the pools and nodes that could be read. */
+  cluster: ClusterState;
+}
+
+/** Longer than a controller takes for a change of a node: it writes the status of a pool every 2 s at most. */
+const SETTLE_MS = 3_000;
+
+/**
+ * Reads once more where a pool is behind its nodes, so that what a controller is about to write is not reported.
+ * @param controllerRuns asked only then
+ */
+export async function readState(
+  connection: Pick<Connection, 'cluster'>,
+  port: DoctorPort,
+  { controllerRuns, sleep }: { controllerRuns: () => Promise<boolean>; sleep: (ms: number) => Promise<void> },
+): Promise<State> {
+  const state = await readOnce(connection, port);
+  const { pools, nodes, cluster } = state;
+  if ('refusal' in pools || 'refusal' in nodes) return state;
+  if (!pools.value.some(pool => isBehind(pool, cluster)) || !(await controllerRuns())) return state;
+  await sleep(SETTLE_MS);
+  return readOnce(connection, port);
+}
+
+async function readOnce({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
+  const [pools, nodes, runtimeClasses] = await Promise.all([
+    attempt(() => cluster.pools.listCoerced()),
+    attempt(() => port.nodes.list()),
+    attempt(() => cluster.runtimeClasses.list()),
+  ]);
+  const state = stateOf(cluster, pools, nodes, runtimeClasses);
+  if (!hasUnread(state.cluster)) return state;
+  return stateOf(cluster, pools, await attempt(() => port.nodes.list()), runtimeClasses);
+}
+
+export function stateOf(
+  cluster: Parameters<typeof clusterStateOf>[0],
+  pools: State['pools'],
+  nodes: State['nodes'],
+  runtimeClasses: State['runtimeClasses'],
+): State {
+  const [known, listed] = ['value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : []];
+  return { pools, nodes, runtimeClasses, cluster: clusterStateOf(cluster, known, listed) };
+}
+
+/**
+ * Findings from what could be read; checks that depend on the rest are left out.
+ *
+ * @param policiesOff the admission policies that are not in force; undefined where they could not be read
+ * @param now for the age of nodes and the end of maintenances
+ */
+export function stateFindings(
+  { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: State,
+  { policiesOff, now }: { policiesOff?: readonly string[] | undefined; now: Date },
+): Partial<Record<CheckId, Finding>> {
+  if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
+  const pools = readPools.value;
+  const alone = {
+    specs: checkSpecs(pools, cluster.rules.transient),
+    membership: checkMembership(pools, policiesOff),
+    'runtime-classes': checkRuntimeClasses(pools, runtimeClasses),
+  };
+  if ('refusal' in readNodes) {
+    return { pools: checkPools(pools), ...alone, overlaps: notChecked(readNodes.refusal), drift: checkDrift(pools) };
+  }
+  const nodes = readNodes.value;
+  const names = nodes.map(({ name }) => name);
+  return {
+    pools: checkPools(pools, cluster),
+    ...alone,
+    'runtime-classes': checkRuntimeClasses(pools, runtimeClasses, strayLabels(names, cluster), cluster),
+    overlaps: checkOverlaps(pools, cluster),
+    orphans: checkOrphans(pools, nodes, cluster),
+    members: checkMembers(pools, cluster),
+    maintenance: checkMaintenance(nodes, cluster, now),
+    drift: checkDrift(pools, pool => differing(cluster, pool)),
+    handlers: checkHandlers(pools, nodes, cluster),
+    quantities: checkQuantities(pools, cluster),
+    'startup-taints': checkStartupTaints(pools, cluster, now),
+  };
+}
+
+// Maintenances that are past their end, and annotations of one that do not hold any more.
+
+/** In the order of the details. */
+const KINDS = ['overdue', 'stale', 'unreadable', 'active'] as const;
+
+interface Group {
+  kind: (typeof KINDS)[number];
+  pool: string | undefined;
+  state: MaintenanceState;
+  nodes: string[];
+}
+
+/** Nodes that a command line names; of more, it leaves that to the user. */
+const MAX_NODES = 10;
+
+/** @param nodes those of no pool, too */
+export function checkMaintenance(nodes: readonly Node[], state: ClusterState, now: Date): Finding {
+  const groups = groupsOf(nodes, state, now);
+  const count = (kind: Group['kind']) =>
+    groups.filter(group => group.kind === kind).reduce((sum, group) => sum + group.nodes.length, 0);
+  const details = groups.map(group => `${detailOf(group, now)}${stepOf(group)}`);
+  const [overdue, broken, active] = [count('overdue'), count('stale') + count('unreadable'), count('active')];
+  if (overdue + broken === 0) {
+    const are = active === 1 ? 'is' : 'are';
+    const message = active === 0 ? 'no node is in maintenance' : `${plural(active, 'node')} ${are} in maintenance`;
+    return ok(message, details);
+  }
+  const message = [
+    ...(overdue > 0 ? [`maintenance is overdue on ${plural(overdue, 'node')}`] : []),
+    ...(broken > 0 ? [`${plural(broken, 'node')} ${broken === 1 ? 'has' : 'have'} a stale annotation of one`] : []),
+  ].join('; ');
+  return warning(message, 'ask the owners, and end what is over: each line says how', details);
+}
+
+function groupsOf(nodes: readonly Node[], cluster: ClusterState, now: Date): Group[] {
+  const groups = new Map<string, Group>();
+  for (const node of nodes) {
+    const state = maintenanceOf(node);
+    if (state === undefined) continue;
+    const kind = state.kind === 'active' && isOverdue(state.maintenance, now) ? 'overdue' : state.kind;
+    const pool = cluster.ownership(node.name)?.owner;
+    const text = state.kind === 'unreadable' ? '' : maintenanceText(state.maintenance, now);
+    const key = JSON.stringify([kind, pool, text]);
+    const group = groups.get(key) ?? { kind, pool, state, nodes: [] };
+    group.nodes.push(node.name);
+    groups.set(key, group);
+  }
+  const rank = ({ kind }: Group) => KINDS.indexOf(kind);
+  return [...groups.values()].toSorted((a, b) => rank(a) - rank(b) || (endOf(a) < endOf(b) ? -1 : 1));
+}
+
+/** The earliest end first. */
+function endOf({ state }: Group): string {
+  if (state.kind === 'unreadable' || state.maintenance.until === undefined) return '\uffff';
+  return new Date(state.maintenance.until).toISOString();
+}
+
+function detailOf({ kind, pool, state, nodes }: Group, now: Date): string {
+  const where = `${pool === undefined ? '' : `${pool}: `}${plural(nodes.length, 'node')}: ${named(nodes)}`;
+  if (state.kind === 'unreadable') return `${where}: the annotation ${MAINTENANCE_ANNOTATION} cannot be read`;
+  if (state.kind === 'active') return `${where}: ${maintenanceText(state.maintenance, now)}`;
+  const why = state.why === 'schedulable' ? 'made schedulable by others since' : 'recreated since';
+  return `${where}: ${kind}, ${why}: ${ownerText(state.maintenance.owner)} since ${state.maintenance.since}`;
+}
+
+/** What ends it on these nodes. Others of the pool, and a node whose annotation does not hold, may be cordoned for another reason. */
+function stepOf({ kind, pool, state, nodes }: Group): string {
+  if (kind === 'active') return '';
+  const names = nodes.length > MAX_NODES ? ['NODE…'] : nodes.toSorted();
+  const annotate = `kubectl annotate node ${names.join(' ')} ${MAINTENANCE_ANNOTATION}-`;
+  const isUncordoned = kind === 'overdue' || (state.kind === 'stale' && state.why === 'schedulable');
+  if (!isUncordoned) return `; \`${annotate}\``;
+  if (pool === undefined) {
+    const uncordon = kind === 'overdue' ? `kubectl uncordon ${names.join(' ')} && ` : '';
+    return `; \`${uncordon}${annotate}\``;
+  }
+  const takeover = kind === 'overdue' ? ' --takeover' : '';
+  return `; \`kubectl nodepool uncordon ${pool} --node ${names.join(',')}${takeover}\``;
+}
+
+// Members that are not Ready, and pools that no node matches: a selector with a typo makes an empty pool without an error.
+
+function checkMembers(pools: NodePool[], state: ClusterState): Finding {
+  let count = 0;
+  const notReady = pools.flatMap(({ metadata: { name } }) => {
+    const members = state.members(name);
+    const names = members.filter(({ ready }) => !ready).map(node => node.name);
+    count += names.length;
+    return names.length === 0
+      ? []
+      : [`${name}: ${names.length} of ${plural(members.length, 'member')}: ${named(names)}`];
+  });
+  const all = pools.map(({ metadata }) => metadata.name);
+  const empty = emptyPoolWarnings(state, all).map(({ message }) => message);
+  if (count > 0) {
+    return warning(
+      `${plural(count, 'member')} ${count === 1 ? 'is' : 'are'} not Ready`,
+      'see why: `kubectl describe node NODE`',
+      [...notReady, ...empty],
+    );
+  }
+  return ok(pools.length === 0 ? 'there are no pools' : 'every member is Ready', empty);
+}
+
+// Startup taints that nobody lifts: those that a node registered with, too.
+
+function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now: Date): Finding {
+  const details = pools.flatMap(pool => {
+    const { name } = pool.metadata;
+    return stuckStartupTaints(pool, state.members(name), () => now).texts.map(text => `${name}: ${text}`);
+  });
+  if (details.length === 0) return ok('no node has had a startup taint for 15 minutes');
+  return warning(
+    'startup taints have been on nodes for more than 15 minutes',
+    'check the agent that removes the taint, or that sets the condition of `until`; `kubectl taint` removes the taint',
+    details,
+  );
+}
+
+// The RuntimeClasses of pools, as `diff` compares them, and nodes that they select without being members.
+
+const NO_HANDLER = 'no pool has a runtime handler';
+
+/** @param strays from strayLabels() @param state where nodes could be read: a spec may have reached some of them alone */
+export function checkRuntimeClasses(
+  pools: readonly NodePool[],
+  read: Attempt<RuntimeClass[]>,
+  strays: readonly string[] = [],
+  state?: ClusterState,
+): Finding {
+  const found = checkClasses(pools, read, state);
+  if (strays.length === 0) return found;
+  const message = `nodes carry the label ${POOL_LABEL}, and no pool has set it: a RuntimeClass may select them`;
+  const remedy = strayLabelRemedy('NODE');
+  const details = [...found.details, ...strays];
+  if (found.status === 'ok') return warning(message, remedy, details);
+  return { ...found, message: `${found.message}; ${message}`, details, remedy: `${found.remedy}; ${remedy}` };
+}
+
+/** Nodes with a label that only RuntimeClasses of pools select by, and that no pool has set, by its value. */
+export function strayLabels(names: readonly string[], state: ClusterState): string[] {
+  const strays = names.flatMap(name => {
+    const [node, ownership] = [state.node(name), state.ownership(name)];
+    if (node === undefined || ownership === undefined) return [];
+    const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
+    const value = strayPoolLabel(node, ownership, owner);
+    return value === undefined ? [] : [{ name, value }];
+  });
+  return [...Map.groupBy(strays, ({ value }) => value)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([value, nodes]) => `${POOL_LABEL}=${value}: ${named(nodes.map(({ name }) => name))}`);
+}
+
+function checkClasses(
+  pools: readonly NodePool[],
+  read: Attempt<RuntimeClass[]>,
+  state: ClusterState | undefined,
+): Finding {
+  const hasHandlers = pools.some(({ spec }) => spec.handler);
+  if ('refusal' in read) return hasHandlers ? notChecked(read.refusal) : ok(NO_HANDLER);
+  const classes = new Map(read.value.map(each => [each.metadata.name, each]));
+  // The RuntimeClass of a pool with an invalid spec stays as it is.
+  const plans = pools
+    .filter(pool => validatePool(pool).length === 0)
+    .map(pool => {
+      const known = classes.get(runtimeClassName(pool.metadata.name));
+      return { pool, plan: planRuntimeClass(pool, known, state && reachedBy(pool, state)) };
+    });
+  const details = plans.flatMap(({ pool, plan }) => {
+    const what = difference(plan, pool);
+    const { name } = pool.metadata;
+    return what === undefined ? [] : [`${name}: RuntimeClass ${runtimeClassName(name)} ${what}`];
+  });
+  const foreign = plans.filter(({ plan }) => plan.kind === 'foreign');
+  if (details.length === 0) return ok(hasHandlers ? 'every pool with a handler has its RuntimeClass' : NO_HANDLER);
+  const remedies = [
+    ...(foreign.length === 0 ? [] : ['delete the RuntimeClass of the other owner, or remove spec.handler of the pool']),
+    ...(foreign.length === details.length ? [] : ['run `kubectl nodepool reconcile`']),
+  ];
+  return (foreign.length > 0 ? error : warning)(
+    'RuntimeClasses are not as their pools say',
+    remedies.join('; '),
+    details,
+  );
+}
+
+function difference(plan: RuntimeClassPlan, { spec }: NodePool): string | undefined {
+  switch (plan.kind) {
+    case 'none':
+      return undefined;
+    case 'create':
+      return 'is missing';
+    case 'delete':
+      return 'is left, and the pool has no handler';
+    case 'foreign':
+      return 'does not belong to the pool';
+    case 'patch':
+      return 'has another nodeSelector or other tolerations than the pool';
+    case 'replace': {
+      const { handler, metadata } = plan.current;
+      if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
+      return handler === spec.handler
+        ? 'belongs to an earlier pool of that name'
+        : `has the handler ${handler}, not ${spec.handler}`;
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { parseDuration } from '../../cli/duration.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../../cli/flags.ts';
+import { maintenanceFlags, parseMaintenance } from '../shared/cordon/maintenance-flags.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
+import { parsePace, wholePoolWarning } from './pace.ts';
+
+const PODS = { helpGroup: 'PODS' };
+/** For each node, as EKS: managed node groups give up on a node after this time. */
+const TIMEOUT = '15m';
+
+export default class Drain extends BaseCommand<typeof Drain> {
+  /** `view` runs it without oclif, which would set it. */
+  static override id = 'drain';
+  static override summary = "Drain a pool's nodes for maintenance.";
+  static override description =
+    `Cordons all nodes, then evicts the pods of one node after the other, as kubectl drain; those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+
+Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
+  static override examples = [
+    {
+      description: 'Two nodes of the pool, one after the other',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --node node-1,node-2',
+    },
+    {
+      description: 'At most a quarter of the nodes unavailable, the others schedulable',
+      command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
+    },
+    {
+      description: 'Show what would happen, and which budgets refuse evictions',
+      command: '<%= config.bin %> drain worker --ignore-daemonsets --dry-run=server',
+    },
+  ];
+  static override args = { name: namesArg('Names of the pools.') };
+  static override flags = {
+    ...poolChoiceFlags,
+    node: membersFlag,
+    parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
+    'max-unavailable': Flags.string({
+      exclusive: ['parallel'],
+      summary: 'Nodes draining or not Ready at a time.',
+      helpValue: 'N|%',
+    }),
+    rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
+    timeout: Flags.string({
+      default: TIMEOUT,
+      summary: 'For each node; 0 means none.',
+      helpValue: 'TIME',
+    }),
+    'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
+    'delete-emptydir-data': Flags.boolean({
+      ...PODS,
+      summary: 'Evict pods with emptyDir; its data is lost.',
+    }),
+    force: Flags.boolean({
+      ...PODS,
+      summary: 'Evict pods that no controller recreates.',
+    }),
+    'pod-selector': Flags.string({
+      ...PODS,
+      summary: 'Evict only pods with labels a=b,c!=d,e.',
+      helpValue: 'SELECTOR',
+    }),
+    'grace-period': Flags.integer({
+      ...PODS,
+      default: -1,
+      summary: "Seconds; negative: the pod's.",
+      helpValue: 'N',
+    }),
+    'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete pods, ignoring PodDisruptionBudgets.' }),
+    'skip-wait-for-delete-timeout': Flags.integer({
+      ...PODS,
+      default: 0,
+      min: 0,
+      summary: 'Ignore pods terminating for more than N s.',
+      helpValue: 'N',
+    }),
+    ...maintenanceFlags,
+    'check-fit': Flags.boolean({
+      ...PODS,
+      summary: 'Refuse if pods fit on no other node.',
+    }),
+    'dry-run': dryRunFlag(),
+    yes: yesFlag('A script may need it: see above.'),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {
+    const { showDrain } = await import('./show-drain.ts');
+    const pools = parsePoolChoice(args.name, flags);
+    const grace = flags['grace-period'];
+    const { parallel, 'max-unavailable': maxUnavailable } = flags;
+    return showDrain(
+      {
+        pools,
+        dryRun: flags['dry-run'],
+        yes: flags.yes,
+        nodes: flags.node ?? [],
+        isRolling: flags.rolling,
+        checkFit: flags['check-fit'],
+        pace: members => parsePace(parallel, maxUnavailable, members),
+        warnOf: pool => wholePoolWarning(maxUnavailable, pool),
+        rules: {
+          force: flags.force,
+          ignoreDaemonSets: flags['ignore-daemonsets'],
+          deleteEmptyDirData: flags['delete-emptydir-data'],
+          skipWaitForDeleteSeconds: flags['skip-wait-for-delete-timeout'],
+        },
+        podSelector: flags['pod-selector'],
+        gracePeriodSeconds: grace < 0 ? undefined : grace,
+        disableEviction: flags['disable-eviction'],
+        cordon: {
+          unschedulable: true,
+          maintenance: parseMaintenance(flags, deps.io.now()),
+          takeover: flags.takeover,
+        },
+        timeoutMs: parseDuration(flags.timeout, '--timeout'),
+      },
+      deps,
+    );
+  }
+}

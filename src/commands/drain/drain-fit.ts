@@ -1,0 +1,147 @@
+/** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
+
+import type { ClusterReader } from '../../kube/connection.ts';
+import type { SchedulingPort } from '../../kube/ports/scheduling.ts';
+import { type Budget, shortOf } from '../../nodepool/drain/budgets.ts';
+import { type DrainPod, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
+import { toleratesCordon } from '../../nodepool/drain/placement.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { type FitReason, FitReasons } from '../../scheduling/fit-reasons.ts';
+import { Judge } from '../../scheduling/judge.ts';
+import { byNotJudged, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
+import { placeBy } from '../../scheduling/place.ts';
+import type { PodParts } from '../../scheduling/pod/pod-parts.ts';
+import type { Snapshot } from '../../scheduling/snapshot.ts';
+import type { Pod, PodTraits } from '../../scheduling/types.ts';
+import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
+import type { DrainPlan } from './plan-drain.ts';
+import { type UnfitPods, unfitLines } from './unfit-lines.ts';
+
+export interface DrainFit {
+  /** Pods that have a place, of those that are evicted and recreated. */
+  fitting: number;
+  asked: number;
+  /** For those without one, a line for each reason. */
+  unfit: string[];
+  /** Budgets that hold the drain up without end because of those: a line for each. */
+  stuck: string[];
+  /** Those without one that no other node can take: it does not reach their volumes. */
+  bound: number;
+  notJudged: string[];
+}
+
+interface FitDeps {
+  cluster: ClusterReader;
+  scheduling(): Promise<SchedulingPort>;
+}
+
+/** Pods of one owner that differ in nothing but their names. */
+interface Kind {
+  owner: string;
+  pod: PodTraits;
+  names: string[];
+  /** Nodes that they are on. */
+  from: Set<string>;
+  takers: number;
+}
+
+/** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
+export async function drainFit({ pools, budgets }: DrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
+  const drained = new Set(pools.flatMap(({ nodes }) => nodes.map(({ node }) => node.name)));
+  const evicted = new Map(
+    pools.flatMap(({ nodes }) => nodes.flatMap(({ pods }) => pods.map(pod => [podName(pod), pod] as const))),
+  );
+  const keep = (pod: Pod) => evicted.has(podName(pod));
+  const { snapshot, kept, knows } = await readSnapshot(
+    cluster.nodes.list(),
+    { pods: [], keep, judgesKept: true },
+    await scheduling(),
+  );
+  const others = [...snapshot.nodes.keys()].filter(name => !drained.has(name));
+  for (const { pod, node } of kept) snapshot.remove(pod, node);
+  // Those that tolerate the cordon return to the node that is drained.
+  const moving = kept.filter(({ pod }) => {
+    const old = evicted.get(podName(pod));
+    return old !== undefined && isRecreated(old) && !toleratesCordon(pod.placement);
+  });
+  const unfit: UnfitPods[] = [];
+  const withoutPlace: PodTraits[] = [];
+  let fitting = 0;
+  let bound = 0;
+  const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
+  for (const kind of inOrder(kindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
+    const judge = new Judge(kind.pod, snapshot);
+    const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
+    for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
+    fitting += replicas;
+    const left = kind.names.slice(replicas);
+    if (left.length === 0) continue;
+    unfit.push({ owner: kind.owner, names: left, reasons: whyNoMore(kind.pod, others, snapshot) });
+    if (isBoundTo(kind, judge)) bound += left.length;
+    withoutPlace.push(...left.map(() => kind.pod));
+  }
+  const notJudged = [
+    ...knows.refusals,
+    ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
+    ...[...byNotJudged(moving)].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
+  ];
+  const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
+  return { fitting, asked: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
+}
+
+/** Pods that are named. */
+const MAX_NAMED = 5;
+
+function namesOf(pods: readonly KeptPod[]): string {
+  return firstFew(
+    pods.map(({ pod }) => podName(pod)),
+    MAX_NAMED,
+  );
+}
+
+function stuckText(budget: Budget, withoutPlace: readonly PodTraits[]): string | undefined {
+  const short = shortOf(budget, withoutPlace);
+  if (short === undefined) return undefined;
+  const { pending, needs } = short;
+  const are = pending === 1 ? 'pod of it has no place' : 'pods of it have no place';
+  return `PodDisruptionBudget ${budget.namespace}/${budget.name} needs ${plural(needs, 'healthy pod')}, and ${pending} ${are}: the drain would wait until its timeout`;
+}
+
+function ownerText(pod: DrainPod | undefined): string {
+  const { namespace = '', controller: { kind, name } = { kind: '', name: '' } } = pod ?? {};
+  return `${kind} ${namespace}/${name}`;
+}
+
+function kindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: Pod) => string): Kind[] {
+  return [...Map.groupBy(moving, ({ pod }) => ownerOf(pod))].flatMap(([owner, group]) => {
+    const alike = Map.groupBy(group, ({ pod }) => parts.traits({ ...pod, isTerminating: false }));
+    return [...alike].map(([traits, pods]): Kind => {
+      const names = pods.map(({ pod }) => podName(pod));
+      const from = new Set(pods.map(({ node }) => node));
+      return { owner, pod: traits, names, from, takers: 0 };
+    });
+  });
+}
+
+/** Those that few nodes take first, then the largest: so most find a place. */
+function inOrder(kinds: Kind[], others: readonly string[], snapshot: Snapshot): Kind[] {
+  for (const kind of kinds) {
+    const judge = new Judge(kind.pod, snapshot);
+    kind.takers = others.filter(node => judge.firstWhyNot(node).length === 0).length;
+  }
+  const size = ({ pod }: Kind) =>
+    Number(pod.requests.get('cpu') ?? 0n) * 2 ** 20 + Number(pod.requests.get('memory') ?? 0n);
+  return kinds.toSorted((a, b) => a.takers - b.takers || size(b) - size(a));
+}
+
+/** Whether their volumes are on the node that they are on, and on no other. */
+function isBoundTo({ from }: Kind, { volumes }: Judge): boolean {
+  return from.size === 1 && volumes.nodes?.every(node => from.has(node)) === true;
+}
+
+function whyNoMore(pod: PodTraits, others: readonly string[], snapshot: Snapshot): FitReason[] {
+  const judge = new Judge(pod, snapshot);
+  const reasons = new FitReasons();
+  for (const node of others) reasons.add(judge.firstWhyNot(node));
+  return reasons.list();
+}

@@ -1,0 +1,102 @@
+/** What a drain works with, and what it may do: one type for all of its parts; and what it reports. */
+import type { Clock } from '../../controller/clock.ts';
+import type { EvictionsClient } from '../../kube/cluster.ts';
+import type { ClusterReader, DryRun } from '../../kube/connection.ts';
+import type { DrainPod, DrainRules } from '../../nodepool/drain/drain-filters.ts';
+import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
+import type { CordonChange } from '../../nodepool/drain/plan-cordon.ts';
+import type { NodepoolError } from '../../nodepool/errors.ts';
+import type { Warning } from '../../nodepool/warning.ts';
+import type { EvictionEvent, HeldPod } from '../../reconciler/evict/evictor.ts';
+import type { CordonOptions, CordonResult } from '../shared/cordon/cordon.ts';
+import type { MaintenanceClient } from '../shared/cordon/maintenance.ts';
+import type { ReadVolumes } from './unplaced-pods.ts';
+
+/** By the flags of the command. */
+export interface DrainChoice {
+  dryRun: DryRun;
+  /** Only these members; empty: all. */
+  nodes: readonly string[];
+  /** Each node is cordoned right before it is drained, not all at the start. */
+  isRolling: boolean;
+  /** @param members of the pool */
+  pace: (members: number) => DrainPace;
+  /** How nodes are cordoned. */
+  cordon: CordonChange;
+  rules: DrainRules;
+  /** Only pods with these labels, as the server takes it. */
+  podSelector: string | undefined;
+  /** Pods are deleted, not evicted: no budget is checked. */
+  disableEviction: boolean;
+  /** For one node, in milliseconds; 0: no timeout. */
+  timeoutMs: number;
+}
+
+export interface DrainOptions extends DrainChoice {
+  cluster: ClusterReader & CordonOptions['cluster'];
+  /** Removes pods as `disableEviction` says. In a dry run on the server, it checks every removal and keeps the pods. */
+  evictions: EvictionsClient;
+  maintenance: MaintenanceClient;
+  /** See SchedulingPort.boundVolumes(). */
+  volumes: ReadVolumes;
+  /** Monotonic. */
+  clock: Clock;
+  /** The wall clock. */
+  now: () => Date;
+  /** Between two attempts to cordon a node. */
+  sleep: (ms: number) => Promise<void>;
+  /** Ends the drain: nothing is written once it is aborted. */
+  signal?: AbortSignal;
+  /** In order. @param state the pool and all its nodes as they are now */
+  onEvent?: (event: DrainEvent, state: PoolDrain) => void;
+  /** About a maintenance that is not published, and pods that may have come back. */
+  onWarning: (warning: Warning) => void;
+}
+
+/** How far a pool is drained. */
+export interface PoolDrain {
+  pool: string;
+  /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
+  drains: NodeDrain[];
+  /** Pods that were found on its drained nodes at the end: they came back, or others came. */
+  returned?: DrainPod[];
+}
+
+export interface NodeDrain {
+  node: string;
+  /** `waits`: in a dry run, some of its pods would wait. */
+  phase: 'not begun' | 'under way' | 'drained' | 'failed' | 'waits';
+  /** Pods to evict, and those of them that are gone. */
+  pods: number;
+  gone: number;
+  /** Pods that are not evicted yet, with what they wait for, by UID. */
+  held: Map<string, Pick<HeldPod, 'pod' | 'why'>>;
+  /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
+  terminating?: Set<string>;
+  /** Pods came that the drain did not list. */
+  hasNewcomers?: boolean;
+  /** How many of them are there at its last look; undefined: not known. */
+  returned?: number;
+  /** Another node has its name. */
+  isReplaced?: boolean;
+}
+
+/** For people. */
+export type DrainEvent =
+  | { kind: 'cordon'; result: CordonResult }
+  | PodEvent
+  /** @param returned as in NodeDrain */
+  | { kind: 'drained'; node: string; returned: number }
+  /** Only in a dry run. @param held as in NodeDrain */
+  | { kind: 'waits'; node: string; held: NodeDrain['held'] }
+  /** The node is no longer a member. */
+  | { kind: 'left'; node: string; pool: string; isCordoned: boolean }
+  | { kind: 'replaced'; node: string }
+  | { kind: 'failed'; node: string; error: NodepoolError };
+
+export type PodEvent =
+  | EvictionEvent
+  /** It is terminating for too long to be waited for. */
+  | { kind: 'stuck'; node: string; pod: string }
+  /** About pods that the plan did not have. */
+  | { kind: 'warning'; node: string; text: string };

@@ -1,0 +1,155 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { canAsk } from '../../cli/confirm.ts';
+import { showNote, showWarning, warnOnce } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
+import type { Io } from '../../cli/io.ts';
+import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
+import type { RawPool } from '../../kube/connection.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { poolRef } from '../../print/pool-ref.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
+import { showPlanned } from '../shared/changes/show-planned.ts';
+import { approver, type Written } from '../shared/consent/approve.ts';
+import {
+  deletingWarning,
+  readProtection,
+  unmanagedWarning,
+  warnOfApply,
+  warnOfKubelets,
+  warnOfOthersKeys,
+} from '../shared/consent/membership-warnings.ts';
+import type { EditResult } from '../shared/edit/edit.ts';
+import { mayCostPods } from '../shared/edit/may-cost-pods.ts';
+import { hintReconcile, notApplied, reconcileNext } from '../shared/edit/next-step.ts';
+import type { EditOptions } from '../shared/edit/plan-edit.ts';
+import { impactTeller } from '../shared/impact/show-impact.ts';
+import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../shared/spec/pool-flags.ts';
+
+export default class Edit extends BaseCommand<typeof Edit> {
+  static override summary = 'Edit a pool in an editor or by flags.';
+  static override description =
+    `Without flags it opens KUBE_EDITOR, EDITOR or vi. With flags it changes the named fields only. Concurrent changes of the pool are never overwritten. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
+
+${EXIT_STATUS}`;
+  static override examples = [
+    { description: 'In an editor', command: '<%= config.bin %> edit worker' },
+    {
+      description: 'Set one label, remove another',
+      command: '<%= config.bin %> edit worker --label tier=silver --label team-',
+    },
+    {
+      description: 'Set an annotation, remove another',
+      command: '<%= config.bin %> edit worker --annotation owner="team a, b" --annotation old-',
+    },
+    {
+      description: 'Set a taint, remove another, and remove the handler',
+      command: '<%= config.bin %> edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""',
+    },
+  ];
+  static override args = { name: nameArg('Name of the pool.') };
+  static override flags = {
+    ...editPoolFlags,
+    'dry-run': dryRunFlag(
+      'With flags, change nothing: "client" sends no write, "server" has the server validate every write.',
+    ),
+    reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
+    output: objectOutputFlag('Print the pools instead of messages.'),
+    concurrency: concurrencyFlag,
+    yes: yesFlag('Without a terminal, some edits need it.'),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
+    const { io, connect } = deps;
+    const dryRun = flags['dry-run'];
+    const byFlags = hasPoolFlags(flags);
+    if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
+    const edits = editsFromFlags(flags);
+    const { concurrency } = flags;
+    const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
+    let written: Written | undefined;
+    const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
+    const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
+    const warn = warnOnce(io);
+    const reconciling = flags.reconcile && dryRun === 'none';
+    const showsAhead = dryRun !== 'none' && flags.output === undefined && io.stdoutIsTTY;
+    // A controller that runs applies the edit as soon as it is saved.
+    const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
+    const { cluster, workloads } = connection;
+    const options: EditOptions = { cluster, workloads, dryRun, approve, warn, reconciles: reconciling, looksAhead };
+    const result = byFlags
+      ? await (await import('../shared/edit/edit.ts')).editByFlags(args.name, edits, options)
+      : await editInEditor(args.name, options, io);
+    if (result.kind === 'cancelled') {
+      io.err(`Edit cancelled: ${result.why}.`);
+      return 0;
+    }
+    if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
+    if (result.kind === 'edited') {
+      await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
+      await warnOfOthersKeys([result.pool], io, connection.cluster.rules?.transient);
+      await warnOfApply(result.pool, io);
+    }
+    if (result.kind === 'edited' && result.keptRole !== undefined)
+      showNote(io, keptRoleNote(args.name, result.keptRole));
+    for (const what of result.notFound) showWarning(io, `nodepool ${args.name} has no ${what}`);
+    const print = (pool: RawPool) => show({ ...result, pool }, flags.output, dryRunSuffix(dryRun), deps);
+    const deleting = result.kind === 'edited' ? deletingWarning(result.pool) : undefined;
+    const reconciles = reconciling && deleting === undefined;
+    const printsAfter = reconciles && flags.output !== undefined;
+    if (showsAhead && result.kind === 'edited' && result.ahead !== undefined)
+      await showPlanned(result.ahead, io, connection);
+    if (!printsAfter) await print(result.pool);
+    if (deleting !== undefined) {
+      showWarning(io, deleting);
+      // Flags edit the spec alone; an editor may have removed a finalizer.
+      return byFlags || flags.reconcile ? EXIT.error : EXIT.done;
+    }
+    const names = [args.name];
+    if (!reconciles) {
+      if (result.kind === 'edited' && dryRun === 'none' && flags.output === undefined)
+        hintReconcile(names, io, mayCostPods(result.before, result.pool));
+      return 0;
+    }
+    if (result.kind === 'edited') written = notApplied(names, 'edited');
+    const after = printsAfter ? async ([pool = result.pool]: RawPool[]) => print(pool) : undefined;
+    const released = result.kind === 'edited' ? result.released : undefined;
+    return reconcileNext([result.pool], { concurrency, approve, warn, print: after, released }, deps, connection);
+  }
+}
+
+function keptRoleNote(pool: string, role: string): string {
+  return `note: pool ${pool} still requires ${role}, its selector so far, which is now in spec.nodeSelector; to drop it, add --node-selector ${role}-`;
+}
+
+async function editInEditor(name: string, options: EditOptions, io: Io): Promise<EditResult> {
+  const { createEditSession } = await import('./editor.ts');
+  const { parseDocuments } = await import('../../cli/yaml.ts');
+  const { decodePool } = await import('../../nodepool/spec/decode.ts');
+  const { editAsText } = await import('./edit-text.ts');
+  const { printYaml } = await import('../../print/printers.ts');
+  const decode = (text: string) => {
+    const [document, ...more] = parseDocuments(text, 'edit');
+    if (document === undefined || more.length > 0) {
+      throw new NodepoolError('input', `expected one pool, found ${more.length + (document ? 1 : 0)} documents`);
+    }
+    return decodePool(document.value, document.source, document.placeOf);
+  };
+  return editAsText(name, { editor: createEditSession(io), decode, print: printYaml }, options);
+}
+
+async function show(
+  result: Exclude<EditResult, { kind: 'cancelled' }>,
+  output: ObjectFormat | undefined,
+  suffix: string,
+  { io }: Deps,
+): Promise<void> {
+  if (output !== undefined) {
+    const { printObjects } = await import('../../print/printers.ts');
+    io.out(printObjects([result.pool], output, false));
+    return;
+  }
+  const outcome = result.kind === 'edited' ? 'edited' : 'not changed';
+  io.out(`${poolRef(result.pool.metadata.name)} ${outcome}${suffix}`);
+}

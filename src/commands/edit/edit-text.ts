@@ -1,0 +1,227 @@
+/** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
+
+import type { RawPool } from '../../kube/connection.ts';
+import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
+import { isObject, own } from '../../nodepool/json.ts';
+import { applyMergePatch, mergePatch, overlap } from '../../nodepool/merge-patch.ts';
+import { LAST_APPLIED } from '../../nodepool/spec/applied-by-kubectl.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { agree } from '../shared/consent/consent.ts';
+import { assertValid } from '../shared/create/create.ts';
+import { alteredPool } from '../shared/edit/altered-pool.ts';
+import { assertRestored, type EditResult } from '../shared/edit/edit.ts';
+import { guarded, MAX_ATTEMPTS } from '../shared/edit/guarded-patch.ts';
+import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit/plan-edit.ts';
+import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
+
+/** The user's editor on one file, which stays until it is removed, also after an error. */
+export interface EditSession {
+  /** The file, to be named to the user when the text is to be kept. */
+  path: string;
+  /** Writes the text, opens it, waits for the editor, resolves with what was saved. */
+  edit(text: string): Promise<string>;
+  remove(): Promise<void>;
+}
+
+export interface TextEdit {
+  editor: EditSession;
+  /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
+  decode: (text: string) => NodePool;
+  /** The YAML to edit. */
+  print: (pool: object) => string;
+}
+
+const HEAD = [
+  'Edit the pool below. Lines that begin with # are ignored; an empty file, or one without a change, cancels the edit.',
+  'If the edit cannot be saved, this file opens again with the reason at its head.',
+];
+
+export async function editAsText(name: string, text: TextEdit, options: EditOptions): Promise<EditResult> {
+  const { cluster } = options;
+  const { editor } = text;
+  let original = await cluster.pools.get(name);
+  if (original === undefined) throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
+  let body = text.print(editable(original));
+  let problem: NodepoolError | undefined;
+  while (true) {
+    const saved = withoutComments(await editor.edit(head(problem) + body));
+    if (saved.trim() === '') return cancel(editor, 'the saved file was empty');
+    if (saved === withoutComments(body)) {
+      if (problem === undefined) return cancel(editor, 'no changes made');
+      throw keep(editor, 'no valid changes were saved', ...problem.lines);
+    }
+    body = saved;
+    try {
+      const edited = decodeSame(saved, original, text.decode);
+      assertRestored(original, edited.spec);
+      const patch = mergePatch(editable(original), editable(edited));
+      if (patch === undefined) return cancel(editor, 'no changes made');
+      const result = await save(original, patch, editor, options);
+      if (result.kind === 'written') {
+        if (result.altered !== undefined)
+          throw keep(editor, 'the pool is saved otherwise than it was edited', result.altered.oneLine);
+        await editor.remove();
+        return { kind: 'edited', pool: result.pool, before: original, notFound: [], released: result.released };
+      }
+      if (result.kind !== 'overlaps') {
+        const what = result.kind === 'gone' ? 'was deleted' : 'was changed by somebody else';
+        throw keep(editor, 'nothing was overwritten', `nodepool ${name} ${what} while it was being edited`);
+      }
+      problem = overlapError(name, result);
+      original = result.latest;
+      body = text.print(applyMergePatch(editable(original), patch));
+    } catch (error) {
+      if (!(error instanceof NodepoolError) || error instanceof KeptError || error instanceof DeclinedError)
+        throw error;
+      problem = error;
+    }
+  }
+}
+
+/** What is not agreed to is not edited again: the text is kept. */
+async function agreeOrKeep(
+  before: RawPool,
+  after: RawPool,
+  editor: EditSession,
+  options: EditOptions,
+): Promise<ProposedEdit['released']> {
+  const { approve, warn } = options;
+  const propose = async () => {
+    const proposal = await proposeEdit(before, after, options);
+    warn(proposal.warnings);
+    return proposal;
+  };
+  try {
+    const agreed = await agree(propose, approve);
+    if (agreed === undefined) throw new DeclinedError();
+    return agreed.proposal.released;
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    if (error instanceof DeclinedError) throw new DeclinedError(error.message, findIn(editor));
+    throw keep(editor, 'the edit was not saved', [error.message, error.next].filter(Boolean).join('; '));
+  }
+}
+
+type Saved =
+  /** altered: how the answer differs from what was sent. */
+  | { kind: 'written'; pool: RawPool; altered: NodepoolError | undefined; released: ProposedEdit['released'] }
+  | { kind: 'gone' | 'conflict' }
+  /** Somebody else changed these fields as well. */
+  | { kind: 'overlaps'; latest: RawPool; paths: string[][] };
+
+/** What somebody else wrote meanwhile to other fields stays, as with kubectl edit; a list is one field. */
+async function save(
+  original: RawPool,
+  patch: Record<string, unknown>,
+  editor: EditSession,
+  options: EditOptions,
+): Promise<Saved> {
+  const { pools } = options.cluster;
+  const { name } = original.metadata;
+  let read = original;
+  for (let attempt = 1; ; attempt++) {
+    const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
+    assertValid(sent);
+    const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, editor, options);
+    const result = await pools.patch(name, guarded(patch, read));
+    if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read), released };
+    if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
+    const latest = await pools.get(name);
+    if (latest === undefined) return { kind: 'gone' };
+    if (latest.metadata.uid !== original.metadata.uid) return { kind: 'conflict' };
+    const paths = overlap(patch, mergePatch(editable(original), editable(latest)) ?? {});
+    if (paths.length > 0) return { kind: 'overlaps', latest, paths };
+    read = latest;
+  }
+}
+
+function overlapError(name: string, { latest, paths }: { latest: RawPool; paths: string[][] }): NodepoolError {
+  const fields = paths.map(path => {
+    const value = path.reduce<unknown>((at, key) => (isObject(at) ? own(at, key) : undefined), latest);
+    const [top = '', second, ...rest] = path;
+    const field = [top, ...(second === undefined ? [] : [`.${second}`]), ...rest.map(key => `[${key}]`)].join('');
+    return `${field} is now ${value === undefined ? 'removed' : JSON.stringify(value)}`;
+  });
+  return new NodepoolError(
+    'input',
+    `somebody else changed nodepool ${name} meanwhile: ${fields.join(', ')}`,
+    'to save your value all the same, save this file with any change, such as an empty line',
+  );
+}
+
+/** What a person edits: no status, no bookkeeping of the server and of kubectl apply, which has the values a second time. */
+function editable(pool: NodePool): Record<string, unknown> {
+  const { status: _status, ...rest } = pool as RawPool;
+  const {
+    managedFields: _managed,
+    creationTimestamp: _created,
+    generation: _generation,
+    resourceVersion: _version,
+    uid: _uid,
+    selfLink: _link,
+    annotations,
+    ...metadata
+  } = rest.metadata as unknown as Record<string, unknown>;
+  const { [LAST_APPLIED]: _applied, ...others } = isObject(annotations) ? annotations : {};
+  return { ...rest, metadata: { ...metadata, ...(Object.keys(others).length > 0 ? { annotations: others } : {}) } };
+}
+
+function decodeSame(text: string, original: RawPool, decode: TextEdit['decode']): NodePool {
+  try {
+    return decodePoolOf(text, original, decode);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
+    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, decode);
+  }
+}
+
+function decodePoolOf(text: string, original: RawPool, decode: TextEdit['decode']): NodePool {
+  const pool = decode(text);
+  if (pool.metadata.name !== original.metadata.name) {
+    throw new NodepoolError(
+      'input',
+      `metadata.name: "${pool.metadata.name}" is another pool`,
+      'a pool cannot be renamed',
+    );
+  }
+  assertValid(pool);
+  return pool;
+}
+
+/** YAML has line breaks that are no newline, and a comment ends at each: they and all else that is not seen are spaces. */
+function head(problem: NodepoolError | undefined): string {
+  const reason = problem === undefined ? [] : ['', ...`error: ${problem.message}`.split('\n')];
+  const next = problem?.next === undefined ? [] : [`next: ${problem.next}`];
+  return [...HEAD, ...reason, ...next, '']
+    .map(line => `${`# ${line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')}`.trimEnd()}\n`)
+    .join('');
+}
+
+function lineCount(text: string): number {
+  return text.split('\n').length - 1;
+}
+
+/** Comment lines of the head and of the user; YAML gives them no meaning. */
+function withoutComments(text: string): string {
+  return text
+    .split(/\r?\n/)
+    .filter(line => !line.startsWith('#'))
+    .join('\n');
+}
+
+async function cancel(editor: EditSession, why: string): Promise<EditResult> {
+  await editor.remove();
+  return { kind: 'cancelled', why };
+}
+
+/** The text stays where it is, and the message says where. */
+class KeptError extends NodepoolError {}
+
+function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {
+  return new KeptError('input', `${outcome}: ${reason}`, findIn(editor), { items });
+}
+
+function findIn({ path }: EditSession): string {
+  return `find your text in ${path}`;
+}

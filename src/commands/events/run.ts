@@ -1,0 +1,55 @@
+/** The events of the chosen pools. The server selects by one name at most. */
+import type { Watched } from '../../controller/source.ts';
+import type { NodePoolsClient } from '../../kube/cluster.ts';
+import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/connection.ts';
+import { oldestFirst } from '../shared/describe/event-order.ts';
+import { chosenPools } from '../shared/pools/choose-pools.ts';
+import { type NamesDeps, namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
+
+export interface ChosenEvents {
+  /** Oldest first. Throws where a pool has no events and does not exist: a deleted pool keeps its events for a while. */
+  list(): Promise<PoolEventRecord[]>;
+  /** As list(), with the objects. */
+  listObjects(): Promise<PoolEventObject[]>;
+  watch(): Watched<PoolEventRecord | undefined>;
+  watchObjects(): Watched<PoolEventObject | undefined>;
+}
+
+/** @param names of the pools; undefined: all */
+export function chosenEvents(
+  names: readonly string[] | undefined,
+  {
+    events,
+    pools,
+    nodes,
+  }: NamesDeps & { events: EventsPort; pools: Pick<NodePoolsClient, 'get' | 'list' | 'assertServed'> },
+): ChosenEvents {
+  const only = names?.length === 1 ? names[0] : undefined;
+  const isChosen = ({ pool }: PoolEventRecord) => names?.includes(pool) ?? true;
+  const read = async <T extends PoolEventRecord>(list: (pool?: string) => Promise<T[]>) => {
+    if (names?.length === 0) return [];
+    const found = (await list(only)).filter(isChosen).toSorted(oldestFirst);
+    const silent = names?.filter(name => !found.some(({ pool }) => pool === name)) ?? [];
+    const { missing } = await chosenPools({ names: silent }, pools);
+    if (missing.length > 0)
+      throw poolNotFound('events', missing, await namesToSuggest('events', missing, { pools, nodes }));
+    if (found.length === 0 && names === undefined) await pools.assertServed();
+    return found;
+  };
+  const chosen = <T extends PoolEventRecord>({
+    source,
+    transform,
+  }: Watched<T | undefined>): Watched<T | undefined> => ({
+    source,
+    transform: raw => {
+      const event = transform(raw);
+      return event !== undefined && isChosen(event) ? event : undefined;
+    },
+  });
+  return {
+    list: () => read(events.list),
+    listObjects: () => read(events.listObjects),
+    watch: () => chosen(events.watch(only)),
+    watchObjects: () => chosen(events.watchObjects(only)),
+  };
+}

@@ -1,0 +1,97 @@
+import * as Args from '@oclif/core/args';
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { filenameFlag, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { andMore } from '../../nodepool/plural.ts';
+import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import type { FitOptions } from './run.ts';
+
+const MAX_WARNINGS = 10;
+
+export default class Fit extends BaseCommand<typeof Fit> {
+  static override summary = 'Show which pools take a pod, how many, and why not.';
+  static override description =
+    `Judges by the rules of the default scheduler, and gives its reasons in its words: resources, taints, node affinity and selector, host ports, topology spread, pod affinity and anti-affinity, volumes. What is not judged is named below the table. A pod of a file is completed by the server in a dry run, if the user may create pods. It writes nothing.
+
+Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 error.`;
+  static override examples = [
+    { description: 'A pod that is Pending', command: '<%= config.bin %> fit web-5d4f -n shop' },
+    { description: 'Ten replicas of a Deployment', command: '<%= config.bin %> fit -f web.yaml --replicas 10' },
+    { description: 'What another command prints', command: '<%= config.bin %> fit -f - < web.yaml' },
+    { description: 'Two pools alone', command: '<%= config.bin %> fit -f web.yaml --pool gpu,worker' },
+    { description: 'For a program', command: '<%= config.bin %> fit -f web.yaml -o json' },
+  ];
+  static override args = {
+    // oclif would read a missing argument from stdin, which `-f -` reads.
+    pod: Args.string({ description: 'A pod that exists: NAME or NAMESPACE/NAME.', ignoreStdin: true }),
+  };
+  static override flags = {
+    filename: filenameFlag,
+    replicas: Flags.integer({
+      summary: 'How many are to fit, in all pools together. Default: one.',
+      helpValue: 'N',
+      min: 1,
+      max: 1_000_000,
+    }),
+    pool: repeatedFlag({
+      summary: 'Show these pools; repeatable. Default: all, and the nodes of no pool.',
+      helpValue: 'POOL',
+    }),
+    ...poolSelectorFlag,
+    output: outputFlag('Print the result as an object.'),
+    'no-headers': noHeadersFlag,
+  };
+
+  protected async execute(flags: FlagsOf<typeof Fit>, { pod }: ArgsOf<typeof Fit>, deps: Deps): Promise<number> {
+    const { filename = [], replicas, pool: pools = [], selector, output, namespace } = flags;
+    if (pod !== undefined) checkPodName(pod);
+    if ((pod === undefined) === (filename.length === 0)) {
+      const problem = pod === undefined ? 'no pod is given' : 'a pod and -f exclude each other';
+      throw new NodepoolError('usage', problem, 'give the name of a pod, or a file: -f FILE');
+    }
+    if (pools.length > 0 && selector !== undefined) {
+      throw new NodepoolError('usage', '--pool and -l exclude each other', 'give one of the two');
+    }
+    const of = pod === undefined ? { documents: await documentsOf(filename, deps) } : { pod };
+    return show({ of, namespace, pools, selector, replicas }, { output, headers: !flags['no-headers'] }, deps);
+  }
+}
+
+function checkPodName(pod: string): void {
+  const parts = pod.split('/');
+  if (parts.length > 2 || parts.includes('')) {
+    throw new NodepoolError('usage', `"${pod}" is not the name of a pod`, 'write it like NAME or NAMESPACE/NAME');
+  }
+}
+
+async function documentsOf(sources: string[], { io, requestTimeoutMs }: Deps) {
+  const { readInput } = await import('../../cli/input.ts');
+  return readInput(sources, io, { what: 'a pod or a workload', urlDeadlineMs: requestTimeoutMs });
+}
+
+async function show(
+  options: FitOptions,
+  { output, headers }: { output: 'json' | 'yaml' | undefined; headers: boolean },
+  { io, connect, progress }: Deps,
+): Promise<number> {
+  const { fit } = await import('./run.ts');
+  const connection = await connect();
+  const spinner = await progress('Reading nodes and pods');
+  const { fits, problems } = await fit(options, connection).finally(() => spinner.stop());
+  for (const problem of problems.slice(0, MAX_WARNINGS)) showWarning(io, problem);
+  if (problems.length > MAX_WARNINGS) showWarning(io, andMore(problems.length - MAX_WARNINGS));
+  if (output !== undefined) {
+    const { printFit } = await import('./print-data.ts');
+    io.out(printFit(fits, output));
+  } else {
+    const { renderFit } = await import('./print.ts');
+    const { makeStyle } = await import('../../print/style.ts');
+    const columns = io.stdoutIsTTY ? io.columns : undefined;
+    io.out(renderFit(fits, { headers, columns, replicas: options.replicas }, makeStyle(io.color)));
+  }
+  return fits.every(each => each.fits) ? EXIT.done : EXIT.error;
+}

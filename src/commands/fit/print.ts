@@ -1,0 +1,64 @@
+/** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
+import { plural } from '../../nodepool/plural.ts';
+import { NONE } from '../../print/cells.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
+import type { Style } from '../../print/style.ts';
+import { type Cell, DESCRIBE, renderTable } from '../../print/table.ts';
+import { reasonsText } from '../../scheduling/fit-reasons.ts';
+import { amountText } from '../../scheduling/node/resources.ts';
+import type { Fit, FitRow } from './run.ts';
+
+export interface FitTable {
+  headers: boolean;
+  /** Undefined: nothing is wrapped. */
+  columns: number | undefined;
+  /** As in the command line. */
+  replicas: number | undefined;
+}
+
+/** Without the last newline. */
+export function renderFit(fits: readonly Fit[], options: FitTable, style: Style): string {
+  return fits.map(fit => renderOne(fit, options, style)).join('\n\n');
+}
+
+function renderOne(fit: Fit, { headers, columns, replicas }: FitTable, style: Style): string {
+  const { rows, total, subject } = fit;
+  const all = rows.length > 1 ? [...rows, total] : rows;
+  const cells = all.map(row => cellsOf(row, row === total ? 'TOTAL' : (row.pool ?? NONE), row === total, style));
+  const header: Cell[] = ['POOL', 'FITS', 'NODES', 'REPLICAS', 'WHY'];
+  const table = renderTable(headers ? [header, ...cells] : cells, DESCRIBE, columns);
+  const title = headers ? [sanitizeLine(titleOf(fit))] : [];
+  const lines = [
+    ...(replicas === undefined ? [] : [askedText(fit, replicas)]),
+    ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
+    ...(all.some(({ isAtLeast }) => isAtLeast) ? ['+: at least; more may fit in another order.'] : []),
+    ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
+    ...fit.notJudged.map(text => `Not judged: ${text}.`),
+  ];
+  return [...title, ...(all.length > 0 ? [table] : ['No pools found.']), ...lines.map(sanitizeLine)].join('\n');
+}
+
+function titleOf({ subject, pod }: Fit): string {
+  const requests = [...pod.requests].map(([name, amount]) => `${name} ${amountText(name, amount)}`);
+  return `${subject.title}: ${requests.length === 0 ? 'requests nothing' : requests.join(', ')}`;
+}
+
+function askedText({ total, refused }: Fit, replicas: number): string {
+  const isShort = total.replicas < replicas;
+  const fit = isShort
+    ? `${total.isAtLeast ? 'At least ' : ''}${total.replicas} of ${plural(replicas, 'replica')} fit`
+    : `${plural(replicas, 'replica')} fit`;
+  return refused === undefined ? `${fit}.` : `${fit}, by the scheduler's rules.`;
+}
+
+function cellsOf(row: FitRow, name: string, isTotal: boolean, style: Style): Cell[] {
+  const { nodes, takers, replicas, isAtLeast, reasons } = row;
+  const fits = replicas > 0;
+  return [
+    isTotal ? { text: name, paint: style.bold } : name,
+    { text: fits ? 'yes' : 'no', paint: fits ? style.green : style.red },
+    `${takers}/${nodes}`,
+    `${replicas}${isAtLeast ? '+' : ''}`,
+    takers === nodes ? NONE : reasonsText(reasons.list(), isTotal),
+  ];
+}

@@ -1,0 +1,102 @@
+import * as Args from '@oclif/core/args';
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { parseDuration } from '../../cli/duration.ts';
+import { showNote, showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { noHeadersFlag, poolName, withoutKind } from '../../cli/flags.ts';
+import { terminalWidth } from '../../cli/io.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { plural } from '../../nodepool/plural.ts';
+import type { History, Subject } from './run.ts';
+
+/** What no source has. */
+const LIMITS =
+  'Not shown: Events that have expired (after 1 h by default), earlier writes of a field manager, whose fields have the time of its last one, and who removed a label or an annotation.';
+
+export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
+  static override summary = 'Show who changed a pool or a node, and when.';
+  static override description =
+    'One timeline, oldest first, of what the cluster still knows: Events, the managedFields of the pool and its nodes, conditions, and the revisions of the pool. A line that several of them tell is shown once. WHO is a field manager, as kubectl-label, or the controller that reported an Event. What differs now and has no time comes last. Where a pool and a node have the same name, it is the pool; write node/NAME for the node.';
+  static override examples = [
+    { description: 'A pool: joins, leaves, drift, changes of its spec', command: '<%= config.bin %> history worker' },
+    { description: 'A node', command: '<%= config.bin %> history node-1' },
+    {
+      description: 'A node that has the name of a pool, with times and sources',
+      command: '<%= config.bin %> history node/node-1 -o wide',
+    },
+    {
+      description: 'The last ten lines of the last hour',
+      command: '<%= config.bin %> history worker --since 1h --limit 10',
+    },
+    { description: 'For a script', command: '<%= config.bin %> history worker -o json' },
+  ];
+  static override args = {
+    poolOrNode: Args.string({
+      ignoreStdin: true,
+      required: true,
+      description: 'Name of the pool or node; pool/NAME or node/NAME says which.',
+    }),
+  };
+  static override flags = {
+    since: Flags.string({ summary: 'Only the last time, as 30m or 2h.', helpValue: 'TIME' }),
+    limit: Flags.integer({ summary: 'Only the last lines.', helpValue: 'N', min: 1 }),
+    output: Flags.option({
+      options: ['wide', 'json', 'yaml', 'csv'] as const,
+      char: 'o',
+      summary: 'Output format; wide has times and sources.',
+      helpValue: 'wide|json|yaml|csv',
+    })(),
+    'no-headers': noHeadersFlag,
+  };
+
+  protected async execute(
+    { since, limit, output, 'no-headers': noHeaders }: FlagsOf<typeof HistoryCommand>,
+    args: ArgsOf<typeof HistoryCommand>,
+    { io, connect }: Deps,
+  ): Promise<number> {
+    const subject = await subjectOf(args.poolOrNode);
+    const sinceMs = since === undefined ? undefined : parseDuration(since, '--since');
+    const { history } = await import('./run.ts');
+    const { wanted } = await import('./order.ts');
+    const found = await history(subject, await connect());
+    const now = io.now();
+    const entries = wanted(found.entries, { sinceMs, limit, now });
+    for (const { oneLine, next } of found.forbidden) showWarning(io, { message: `left out: ${oneLine}`, next });
+    const render = await import('./print.ts');
+    if (output === 'csv') io.out(render.historyCsv(entries, !noHeaders));
+    else if (output === 'json' || output === 'yaml') io.out(render.printHistory(found, entries, output));
+    else if (entries.length === 0) io.err('No history found.');
+    else {
+      const { makeStyle } = await import('../../print/style.ts');
+      const wide = output === 'wide';
+      const table = { wide, headers: !noHeaders, terminalWidth: wide ? undefined : terminalWidth(io) };
+      io.out(render.renderHistory(found, entries, table, now, makeStyle(io.color)));
+      for (const note of notesOn(found)) showNote(io, note);
+    }
+    return EXIT.done;
+  }
+}
+
+function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: History): string[] {
+  return [
+    ...(unread > 0 ? [`Who changed or cordoned nodes is shown for the first ones, and not for ${unread} more.`] : []),
+    ...(hasNamesake ? [`A node has this name, too: \`kubectl nodepool history node/${name}\`.`] : []),
+    ...(ofEarlier > 0
+      ? [
+          `Left out: ${plural(ofEarlier, 'Event')} of an earlier ${kind === 'Node' ? 'node' : 'pool'} of this name; \`${kind === 'Node' ? `kubectl events --for node/${name}` : `kubectl nodepool events ${name}`}\` has them.`,
+        ]
+      : []),
+    LIMITS,
+  ];
+}
+
+/** Throws NodepoolError for no name. */
+async function subjectOf(text: string): Promise<Subject> {
+  const [pool, node] = [await poolName(text), withoutKind(text)];
+  const kind = pool !== text ? 'NodePool' : node !== text ? 'Node' : undefined;
+  const name = kind === 'Node' ? node : pool;
+  if (name !== '') return { kind, name };
+  throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
+}

@@ -1,0 +1,190 @@
+/** What a node itself says of its past: by its managedFields, its conditions, and how it differs from its record. */
+import type { DatedNode } from '../../nodepool/dated-node.ts';
+import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
+import { own } from '../../nodepool/json.ts';
+import { creatorOf, FIELD_MANAGER, lastSetter, type ManagedFields, managedAt } from '../../nodepool/managed-fields.ts';
+import { keysOf, membershipSelector } from '../../nodepool/membership/selector.ts';
+import { type AppliedRecord, parseRecord } from '../../nodepool/plan/record.ts';
+import { firstFew } from '../../nodepool/plural.ts';
+import { taintId } from '../../nodepool/spec/taint.ts';
+import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
+import { type HistoryEntry, NODE_WRITES } from './entry.ts';
+
+/** A value that is not what the pool had set there. */
+export interface Drifted {
+  /** `label tier`, `taint dedicated:NoSchedule`. */
+  subject: string;
+  path: string[];
+  /** Undefined: it is gone. */
+  live: string | undefined;
+  /** Null: the pool had removed it. */
+  applied: string | null;
+}
+
+/** Keys in one detail. */
+const MAX_KEYS = 20;
+
+/** By the record alone: a spec that was changed since is not drift. */
+export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node: Node): Drifted[] {
+  const liveTaints = Object.fromEntries(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const differing = (
+    kind: string,
+    slots: AppliedRecord['labels'],
+    live: Readonly<Record<string, string>>,
+    path: (key: string) => string[],
+  ): Drifted[] =>
+    [...slots].flatMap(([key, { value }]) => {
+      const now = own(live, key);
+      if (now === (value ?? undefined)) return [];
+      return [{ subject: `${kind} ${key}`, path: path(key), live: now, applied: value }];
+    });
+  return [
+    ...differing('label', labels, node.labels, key => ['metadata', 'labels', key]),
+    ...differing('taint', taints, liveTaints, () => ['spec', 'taints']),
+    ...differing('annotation', annotations, node.annotations ?? {}, key => ['metadata', 'annotations', key]),
+  ];
+}
+
+/** @param pool whose selector's labels are looked for: the one of the node */
+export function nodeEntries(dated: DatedNode, pool: NodePool | undefined): HistoryEntry[] {
+  const record = parseRecord(dated.node.record);
+  const membership = pool === undefined ? [] : keysOf(membershipSelector(pool));
+  return [
+    registered(dated),
+    ...applied(dated, record, membership),
+    ...membershipLabels(dated, record, membership, pool),
+    ...driftEntries(dated, record),
+    ...cordoned(dated),
+    ...conditionEntries(dated),
+  ].map(entry => ({ ...entry, node: dated.node.name }));
+}
+
+/** Of a member in the history of its pool: its drift and its cordon. */
+export function memberEntries(dated: DatedNode): HistoryEntry[] {
+  const record = parseRecord(dated.node.record);
+  return [...driftEntries(dated, record), ...cordoned(dated)].map(entry => ({ ...entry, node: dated.node.name }));
+}
+
+function registered({ node, managedFields }: DatedNode): HistoryEntry {
+  const { creationTimestamp } = node;
+  const first = creatorOf(managedFields, creationTimestamp);
+  const time = creationTimestamp === '' ? undefined : creationTimestamp;
+  return { time, what: 'NodeRegistered', who: first?.manager, detail: 'the node was created', sources: ['object'] };
+}
+
+function applied({ managedFields }: DatedNode, record: AppliedRecord | undefined, membership: readonly string[]) {
+  const fields: [subject: string, path: string[]][] = [
+    ...[...new Set([...membership, ...(record?.labels.keys() ?? [])])].map((key): [string, string[]] => [
+      `label ${key}`,
+      ['metadata', 'labels', key],
+    ]),
+    ...[RECORD_ANNOTATION, ...(record?.annotations.keys() ?? [])].map((key): [string, string[]] => [
+      `annotation ${key}`,
+      ['metadata', 'annotations', key],
+    ]),
+  ];
+  const taints = [...(record?.taints.keys() ?? [])].map(id => `taint ${id}`);
+  return managedFields
+    .filter(({ manager, subresource }) => manager === FIELD_MANAGER && subresource === undefined)
+    .flatMap((entry): HistoryEntry[] => {
+      const keys = fields.filter(([, path]) => managedAt(entry, path) !== undefined).map(([subject]) => subject);
+      if (managedAt(entry, ['spec', 'taints']) !== undefined) keys.push(...taints);
+      if (keys.length === 0) return [];
+      const detail = `manages ${listed(keys)}`;
+      return [
+        {
+          ...{ time: entry.time, what: 'NodeWritten', who: entry.manager, detail },
+          ...{ pool: record?.pool, sources: ['managedFields'], sameAs: NODE_WRITES },
+        },
+      ];
+    });
+}
+
+/** Who made the node match its pool, where that was not this program. */
+function membershipLabels(
+  { node, managedFields }: DatedNode,
+  record: AppliedRecord | undefined,
+  membership: readonly string[],
+  pool: NodePool | undefined,
+): HistoryEntry[] {
+  const others = managedFields.filter(({ manager }) => manager !== FIELD_MANAGER);
+  return membership
+    .filter(key => record?.labels.has(key) !== true)
+    .flatMap(key => {
+      const value = own(node.labels, key);
+      const setter = lastSetter(others, ['metadata', 'labels', key]);
+      if (value === undefined || setter === undefined) return [];
+      const detail = `label ${key}=${value}, by which pool ${pool?.metadata.name} selects`;
+      const { time, manager: who } = setter;
+      return [{ time, what: 'MembershipLabel', who, detail, pool: pool?.metadata.name, sources: ['managedFields'] }];
+    });
+}
+
+function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord | undefined): HistoryEntry[] {
+  if (record === undefined) return [];
+  return driftedFrom(record, node).map(({ subject, path, live, applied }): HistoryEntry => {
+    const was = applied === null ? 'had removed it' : `had set ${quoted(applied)}`;
+    const now = live === undefined ? `${subject} is gone` : `${subject} is ${quoted(live)}`;
+    const detail = `${now}; pool ${record.pool} ${was}`;
+    const entry = { what: 'Drift', detail, pool: record.pool };
+    // Of a label that is gone nobody is known. Taints are one field, which whoever removed one has written.
+    const isKnown = live !== undefined || path[0] === 'spec';
+    const setter = isKnown ? lastSetter(managedFields, path) : undefined;
+    if (setter === undefined) return { ...entry, time: undefined, who: undefined, sources: ['object'] };
+    const of = path[0] === 'spec' ? `${detail}; ${setter.manager} wrote the taints last` : detail;
+    return { ...entry, detail: of, time: setter.time, who: setter.manager, sources: ['object', 'managedFields'] };
+  });
+}
+
+/** The cordon, and the maintenance that it belongs to. */
+function cordoned({ node, managedFields }: DatedNode): HistoryEntry[] {
+  const path = ['spec', 'unschedulable'];
+  const ours = managedFields.find(entry => entry.manager === FIELD_MANAGER && managedAt(entry, path) !== undefined);
+  const maintenance = maintenanceEntries(node, ours !== undefined);
+  if (!node.unschedulable) return maintenance;
+  const { time, manager: who } = lastSetter(managedFields, path) ?? ours ?? {};
+  // The annotation, which the same write set, says more.
+  if (ours !== undefined && who === FIELD_MANAGER && activeMaintenance(node) !== undefined) return maintenance;
+  const detail = 'the node is unschedulable';
+  const sources = who === undefined ? ['object' as const] : ['managedFields' as const];
+  return [...maintenance, { time, what: 'Cordoned', who, detail, sources }];
+}
+
+function maintenanceEntries(node: Node, isOurs: boolean): HistoryEntry[] {
+  const state = maintenanceOf(node);
+  if (state === undefined || state.kind === 'unreadable') return [];
+  const { owner, since: time, until, reason } = state.maintenance;
+  const stale = state.kind === 'active' ? '' : ` (stale: the node is ${state.why})`;
+  const end = until === undefined ? '' : ` until ${until}`;
+  const detail = `cordoned by ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}${stale}`;
+  const sources = isOurs ? (['object', 'managedFields'] as const) : (['object'] as const);
+  return [{ time, what: 'Maintenance', who: owner.name, detail, sources }];
+}
+
+/** Ready, and what else is True: each with the time of its last change. */
+function conditionEntries({ conditions, managedFields }: DatedNode): HistoryEntry[] {
+  return conditions
+    .filter(({ type, status }) => type === 'Ready' || status === 'True')
+    .map(({ type = '', status, reason = '', message = '', lastTransitionTime: time }): HistoryEntry => {
+      const what = type === 'Ready' ? (status === 'True' ? 'NodeReady' : 'NodeNotReady') : type;
+      const who = managedFields.find(entry => hasCondition(entry, type))?.manager;
+      const detail = [`${type}=${status}`, reason, message].filter(Boolean).join(': ');
+      const isWarning = what !== 'NodeReady';
+      return { time, what, who, detail, sources: ['condition'], sameAs: [what], isWarning };
+    });
+}
+
+function hasCondition(entry: ManagedFields, type: string): boolean {
+  const owned = managedAt(entry, ['status', 'conditions']);
+  const key = `k:${JSON.stringify({ type })}`;
+  return typeof owned === 'object' && owned !== null && Object.hasOwn(owned, key);
+}
+
+/** `a, b and 3 more`. */
+export function listed(keys: readonly string[]): string {
+  return firstFew(keys, MAX_KEYS);
+}
+
+function quoted(value: string): string {
+  return JSON.stringify(value);
+}

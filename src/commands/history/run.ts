@@ -1,0 +1,373 @@
+/** What is known of the past of a pool or a node, from Events, managedFields, conditions and ControllerRevisions. */
+import { collectGarbage } from '../../controller/collect.ts';
+import type { ControllerRevisionsClient, NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
+import type { Connection, EventsPort, PoolEventRecord, RawPool } from '../../kube/connection.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
+import { parseRecord } from '../../nodepool/plan/record.ts';
+import { RecordCache } from '../../nodepool/plan/record-cache.ts';
+import { firstFew } from '../../nodepool/plural.ts';
+import { type ControllerRevision, causeOf, keptSpec, ownRevisions } from '../../nodepool/rollout/revisions.ts';
+import { coercePool } from '../../nodepool/spec/coerce.ts';
+import { specChanges } from '../../nodepool/spec/spec-changes.ts';
+import { suggest } from '../../nodepool/suggest.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
+import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
+import { allPermitted, type Permitted, permitted } from '../shared/pools/permitted.ts';
+import { isNamedIn } from '../shared/reconcile/named-in.ts';
+import { eventEntry, type HistoryEntry, NODE_WRITES } from './entry.ts';
+import { driftedFrom, listed, memberEntries, nodeEntries } from './node-entries.ts';
+import { merged, ordered } from './order.ts';
+
+export interface Subject {
+  /** Undefined: the pool of that name, or else the node. */
+  kind: 'NodePool' | 'Node' | undefined;
+  name: string;
+}
+
+export interface History {
+  subject: { kind: 'NodePool' | 'Node'; name: string };
+  /** The oldest first; those without a time last. */
+  entries: HistoryEntry[];
+  /** Members that differ or are cordoned and were not read: of them it is not said who did that. */
+  unread: number;
+  /** What the user may not read, and is left out. */
+  forbidden: NodepoolError[];
+  /** Of a pool: a node has the same name. */
+  hasNamesake: boolean;
+  /** Events about an earlier pool or node of the same name, which are left out. */
+  ofEarlier: number;
+}
+
+export interface HistoryDeps {
+  cluster: {
+    pools: Pick<NodePoolsClient, 'list'>;
+    nodes: Pick<NodesClient, 'list'>;
+    revisions: Pick<ControllerRevisionsClient, 'list'>;
+  };
+  events: Pick<EventsPort, 'list' | 'listAboutNode' | 'listAboutNodes'>;
+  datedNode: Connection['datedNode'];
+}
+
+/** One read a node, as in drift-setters.ts. */
+const MAX_READ = 50;
+
+/**
+ * Of a deleted pool or node only the Events are left, while the server keeps them.
+ * Throws NodepoolError where there is neither an object of that name nor an Event about it.
+ */
+export async function history({ kind, name }: Subject, deps: HistoryDeps): Promise<History> {
+  const pools = await deps.cluster.pools.list();
+  const pool = pools.find(({ metadata }) => metadata.name === name);
+  if (kind !== 'Node' && pool !== undefined) return ofPool(pool, pools, deps);
+  const events = await permitted(deps.events.list());
+  if (kind !== 'NodePool') {
+    const found = await ofNode(name, pools, events, deps);
+    if (found !== undefined) return found;
+    if (kind === 'Node') throw nodesNotFound([name]);
+  }
+  const about = itemsOf(events).filter(event => event.pool === name);
+  const known = pools.map(({ metadata }) => metadata.name);
+  if (about.length > 0) return historyOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
+  throw kind === undefined ? neither(name, known) : poolNotFound('history', [name], { pools: known });
+}
+
+async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promise<History> {
+  const { name, uid } = pool.metadata;
+  const [nodes, events, ended, revisions] = await allPermitted([
+    deps.cluster.nodes.list(),
+    permitted(deps.events.list(name)),
+    permitted(deps.events.listAboutNodes(MAINTENANCE_ENDED)),
+    permitted(deps.cluster.revisions.list(name)),
+  ]);
+  collectGarbage();
+  const state = new ClusterState(
+    pools.map(each => coercePool(each)),
+    nodes,
+    [],
+  );
+  const held = state.held(name);
+  const { read, unread } = await readTouched(held, deps);
+  const isOwn = ({ poolUid = '' }: PoolEventRecord) => poolUid === '' || poolUid === uid;
+  const entries = [
+    ...registrations(held),
+    ...read,
+    ...poolEntries(pool, ownRevisions(pool, itemsOf(revisions))),
+    ...itemsOf(events).filter(isOwn).map(ofPoolEvent),
+    ...itemsOf(ended)
+      .filter(({ node, uid }) => held.some(each => each.name === node && each.uid === uid))
+      .map(event => eventEntry(event, { node: event.node })),
+  ];
+  const hasNamesake = state.node(name) !== undefined;
+  const ofEarlier = itemsOf(events).filter(event => !isOwn(event)).length;
+  const rest = { denied: [events, revisions], unread, hasNamesake, ofEarlier };
+  return historyOf({ kind: 'NodePool', name }, entries, rest);
+}
+
+/** Undefined where there is neither the node nor an Event about it. */
+async function ofNode(
+  name: string,
+  pools: readonly RawPool[],
+  ofPools: Permitted<PoolEventRecord[]>,
+  deps: HistoryDeps,
+): Promise<History | undefined> {
+  const [dated, events] = await Promise.all([deps.datedNode(name), permitted(deps.events.listAboutNode(name))]);
+  if (dated === undefined && itemsOf(events).length === 0) return undefined;
+  const record = parseRecord(dated?.node.record);
+  const state = new ClusterState(
+    pools.map(pool => coercePool(pool)),
+    dated === undefined ? [] : [dated.node],
+    [],
+  );
+  const owner = record?.pool ?? state.ownership(name)?.owner;
+  const about = itemsOf(events);
+  const named = itemsOf(ofPools).filter(({ note }) => isNamedIn(note, name));
+  const isOwn = (event: { lastSeen: string; uid?: string | undefined }) =>
+    dated === undefined || !isOfEarlier(event, dated.node);
+  const entries = [
+    ...(dated === undefined ? [] : nodeEntries(dated, owner === undefined ? undefined : state.pool(owner))),
+    ...about.filter(isOwn).map(event => eventEntry(sinceNode(event, dated?.node), { node: name })),
+    ...named.filter(isOwn).map(event => eventEntry(sinceNode(event, dated?.node), { node: name, pool: event.pool })),
+  ];
+  const ofEarlier = [...about, ...named].filter(event => !isOwn(event)).length;
+  return historyOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
+}
+
+/**
+ * Whether the Event is about a node that had the name before. A kubelet gives the name as UID, and notes of pools have none:
+ * these are by their time, of which the clock is their reporter's.
+ */
+function isOfEarlier({ uid = '', lastSeen }: { uid?: string | undefined; lastSeen: string }, node: Node): boolean {
+  if (uid !== '' && uid !== node.name) return uid !== node.uid;
+  return Date.parse(lastSeen) < createdAt(node);
+}
+
+/** Of an Event that began with an earlier node of the name, nobody knows how many are about this one. */
+function sinceNode<T extends { firstSeen: string; count: number }>(event: T, node: Node | undefined): T {
+  const isOlder = node !== undefined && Date.parse(event.firstSeen) < createdAt(node);
+  return isOlder ? { ...event, count: 1 } : event;
+}
+
+/** The members that somebody changed or cordoned; of many the first ones. */
+async function readTouched(
+  held: readonly Node[],
+  deps: HistoryDeps,
+): Promise<{ read: HistoryEntry[]; unread: number }> {
+  const records = new RecordCache();
+  const touched = held.filter(node => {
+    const record = node.record === undefined ? undefined : records.read(node.record);
+    return (
+      node.unschedulable ||
+      node.maintenance !== undefined ||
+      (record !== undefined && driftedFrom(record, node).length > 0)
+    );
+  });
+  const read = await Promise.all(
+    touched.slice(0, MAX_READ).map(async node => {
+      // A user who may list nodes may not get one: what differs is known without it.
+      const dated = await permitted(deps.datedNode(node.name));
+      const found = 'value' in dated ? dated.value : { node, managedFields: [], conditions: [] };
+      return found === undefined ? [] : memberEntries(found);
+    }),
+  );
+  return { read: read.flat(), unread: Math.max(0, touched.length - MAX_READ) };
+}
+
+/** The nodes of a pool that registered within a minute of each other share an entry, with the time of the last one. */
+function registrations(held: readonly Node[]): HistoryEntry[] {
+  const dated = held.filter(({ creationTimestamp }) => creationTimestamp !== '');
+  const groups: Node[][] = [];
+  for (const node of dated.toSorted((a, b) => createdAt(a) - createdAt(b))) {
+    const last = groups.at(-1)?.at(-1);
+    if (last !== undefined && createdAt(node) - createdAt(last) < TOGETHER_MS) groups.at(-1)?.push(node);
+    else groups.push([node]);
+  }
+  return groups.map(nodes => {
+    const names = nodes.map(({ name }) => name).toSorted();
+    const what = names.length === 1 ? 'node of the pool was' : 'nodes of the pool were';
+    return {
+      ...{ time: nodes.at(-1)?.creationTimestamp, what: 'NodeRegistered', who: undefined, sources: ['object'] },
+      detail: `${names.length} ${what} created: ${firstFew(names, MAX_NAMED)}`,
+    };
+  });
+}
+
+const TOGETHER_MS = 60_000;
+const MAX_NAMED = 5;
+
+function createdAt({ creationTimestamp }: Node): number {
+  return Date.parse(creationTimestamp);
+}
+
+function historyOf(
+  subject: History['subject'],
+  entries: readonly HistoryEntry[],
+  {
+    denied,
+    unread = 0,
+    hasNamesake = false,
+    ofEarlier = 0,
+  }: Partial<History> & { denied: readonly Permitted<unknown>[] },
+): History {
+  const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
+  const whole = entries.map(entry => ({ ...entry, ...about }));
+  const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
+  return { subject, entries: ordered(merged(whole)), unread, forbidden, hasNamesake, ofEarlier };
+}
+
+function ofPoolEvent(event: PoolEventRecord): HistoryEntry {
+  return eventEntry(event, { pool: event.pool });
+}
+
+function itemsOf<T>(read: Permitted<T[]>): T[] {
+  return 'value' in read ? read.value : [];
+}
+
+function neither(name: string, pools: readonly string[]): NodepoolError {
+  const meant = suggest(name, pools);
+  if (meant !== undefined)
+    return new NodepoolError('input', `neither a nodepool nor a node is named "${name}"; did you mean "${meant}"?`);
+  const next = 'list the pools with `kubectl nodepool get`, and the nodes with `kubectl get nodes`';
+  return new NodepoolError('input', `neither a nodepool nor a node is named "${name}"`, next);
+}
+
+// What a pool itself says of its past: by its managedFields, its conditions and its revisions.
+
+/** Maps of the spec, whose keys are fields of their own. */
+const MAPS = ['annotations', 'labels', 'nodeSelector'];
+/** Characters of a value in a detail. */
+const MAX_VALUE = 80;
+/** Of objects in each other, as in revisions.ts. */
+const MAX_DEPTH = 500;
+
+/** In the order in which they are written within a second. @param revisions of this pool, the oldest first */
+export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): HistoryEntry[] {
+  const fields = readManagedFields((pool.metadata as { managedFields?: unknown }).managedFields);
+  return [...lifeEntries(pool, fields), ...revisionEntries(revisions), ...conditionEntries(pool, fields)].map(
+    entry => ({ ...entry, pool: pool.metadata.name }),
+  );
+}
+
+function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFields[]): HistoryEntry[] {
+  const { creationTimestamp, deletionTimestamp } = metadata;
+  const first = creatorOf(fields, creationTimestamp);
+  const created: HistoryEntry = {
+    ...{ time: creationTimestamp, what: 'PoolCreated', who: first?.manager },
+    detail: first === undefined ? 'the pool was created' : `manages ${listed(pathsOf(first))}`,
+    sources: first === undefined ? ['object'] : ['object', 'managedFields'],
+  };
+  const writes = fields
+    .filter(entry => entry !== first)
+    .flatMap((entry): HistoryEntry[] => {
+      const { time, manager: who, subresource } = entry;
+      const sources = ['managedFields'] as const;
+      if (subresource === 'status') {
+        const detail = `status ${status?.status ?? 'unknown'}`;
+        return [{ time, what: 'StatusWritten', who, detail, sources, sameAs: NODE_WRITES }];
+      }
+      const paths = pathsOf(entry);
+      if (paths.length === 0) return [];
+      const what = paths.some(path => path.startsWith('spec.')) ? 'SpecWritten' : 'MetadataWritten';
+      return [{ time, what, who, detail: `manages ${listed(paths)}`, sources }];
+    });
+  if (deletionTimestamp === undefined) return [created, ...writes];
+  const detail = 'the pool is being deleted';
+  return [
+    created,
+    ...writes,
+    { time: deletionTimestamp, what: 'DeletionRequested', who: undefined, detail, sources: ['object'] },
+  ];
+}
+
+/** `spec.labels[tier]`, `spec.taints`, `metadata.labels`. */
+function pathsOf(entry: ManagedFields): string[] {
+  const fieldsAt = (path: string[]): string[] => {
+    const found = managedAt(entry, path);
+    const names = isObject(found) ? Object.keys(found).filter(name => name.startsWith('f:')) : [];
+    return names.map(name => name.slice(2));
+  };
+  const spec = fieldsAt(['spec']).flatMap(field => {
+    const keys = MAPS.includes(field) ? fieldsAt(['spec', field]) : [];
+    return keys.length === 0 ? [`spec.${field}`] : keys.map(key => `spec.${field}[${key}]`);
+  });
+  return [...spec.toSorted(), ...fieldsAt(['metadata']).map(field => `metadata.${field}`)];
+}
+
+function conditionEntries({ status }: RawPool, fields: readonly ManagedFields[]): HistoryEntry[] {
+  const who = fields.find(entry => managedAt(entry, ['status', 'conditions']) !== undefined)?.manager;
+  return (status?.conditions ?? []).map(({ type, status: value, reason, message, lastTransitionTime: time }) => ({
+    ...{ time, what: reason || type, who, detail: [`${type}=${value}`, message].filter(Boolean).join(': ') },
+    sources: ['condition'] as const,
+    // Of a failed write the Event has another reason.
+    sameAs: [reason === 'WriteFailed' ? 'ReconcileFailed' : reason],
+    isWarning: (type === 'Applied' && value === 'False') || (type === 'Conflict' && value === 'True'),
+  }));
+}
+
+/** The first revision has no spec before it, and an undo gives an earlier revision the highest number. */
+function revisionEntries(revisions: readonly ControllerRevision[]): HistoryEntry[] {
+  return revisions.flatMap((each, at): HistoryEntry[] => {
+    const { creationTimestamp } = each.metadata;
+    const [writer] = readManagedFields((each.metadata as { managedFields?: unknown }).managedFields);
+    const sources = ['ControllerRevision'] as const;
+    const who = writer?.manager;
+    const cause = causeOf(each);
+    const said = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
+    if (!isRaised(each, revisions.slice(0, at), writer?.time))
+      return [{ time: creationTimestamp, what: 'SpecChanged', who, detail: said, sources }];
+    const kept = `the spec of revision ${each.revision} was kept first`;
+    return [
+      { time: creationTimestamp, what: 'SpecChanged', who, detail: kept, sources },
+      { time: writer?.time, what: 'SpecRestored', who, detail: said, sources: [...sources, 'managedFields'] },
+    ];
+  });
+}
+
+/** Whether an undo has given it a higher number. @param lower those with lower numbers @param written when it was written last */
+function isRaised(
+  { metadata, revision }: ControllerRevision,
+  lower: readonly ControllerRevision[],
+  written: string | undefined,
+): boolean {
+  const created = metadata.creationTimestamp;
+  if (lower.some(each => isAfter(each.metadata.creationTimestamp, created))) return true;
+  // Times have whole seconds. Of one second, it is the one that was written again and left its number free.
+  const isTied = lower.some(each => each.metadata.creationTimestamp === created);
+  return isTied && isAfter(written, created) && lower.length < revision - 1;
+}
+
+function isAfter(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && b !== undefined && Date.parse(a) > Date.parse(b);
+}
+
+function changesText(before: ControllerRevision | undefined, after: ControllerRevision): string {
+  if (before === undefined) return 'the oldest spec that is kept';
+  if ([before, after].some(({ data }) => isDeep(data))) return 'too many levels to compare';
+  const changes = specChanges(specOf(before), specOf(after)).map(({ path, from, to }) => {
+    if (from === undefined) return `+ ${path}: ${textOf(to)}`;
+    return to === undefined ? `- ${path}: ${textOf(from)}` : `~ ${path}: ${textOf(from)} -> ${textOf(to)}`;
+  });
+  return changes.length === 0 ? 'no change' : listed(changes);
+}
+
+/** Not by recursion: the server takes thousands of levels in fields that a CRD does not know. */
+function isDeep(value: unknown): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap(each => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+  }
+  return false;
+}
+
+function specOf({ data }: ControllerRevision): object {
+  return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
+}
+
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
+  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE).replace(/\p{Cs}$/u, '')}…`;
+}

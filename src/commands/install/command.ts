@@ -1,0 +1,168 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { confirmOrRefuse } from '../../cli/confirm.ts';
+import { parseDuration } from '../../cli/duration.ts';
+import { showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag, yesFlag } from '../../cli/flags.ts';
+import type { Io } from '../../cli/io.ts';
+import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolicies } from '../../cli/manifests.ts';
+import { transientKeysFrom } from '../../cli/transient-keys.ts';
+import type { DryRun, ManifestObject } from '../../kube/connection.ts';
+import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
+import { type HelmRelease, helmUpgrade } from '../shared/install/helm-release.ts';
+import { checkNames } from '../shared/install/names.ts';
+import { nameOf } from '../shared/install/object-name.ts';
+import { type InstallOutcome, install } from './run.ts';
+
+export default class Install extends BaseCommand<typeof Install> {
+  static override summary = 'Install or update the NodePool CRD in the cluster.';
+  static override description =
+    'Applies the CRD of NodePool and waits until the API server serves it. With --controller, also installs a controller, which reconciles pools and nodes when they change: a Deployment in the namespace nodepool-system, its RBAC rules, and admission policies that prevent kubelets from changing the membership and the record of their nodes. The command can be repeated.';
+  static override examples = [
+    { description: 'Install or update the CRD', command: '<%= config.bin %> install' },
+    {
+      description: 'Print the manifest; this needs no cluster',
+      command: '<%= config.bin %> install --dry-run -o yaml',
+    },
+    {
+      description: 'Install the controller too',
+      command: '<%= config.bin %> install --controller',
+    },
+    {
+      description: 'The same, from a registry of your own',
+      command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
+    },
+    { description: 'Validate on the server without a change', command: '<%= config.bin %> install --dry-run=server' },
+  ];
+  static override flags = {
+    controller: Flags.boolean({ summary: 'Also install the controller.' }),
+    admission: Flags.boolean({
+      summary: 'Also give new nodes the labels and taints of their pool as they register (Kubernetes 1.36).',
+    }),
+    image: Flags.string({
+      summary: 'Image of the controller. Default: the published image of this version.',
+      helpValue: 'IMAGE',
+    }),
+    'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants it read access to pods.' }),
+    evictions: Flags.boolean({
+      summary: 'Let the controller evict pods, for pools with noExecute: Drain; grants it that.',
+    }),
+    'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
+    'dry-run': dryRunFlag(
+      'Change nothing: "client" compares with the cluster, or with -o only prints; "server" has the server validate every write.',
+    ),
+    output: outputFlag('Print the manifests instead of messages.'),
+    timeout: Flags.string({
+      default: '60s',
+      summary: 'Maximum time to wait until the CRD is served.',
+      helpValue: 'TIME',
+    }),
+    yes: yesFlag('Without a terminal, --controller needs it where others may get rights.'),
+  };
+
+  protected async execute(
+    flags: FlagsOf<typeof Install>,
+    _args: ArgsOf<typeof Install>,
+    { io, root, connect, progress }: Deps,
+  ): Promise<number> {
+    const timeoutMs = parseDuration(flags.timeout, '--timeout');
+    const manifest = await readCrd(root);
+    const controller = await readWanted(root, flags);
+    const apply = async () => {
+      const connection = await connect({ dryRun: flags['dry-run'] !== 'none' });
+      const spinner = await progress(flags.controller ? 'Installing' : 'Installing the NodePool CRD');
+      const { objects: bornInPool } = flags.admission ? await readBornInPool(root) : { objects: [] };
+      const options = { crd: manifest.object, controller: controller?.objects ?? [], bornInPool, timeoutMs };
+      const agree = async (risks: readonly string[]) => {
+        spinner.stop();
+        if (flags.yes || flags['dry-run'] !== 'none') for (const risk of risks) showWarning(io, risk);
+        else await ask(risks.join('; '), io);
+      };
+      const { crd, manifests } = connection;
+      return install({ ...options, dryRun: flags['dry-run'] }, { crd, manifests, agree }).finally(() => spinner.stop());
+    };
+    // A client dry run with -o needs no cluster.
+    const outcome = flags['dry-run'] === 'client' && flags.output !== undefined ? undefined : await apply();
+    if (flags.output === 'yaml')
+      io.out(
+        [manifest, ...(controller === undefined ? [] : [controller])].map(({ text }) => text.trimEnd()).join('\n---\n'),
+      );
+    else if (flags.output === 'json') io.out(JSON.stringify(asOne(manifest.object, controller), null, 4));
+    else if (outcome !== undefined) for (const line of lines(outcome, flags['dry-run'])) io.out(line);
+    for (const { object, overruled } of outcome?.controller ?? []) {
+      if (overruled !== undefined) showWarning(io, ofOthers(object, overruled));
+    }
+    if (outcome?.unread !== undefined) {
+      const { oneLine, next } = outcome.unread;
+      showWarning(io, { message: `not checked: who else gets the rights of the controller: ${oneLine}`, next });
+    }
+    if (outcome?.crdRelease !== undefined) showWarning(io, ofHelm(outcome.crdRelease));
+    const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
+    if (status === 'warning') showWarning(io, { message, next: remedy });
+    return 0;
+  }
+}
+
+/** Throws unless a person says yes. */
+async function ask(risk: string, io: Io): Promise<void> {
+  const next = 'if that is meant, run the command again with --yes';
+  const refusal = () => new NodepoolError('input', `${risk}; nothing was changed`, next);
+  if (!(await confirmOrRefuse(io, `${risk}. Continue?`, refusal))) throw new DeclinedError();
+}
+
+async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise<Manifests | undefined> {
+  const { admission, controller, image, 'pod-counts': podCounts, evictions, 'no-policies': noPolicies } = flags;
+  if (!controller) {
+    const granted = podCounts ? '--pod-counts' : evictions ? '--evictions' : undefined;
+    const alone = image !== undefined ? '--image' : granted;
+    const policiesAlone = noPolicies && !admission ? '--no-policies' : undefined;
+    const wrong = alone ?? policiesAlone;
+    if (wrong !== undefined)
+      throw new NodepoolError('usage', `${wrong} is only valid with --controller`, 'add --controller');
+    if (!admission) return undefined;
+  }
+  const transientKeys = await transientKeysFrom(flags['transient-keys']);
+  const parts = [
+    ...(noPolicies ? [] : [await readPolicies(root)]),
+    ...(admission ? [await readBornInPool(root)] : []),
+    ...(controller ? [await readControllerWith(root, image, { podCounts, evictions, transientKeys })] : []),
+  ];
+  return {
+    text: parts.map(({ text }) => text.trimEnd()).join('\n---\n'),
+    objects: parts.flatMap(({ objects }) => objects),
+  };
+}
+
+/** Helm applies on the server, where two managers of one field conflict. */
+function ofHelm(release: HelmRelease) {
+  return {
+    message: `the CRD belongs to the Helm release ${release.name} in namespace ${release.namespace}`,
+    next: `if that release is still installed, use \`${helmUpgrade(release)}\` instead, now with --force-conflicts`,
+  };
+}
+
+function ofOthers(object: ManifestObject, managers: readonly string[]) {
+  const whose = managers.length === 0 ? '' : `: ${managers.join(', ')}`;
+  return {
+    message: `the spec of ${nameOf(object)} had parts of other field managers${whose}; it was replaced`,
+    next: 'if one of them writes these parts again, remove them there',
+  };
+}
+
+/** As a List, as kubectl prints several objects. */
+function asOne(crd: object, controller: Manifests | undefined): object {
+  if (controller === undefined) return crd;
+  return { apiVersion: 'v1', kind: 'List', items: [crd, ...controller.objects] };
+}
+
+function lines({ crd, controller }: InstallOutcome, dryRun: DryRun): string[] {
+  const suffix = dryRunSuffix(dryRun);
+  return [
+    `${CRD_NAME} ${crd}${suffix}`,
+    ...controller.map(({ object, applied, checked }) => {
+      const unchecked = checked ? '' : `, not validated: namespace ${object.metadata.namespace} does not exist yet`;
+      return `${nameOf(object)} ${applied}${suffix}${unchecked}`;
+    }),
+  ];
+}

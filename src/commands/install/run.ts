@@ -1,0 +1,322 @@
+/** Installs or updates the CRD, and the controller if wanted. Idempotent. */
+
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
+import type { AccessQuestion } from '../../kube/ports/doctor.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { FIELD_MANAGER, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
+import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
+import { firstFew, resourceOf } from '../../nodepool/plural.ts';
+import { attempt } from '../shared/attempt.ts';
+import { isInForce, isPolicy } from '../shared/install/admission-policies.ts';
+import { isAsWanted } from '../shared/install/as-wanted.ts';
+import { refuseForeign, textOf } from '../shared/install/foreign-objects.ts';
+import { type HelmRelease, helmReleaseOf, refuseHelmRelease } from '../shared/install/helm-release.ts';
+import { grantsOf } from '../shared/permissions/manifest-access.ts';
+import { allPermitted, type Permitted, permitted } from '../shared/pools/permitted.ts';
+
+export interface InstallOptions {
+  crd: Record<string, unknown>;
+  /** The policies' and the controller's objects in the order of their creation; none when it is not wanted. */
+  controller: ManifestObject[];
+  /** Of these, the policy that older servers do not have. */
+  bornInPool?: ManifestObject[];
+  dryRun: DryRun;
+  /** How long the server may take to serve the new resource. */
+  timeoutMs: number;
+}
+
+export interface InstallDeps {
+  crd: CrdPort;
+  manifests: ManifestsPort;
+  /** Called before the first write where others may get rights, with how; throws to end the command. */
+  agree?(risks: readonly string[]): Promise<void>;
+}
+
+export type Applied = 'created' | 'configured' | 'unchanged';
+
+export interface InstallOutcome {
+  crd: Applied;
+  /** The Helm release to which the CRD belongs that was changed; it may be gone, as the CRD stays then. */
+  crdRelease?: HelmRelease;
+  /** The other API groups that serve nodepools; empty as well when the server does not tell. */
+  otherGroups: string[];
+  /** Why it is not known whether others get the rights that were granted; absent when it is. */
+  unread?: NodepoolError;
+  controller: {
+    object: ManifestObject;
+    applied: Applied;
+    /** False when a server dry run could not look at it: its namespace is only about to be created. */
+    checked: boolean;
+    /** Field managers that had added to the policy what would exclude requests, and was removed; absent when nothing was. */
+    overruled?: string[];
+  }[];
+}
+
+/** Resolves once nodepools can be created; throws NodepoolError when the server refuses or the time is over. */
+export async function install(
+  { crd, controller, bornInPool = [], dryRun, timeoutMs }: InstallOptions,
+  ports: InstallDeps,
+): Promise<InstallOutcome> {
+  for (const object of bornInPool) if (!(await ports.manifests.isServed(object))) throw notServed(object);
+  // The CRD stays after a release is gone, so it says nothing. Any other object may be what is left of one.
+  const [live, ...installed] = await Promise.all([ports.crd.get(), ...controller.map(ports.manifests.get)]);
+  refuseDeletion(live);
+  for (const live of installed) refuseHelmRelease(live, 'install');
+  refuseForeign(controller, installed);
+  const grants = await beforeGrants(controller, installed, ports);
+  const unread = 'forbidden' in grants ? { unread: grants.forbidden } : {};
+  if (dryRun === 'client') return { ...(await compare(crd, live, controller, installed, ports)), ...unread };
+  const outcome: InstallOutcome = {
+    ...unread,
+    crd: await ports.crd.apply(crd),
+    otherGroups: await otherGroups(ports),
+    controller: [],
+  };
+  const release = outcome.crd === 'configured' ? helmReleaseOf(await ports.crd.get()) : undefined;
+  if (release !== undefined) outcome.crdRelease = release;
+  if (dryRun === 'none') await ports.crd.waitUntilEstablished(timeoutMs);
+  const written: ManifestObject[] = [];
+  for (const object of controller) {
+    const write = await ports.manifests.apply(object);
+    if (write === 'no namespace') {
+      if (dryRun !== 'server') throw namespaceGone(object);
+      outcome.controller.push({ object, applied: 'created', checked: false });
+      continue;
+    }
+    written.push(write.object);
+    if (!isPolicy(object) || isInForce(object, write.object)) {
+      outcome.controller.push({ object, applied: write.applied, checked: true });
+    } else {
+      // Server-side apply leaves items of lists that another manager has added, and one condition more disables a policy.
+      if (dryRun === 'none') await ports.manifests.replaceSpec(write.object, object.spec);
+      outcome.controller.push({ object, applied: 'configured', checked: true, overruled: othersOf(write.object) });
+    }
+  }
+  if (dryRun === 'none' && 'value' in grants)
+    await refuseLateShares(grants.value, controller, written, ports.manifests);
+  return outcome;
+}
+
+/** The other field managers of its spec. */
+function othersOf({ metadata }: ManifestObject): string[] {
+  const entries = readManagedFields(metadata.managedFields).filter(entry => managedAt(entry, ['spec']) !== undefined);
+  return [...new Set(entries.map(({ manager }) => manager))].filter(manager => manager !== FIELD_MANAGER);
+}
+
+/** For a warning, which is not worth an error. */
+async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
+  const asked = await attempt(() => crd.otherGroups());
+  return 'value' in asked ? asked.value : [];
+}
+
+async function compare(
+  crd: Record<string, unknown>,
+  live: Record<string, unknown> | undefined,
+  controller: ManifestObject[],
+  installed: (ManifestObject | undefined)[],
+  ports: InstallDeps,
+): Promise<InstallOutcome> {
+  return {
+    otherGroups: await otherGroups(ports),
+    crd: wouldBe(crd, live),
+    controller: controller.map((object, at) => ({
+      object,
+      applied: wouldBePolicy(object, installed[at]) ?? wouldBe(object, installed[at]),
+      checked: true,
+    })),
+  };
+}
+
+/** A CRD that is being deleted takes changes, and is gone as soon as its pools are. */
+function refuseDeletion(live: Record<string, unknown> | undefined): void {
+  const { deletionTimestamp } = (live?.metadata ?? {}) as { deletionTimestamp?: string };
+  if (deletionTimestamp === undefined) return;
+  throw new NodepoolError(
+    'cluster',
+    'the CRD nodepools.nodes.lailin.xyz is being deleted, and all pools with it',
+    'run `kubectl nodepool reconcile`, which releases the nodes and so ends the deletion; then run the command again',
+  );
+}
+
+/** Only the server knows which fields an earlier version of a manifest set: a server dry run shows them. */
+function wouldBe(wanted: object, live: object | undefined): Applied {
+  if (live === undefined) return 'created';
+  // The server adds defaults to what it is sent.
+  return isAsWanted(wanted, live, () => true) ? 'unchanged' : 'configured';
+}
+
+/** `configured` for a policy that differs from that of this version; undefined for any other object. */
+function wouldBePolicy(wanted: ManifestObject, live: ManifestObject | undefined): Applied | undefined {
+  return live !== undefined && isPolicy(wanted) && !isInForce(wanted, live) ? 'configured' : undefined;
+}
+
+function notServed({ apiVersion, kind }: ManifestObject): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `the server does not serve ${kind} in ${apiVersion}, which --admission needs; nothing was changed`,
+    'upgrade it to Kubernetes 1.36 or later, or leave --admission out',
+  );
+}
+
+function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {
+  const text = `cannot create ${kind} ${name}: namespace ${namespace} was deleted in the meantime`;
+  return new NodepoolError('cluster', text, 'run the command again');
+}
+
+// Who else gets what `install` adds to a role of ours. The label of ours is no proof: whoever may create roles and bindings
+// can make a role of the name first, without rules, and bind it to herself, which grants nothing until it is filled
+// (docs/decisions/0056). The server checks both against her own rights, so that she can do neither after that.
+
+const RBAC = 'rbac.authorization.k8s.io/v1';
+const MAX_NAMED = 5;
+
+/** A way in which others get what a role grants, and what ends it. */
+interface Share {
+  text: string;
+  next: string;
+  /** Of a role of the controller alone; admins bind those for people. */
+  isControllers: boolean;
+}
+
+interface Grants {
+  /** Those to which rules are added. */
+  roles: readonly ManifestObject[];
+  /** What was agreed to. */
+  shares: readonly Share[];
+}
+
+/**
+ * Throws where others would get the rights of the controller, and asks where they may. `forbidden` where that cannot be read.
+ * @param live as the server has `objects`
+ */
+export async function beforeGrants(
+  objects: readonly ManifestObject[],
+  live: readonly (ManifestObject | undefined)[],
+  { manifests, agree }: { manifests: ManifestsPort; agree?: (risks: readonly string[]) => Promise<void> },
+): Promise<Permitted<Grants>> {
+  const roles = objects.filter((wanted, at) => addedGrants(wanted, live[at]).length > 0);
+  const read = await permitted(sharesOf(roles, objects, live, manifests));
+  const shares = 'value' in read ? read.value : [];
+  const refused = shares.filter(({ isControllers }) => isControllers);
+  if (refused.length > 0) {
+    throw refusal(
+      'input',
+      `others would get the rights of the controller: ${textsOf(refused)}; nothing was changed`,
+      refused,
+    );
+  }
+  const risks = [
+    ...(shares.length === 0 ? [] : [`others would get rights on pools: ${textsOf(shares)}`]),
+    ...earlierNamespace(objects, live),
+  ];
+  if (risks.length > 0) await agree?.(risks);
+  return 'value' in read ? { value: { roles, shares } } : read;
+}
+
+/** Throws for bindings that were made between the look at them and the write. @param written as the server has `objects` by now */
+export async function refuseLateShares(
+  { roles, shares }: Grants,
+  objects: readonly ManifestObject[],
+  written: readonly ManifestObject[],
+  manifests: ManifestsPort,
+): Promise<void> {
+  const known = new Set(shares.map(({ text }) => text));
+  const late = (await sharesOf(roles, objects, written, manifests)).filter(({ text }) => !known.has(text));
+  if (late.length > 0) throw refusal('cluster', `others got rights while the command ran: ${textsOf(late)}`, late);
+}
+
+async function sharesOf(
+  roles: readonly ManifestObject[],
+  objects: readonly ManifestObject[],
+  live: readonly (ManifestObject | undefined)[],
+  { list }: Pick<ManifestsPort, 'list'>,
+): Promise<Share[]> {
+  if (roles.length === 0) return [];
+  const ours = objects.filter(({ roleRef }) => roleRef !== undefined);
+  const own = new Set(ours.flatMap(subjectsOf));
+  const isBinding = (object: ManifestObject) => roles.some(role => isOf(object, role));
+  const [bindings = [], inNamespaces = [], aggregating = []] = await allPermitted([
+    list({ apiVersion: RBAC, kind: 'ClusterRoleBinding' }, isBinding),
+    list({ apiVersion: RBAC, kind: 'RoleBinding' }, isBinding),
+    list({ apiVersion: RBAC, kind: 'ClusterRole' }, ({ aggregationRule }) => aggregationRule !== undefined),
+  ]);
+  return roles.flatMap(role => {
+    const bound = [...bindings, ...inNamespaces].flatMap(binding => {
+      const others = subjectsOf(binding).filter(subject => !own.has(subject));
+      if (!isOf(binding, role) || others.length === 0) return [];
+      return [{ text: `${textOf(binding)} binds ${textOf(role)} to ${firstFew(others, MAX_NAMED)}`, of: binding }];
+    });
+    const aggregated = aggregating
+      .filter(other => aggregates(other, role, live[objects.indexOf(role)]))
+      .map(other => ({ text: `${textOf(other)} aggregates ${textOf(role)} by labels that others have set`, of: role }));
+    const isControllers = ours.some(binding => isOf(binding, role));
+    return [...bound, ...aggregated].map(({ text, of }) => ({ text, next: deletionOf(of), isControllers }));
+  });
+}
+
+function addedGrants(wanted: ManifestObject, live: ManifestObject | undefined): AccessQuestion[] {
+  const has = new Set((live === undefined ? [] : grantsOf(live)).map(grant => JSON.stringify(grant)));
+  return grantsOf(wanted).filter(grant => !has.has(JSON.stringify(grant)));
+}
+
+/** Who may run pods or create tokens in the controller's namespace before its role is filled has its rights after that. */
+function earlierNamespace(objects: readonly ManifestObject[], live: readonly (ManifestObject | undefined)[]): string[] {
+  const namespace = live.find(object => object?.kind === 'Namespace');
+  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return [];
+  const added = objects.flatMap((wanted, at) => addedGrants(wanted, live[at]));
+  // What makes it the controller: later versions and flags add others.
+  if (!added.some(({ verb, resource }) => verb === 'patch' && resource === 'nodes')) return [];
+  const who = 'who may run pods or create tokens in it gets the rights of the controller';
+  return [`namespace ${namespace.metadata.name} exists before the controller: ${who}`];
+}
+
+function refusal(kind: 'input' | 'cluster', message: string, [first]: readonly Share[]): NodepoolError {
+  return new NodepoolError(kind, message, `${first?.next}, then run the command again`);
+}
+
+function textsOf(shares: readonly Share[]): string {
+  return firstFew(
+    shares.map(({ text }) => text),
+    MAX_NAMED,
+    '; ',
+    '; ',
+  );
+}
+
+/** By labels that others have set: they stay when the role is applied. */
+function aggregates(
+  { aggregationRule }: ManifestObject,
+  role: ManifestObject,
+  live: ManifestObject | undefined,
+): boolean {
+  if (role.kind !== 'ClusterRole' || !isObject(aggregationRule)) return false;
+  const { clusterRoleSelectors } = aggregationRule;
+  const selectors: LabelQuery[] = Array.isArray(clusterRoleSelectors) ? clusterRoleSelectors.filter(isObject) : [];
+  const ours = labelsOf(role);
+  const all = { ...labelsOf(live), ...ours };
+  return selectors.some(selector => matchesQuery(selector, all) && !matchesQuery(selector, ours));
+}
+
+function labelsOf(object: ManifestObject | undefined): Record<string, string> {
+  return { ...(object?.metadata.labels as Record<string, string> | undefined) };
+}
+
+function isOf({ metadata: { namespace }, roleRef }: ManifestObject, role: ManifestObject): boolean {
+  if (!isObject(roleRef) || roleRef.kind !== role.kind || roleRef.name !== role.metadata.name) return false;
+  return role.kind === 'ClusterRole' || namespace === role.metadata.namespace;
+}
+
+function subjectsOf({ subjects }: ManifestObject): string[] {
+  const known: Record<string, unknown>[] = Array.isArray(subjects) ? subjects.filter(isObject) : [];
+  return known.map(({ kind, name, namespace }) =>
+    [`${kind} ${name}`, ...(namespace === undefined ? [] : [`in namespace ${namespace}`])].join(' '),
+  );
+}
+
+/** RBAC takes any name, also one with spaces or that looks like a flag: such a one is in no command that is pasted. */
+function deletionOf(object: ManifestObject): string {
+  const { name, namespace } = object.metadata;
+  if (!/^[a-z0-9][\w.:@-]*$/i.test(name)) return `delete ${textOf(object)}`;
+  return `kubectl delete ${resourceOf(object.kind).slice(0, -1)} ${namespace === undefined ? '' : `-n ${namespace} `}${name}`;
+}

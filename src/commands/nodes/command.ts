@@ -1,0 +1,117 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { showNote, showWarning } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from '../../cli/flags.ts';
+import type { Io } from '../../cli/io.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { plural } from '../../nodepool/plural.ts';
+import type { PoolNode } from '../shared/pools/nodes.ts';
+import { nodesOutput, printPoolNodes } from './output.ts';
+
+export default class Nodes extends BaseCommand<typeof Nodes> {
+  static override summary = 'List the nodes of pools, with state, taints and drift.';
+  static override description =
+    'APPLIED has the labels, taints and annotations that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
+  static override examples = [
+    { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
+    { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
+    { description: 'Nodes of no pool', command: '<%= config.bin %> nodes --unassigned' },
+    { description: 'Why a node is, or is not, in each pool', command: '<%= config.bin %> nodes --why node-a' },
+    {
+      description: 'With their zones, oldest first',
+      command: '<%= config.bin %> nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp',
+    },
+    { description: 'Watch the nodes of a pool', command: '<%= config.bin %> nodes gpu --watch' },
+    { description: 'Names, for other commands', command: '<%= config.bin %> nodes gpu -o name' },
+    {
+      description: 'Names of the nodes that are not Ready',
+      command: `<%= config.bin %> nodes -o jsonpath='{.items[?(@.ready==false)].name}'`,
+    },
+  ];
+  static override args = { pool: namesArg('Names of the pools; none means all.') };
+  static override flags = {
+    unassigned: Flags.boolean({ summary: 'List the nodes of no pool.' }),
+    why: Flags.string({ summary: 'Explain one node, pool by pool.', helpValue: 'NODE', parse: nodeName }),
+    selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
+    output: formatFlag,
+    'sort-by': Flags.string({ summary: 'Sort by the field at this JSONPath, as .allocatable.cpu.', helpValue: 'PATH' }),
+    'label-columns': labelColumnsFlag,
+    'no-headers': noHeadersFlag,
+    watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Nodes>, args: ArgsOf<typeof Nodes>, deps: Deps): Promise<number> {
+    const { selector, unassigned, why, 'sort-by': path } = flags;
+    const pools = args.pool ?? [];
+    if (why !== undefined) return explain(why, flags, pools, deps);
+    if (unassigned && pools.length > 0) {
+      throw new NodepoolError('usage', '--unassigned lists nodes of no pool', 'leave out the names of pools');
+    }
+    const { io, connect } = deps;
+    const output = await nodesOutput(flags, io);
+    const sort = path === undefined ? (nodes: PoolNode[]) => nodes : await nodeOrder(path, io.now());
+    const { listNodes } = await import('../shared/pools/nodes.ts');
+    const options = { pools, unassigned, selector };
+    const connection = await connect();
+    const { nodes: listed, heldByOthers } = await listNodes(options, connection);
+    if (flags.watch && typeof output === 'object') {
+      const { showNodeChanges } = await import('./watch.ts');
+      if (path !== undefined) showWarning(io, '--sort-by sorts the current nodes; changes are printed as they come');
+      return showNodeChanges(
+        { ...options, table: output, sort, verbosity: flags.verbosity, requestTimeoutMs: deps.requestTimeoutMs },
+        io,
+        connection,
+      );
+    }
+    const isDrifting = listed.some(({ changes }) => changes.length > 0);
+    const nodes = isDrifting && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
+    await printPoolNodes(sort(nodes), output, io);
+    if (heldByOthers.size > 0) showNote(io, heldByOthersText(heldByOthers));
+    return 0;
+  }
+}
+
+/** Why the table has fewer nodes than match the pools. */
+function heldByOthersText(heldByOthers: ReadonlyMap<string, number>): string {
+  const pools = [...heldByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
+  return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool nodes --why NODE\`.`;
+}
+
+async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) => PoolNode[]> {
+  const { orderBy } = await import('../shared/pools/sort-pools.ts');
+  const { nodeItem } = await import('./print-data.ts');
+  return orderBy(path, '.allocatable.cpu', node => nodeItem(node, now));
+}
+
+/** Says who set the values that differ, and of how many nodes that was not read. */
+async function withSettersOf(nodes: PoolNode[], { cluster }: Connection, io: Io): Promise<PoolNode[]> {
+  const { unreadText, withSetters } = await import('../shared/changes/drift-setters.ts');
+  const { planned, unread } = await withSetters(nodes, cluster.nodes);
+  if (unread > 0) showWarning(io, unreadText(unread));
+  return planned;
+}
+
+async function explain(
+  node: string,
+  { output, selector, unassigned, ...flags }: FlagsOf<typeof Nodes>,
+  pools: string[],
+  { io, connect }: Deps,
+): Promise<number> {
+  const ofLists = [selector, flags['sort-by'], flags['label-columns']].some(flag => flag !== undefined);
+  const isFormat = output === undefined || output === 'json' || output === 'yaml';
+  if (pools.length > 0 || unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
+    throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
+  }
+  const { whyNode } = await import('../shared/describe/why-node.ts');
+  const explanation = await whyNode(node, await connect());
+  if (output !== undefined) {
+    const { printDocument } = await import('../../print/documents.ts');
+    io.out(printDocument('NodeExplanation', explanation, output));
+    return 0;
+  }
+  const { renderWhy } = await import('../shared/describe/print-why.ts');
+  const { makeStyle } = await import('../../print/style.ts');
+  io.out(renderWhy(explanation, makeStyle(io.color)));
+  return 0;
+}

@@ -1,0 +1,168 @@
+/** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
+
+import { own } from '../../nodepool/json.ts';
+import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
+import { formatTaint } from '../../nodepool/spec/syntax.ts';
+import {
+  annotationPairs,
+  betweenPools,
+  labelHeader,
+  listText,
+  NONE,
+  nodeStatusText,
+  pairs,
+  resourceCell,
+  withoutSpaces,
+} from '../../print/cells.ts';
+import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import type { Style } from '../../print/style.ts';
+import { type Cell, tablePrinter } from '../../print/table.ts';
+import { formatAge } from '../../print/time.ts';
+import { cut } from '../../print/width.ts';
+import { maintenanceCell } from '../shared/cordon/print-maintenance.ts';
+import type { PoolNode } from '../shared/pools/nodes.ts';
+
+export interface NodesTableOptions {
+  wide: boolean;
+  headers: boolean;
+  /** Labels with a column each. */
+  labelColumns?: readonly string[];
+  /** Fits the table into a terminal of this width. Undefined keeps every cell whole. */
+  terminalWidth?: number | undefined;
+  /** Nodes are printed again as they change: leaves room for a cordon. */
+  isWatch?: boolean | undefined;
+}
+
+/** Items beyond this many characters are counted; -o wide lists all. */
+const LIST_WIDTH = 32;
+/** What a cordon adds to STATUS. */
+const CORDONED = ',SchedulingDisabled';
+
+/** The first call gives the table, later ones more rows: a watch prints nodes again as they change. */
+export function nodesPrinter(
+  { wide, headers, labelColumns = [], terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
+  style: Style,
+): (nodes: PoolNode[], now: Date) => string {
+  const allFor = (nodes: PoolNode[]): Column<PoolNode>[] => [
+    ...columnsOf(wide ? Infinity : LIST_WIDTH, style),
+    ...(wide ? wideColumns() : []),
+    ...(wide || nodes.some(({ node }) => node.maintenance !== undefined)
+      ? [maintenanceColumn(wide ? Infinity : LIST_WIDTH, style)]
+      : []),
+    ...(wide || nodes.some(({ changes }) => changes.some(({ setBy }) => setBy !== undefined)) ? [setterColumn] : []),
+    ...labelColumns.map(labelColumn),
+  ];
+  let table: { columns: Column<PoolNode>[]; render: (rows: Cell[][]) => string } | undefined;
+  return (nodes, now) => {
+    if (table === undefined) {
+      const reserved = isWatch && !nodes.some(({ node }) => node.unschedulable) ? CORDONED.length : 0;
+      const all = allFor(nodes);
+      const columns = terminalWidth === Infinity ? all : fitColumns(all, nodes, now, terminalWidth - reserved);
+      table = { columns, render: tablePrinter(headers ? columns.map(({ header }) => header) : undefined) };
+    }
+    const { columns, render } = table;
+    return render(nodes.map(node => columns.map(({ cell }) => cell(node, now, Infinity))));
+  };
+}
+
+function columnsOf(most: number, style: Style): Column<PoolNode>[] {
+  const list = (texts: string[], width: number) => cut(listText(texts, Math.min(width, most)), width);
+  return [
+    { header: 'NAME', cell: ({ node }) => node.name, cutFrom: 0, isName: true },
+    { header: 'STATUS', cell: ({ node }) => statusCell(node, style) },
+    {
+      header: 'POOL',
+      cell: ({ pool, leaving }) => (leaving ? { text: `${pool},Leaving`, paint: style.yellow } : (pool ?? NONE)),
+      rank: 1,
+      cutFrom: 1,
+      isName: true,
+    },
+    {
+      header: 'TAINTS',
+      cell: ({ node }, _, width) => list(node.taints.map(formatTaint), width),
+      rank: 4,
+      cutFrom: Infinity,
+    },
+    {
+      header: 'APPLIED',
+      cell: ({ applied }, _, width) => list(appliedTexts(applied), width),
+      rank: 5,
+      cutFrom: Infinity,
+    },
+    {
+      header: 'DRIFT',
+      cell: ({ changes, circle }, _, width) => {
+        if (circle) return { text: cut(betweenPools(circle), width), paint: style.red };
+        const text = list(changes.map(changeText), width);
+        return changes.length === 0 ? text : { text, paint: style.yellow };
+      },
+      cutFrom: 2,
+    },
+    { header: 'AGE', cell: ({ node }, now) => formatAge(node.creationTimestamp, now), rank: 3 },
+  ];
+}
+
+function statusCell(node: PoolNode['node'], style: Style): Cell {
+  const text = nodeStatusText(node);
+  if (node.ready && !node.unschedulable) return text;
+  return { text, paint: node.ready ? style.yellow : style.red };
+}
+
+function wideColumns(): Column<PoolNode>[] {
+  const resources = ['cpu', 'memory', 'pods'].map(
+    (resource): Column<PoolNode> => ({
+      header: resource.toUpperCase(),
+      cell: ({ node }) => resourceCell(node.allocatable, resource),
+    }),
+  );
+  return [...resources, { header: 'ALSO-MATCHED-BY', cell: ({ conflicting }) => conflicting.join(',') || NONE }];
+}
+
+function maintenanceColumn(most: number, style: Style): Column<PoolNode> {
+  return {
+    header: 'MAINTENANCE',
+    cell: ({ node }, now, width) => maintenanceCell(node, now, Math.min(width, most), style),
+    rank: 2,
+    cutFrom: Infinity,
+  };
+}
+
+const setterColumn: Column<PoolNode> = {
+  header: 'DRIFT-SET-BY',
+  cell: ({ changes }, now, width) => {
+    const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
+    return cut(listText([...new Set(setters)], width), width);
+  },
+  rank: 2,
+  cutFrom: Infinity,
+};
+
+function labelColumn(label: string): Column<PoolNode> {
+  return { header: labelHeader(label), cell: ({ node }) => own(node.labels, label) || NONE, cutFrom: 0 };
+}
+
+/** `kubectl-label(3m)`: who set a value that differs, and how long ago. */
+function setterText({ manager, time }: FieldSetter, now: Date): string {
+  return withoutSpaces(time === undefined ? manager : `${manager}(${formatAge(time, now)})`);
+}
+
+function appliedTexts({ labels, taints, annotations }: PoolNode['applied']): string[] {
+  const theirs = annotationPairs(annotations).map(withoutSpaces);
+  return [...pairs(labels), ...taints.map(formatTaint), ...theirs];
+}
+
+/** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */
+function changeText({ kind, key, effect, from, to }: Change): string {
+  if (to === undefined) return `-${key}${effect === undefined ? '' : `:${effect}`}`;
+  const sign = from === undefined ? '+' : '~';
+  if (kind === 'annotation')
+    return (
+      sign +
+      annotationPairs({ [key]: to })
+        .map(withoutSpaces)
+        .join()
+    );
+  return kind === 'taint' && effect !== undefined
+    ? `${sign}${formatTaint({ key, value: to, effect })}`
+    : `${sign}${key}=${to}`;
+}

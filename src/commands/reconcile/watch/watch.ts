@@ -1,0 +1,276 @@
+/** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
+import { hostname } from 'node:os';
+import { type Clock, sleep } from '../../../controller/clock.ts';
+import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
+import { LeaderElector } from '../../../controller/leader-election.ts';
+import type { Log } from '../../../controller/log.ts';
+import { Manager } from '../../../controller/manager.ts';
+import { Recorder } from '../../../controller/recorder.ts';
+import { Reflector } from '../../../controller/reflector.ts';
+import { type Resync, startResync } from '../../../controller/resync.ts';
+import type { Watched } from '../../../controller/source.ts';
+import type { StandardMetrics } from '../../../controller/standard-metrics.ts';
+import { Store } from '../../../controller/store.ts';
+import { WorkQueue } from '../../../controller/work-queue.ts';
+import type { ClusterPort, PoolEvent } from '../../../kube/cluster.ts';
+import type { EventsPort, LeasePort } from '../../../kube/connection.ts';
+import type { PodPlace, PodsPort } from '../../../kube/ports/pods.ts';
+import { API_VERSION, CONTROLLER, type NodePool } from '../../../nodepool/types.ts';
+import { warningText } from '../../../nodepool/warning.ts';
+import { EventHandlers } from '../../../reconciler/event-handlers.ts';
+import { REASON } from '../../../reconciler/events.ts';
+import { limitersOf, WORKERS } from '../../../reconciler/limits/limiters.ts';
+import { StatusRateLimiter } from '../../../reconciler/limits/status-rate-limiter.ts';
+import type { PoolOutcome } from '../../../reconciler/pool-outcome.ts';
+import { Reconciler } from '../../../reconciler/reconciler.ts';
+import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { NodeBirths } from '../../../reconciler/state/node-births.ts';
+import { MoveRecorder } from '../../../reconciler/write/move-recorder.ts';
+import { emptyPoolWarnings } from '../../shared/consent/no-match.ts';
+import { noExecuteLog } from './no-execute-log.ts';
+import type { PoolMetrics } from './pool-metrics.ts';
+import { poolReconcile } from './pool-reconcile.ts';
+
+export interface WatchOptions {
+  /** Nodes and pools in progress at most: see Limiters. */
+  concurrency: number;
+  /** Milliseconds between two looks at every pool. */
+  resyncMs: number;
+  /** Count pods into the status: caches where every pod is. */
+  podCounts: boolean;
+}
+
+export interface WatchDeps {
+  /** Refuses writes once the lease is lost: another process may write by then. */
+  cluster: ClusterPort;
+  pods: Pick<PodsPort, 'watch'>;
+  events: Pick<EventsPort, 'sink'>;
+  /** With it, only the process that holds the lease reconciles. */
+  lease: { namespace: string; name: string; port: LeasePort } | undefined;
+  /** Of this process among the candidates. */
+  identity: string;
+  clock: Clock;
+  now: () => Date;
+  random: () => number;
+  newId: () => string;
+  log: Log;
+  metrics: StandardMetrics;
+  poolMetrics: PoolMetrics;
+  /** Called after every reconcile that changed something. */
+  onChanged: (outcome: PoolOutcome) => void;
+}
+
+export interface WatchState {
+  pools: number;
+  nodes: number;
+  /** Pools that wait for a worker. */
+  queued: number;
+}
+
+/** How long a pool's number of pods may be stale. A rollout changes hundreds of pods in that time. */
+const PODS_DELAY_MS = 10_000;
+/** Retry delay while all connections are broken: a restore of etcd may have undone what the caches have. */
+const UNCONFIRMED_MS = 1_000;
+
+/**
+ * A manager that is ready to run(), and its current state. When it ends with `restored`, call this again: no cached object
+ * may be used again.
+ */
+export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
+  const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
+  const births = new NodeBirths(deps.cluster.nodes.serverTime);
+  const state = new ClusterState([], [], [], { ...deps.cluster.rules, withholdsNoExecute: true }, births);
+  const queue = new WorkQueue<string>({ clock, metrics: metrics.queue(CONTROLLER) });
+  const recorder = new Recorder({ sink: deps.events.sink(), clock, wall: now, random, newId, log });
+  const elector =
+    lease &&
+    new LeaderElector({
+      port: lease.port,
+      lease: `${lease.namespace}/${lease.name}`,
+      identity: deps.identity,
+      clock,
+      wall: now,
+      random,
+      log,
+      onLeaderChange: isLeader => metrics.leader(lease.name, isLeader),
+    });
+  const record = (pool: NodePool, event: PoolEvent) => recorder.event({ ...event, regarding: referenceTo(pool) });
+  const moves = new MoveRecorder({ clock, poolOf: name => state.pool(name), record });
+
+  const handlers = new EventHandlers({
+    state,
+    enqueue: pool => queue.add(pool),
+    enqueueLater: pool => queue.addAfter(pool, PODS_DELAY_MS),
+    onNodeDeleted: (name, node) => {
+      const pool = state.pool(name);
+      const note = `1 node left: ${node} (deleted from the cluster)`;
+      if (pool !== undefined) {
+        record(pool, { type: 'Normal', reason: REASON.nodeLeft, action: 'Reconcile', note });
+      }
+    },
+  });
+  const onRestored = () => manager.restored();
+  const pools = cache('nodepools', deps.cluster.pools.watch(), deps, onRestored);
+  const nodes = cache('nodes', deps.cluster.nodes.watch(), deps, onRestored);
+  const runtimeClasses = cache('runtimeclasses', deps.cluster.runtimeClasses.watch(), deps, onRestored);
+  const pods = options.podCounts ? podCache(deps, handlers, onRestored) : undefined;
+  const caches = [pools, nodes, runtimeClasses, ...(pods === undefined ? [] : [pods])];
+  pools.subscribe(event => handlers.pool(event));
+  nodes.subscribe(event => handlers.node(event));
+  runtimeClasses.subscribe(event => handlers.runtimeClass(event));
+
+  /** Reconciles in flight begin nothing further once it ends. */
+  const stopping = new AbortController();
+  const reconciler = new Reconciler({
+    cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
+    state,
+    ...limitersOf(options.concurrency),
+    now,
+    sleep: ms => sleep(clock, ms),
+    clock,
+    signal: stopping.signal,
+    isFollowed: true,
+    statusLimiter: new StatusRateLimiter(clock),
+    onWrite: noExecuteLog(log, clock),
+    onMoves: written => {
+      moves.add(written);
+      poolMetrics.nodesWritten(written);
+    },
+    ...(pods === undefined ? {} : { podsOn: (node: string) => pods.store.byIndex('node', node).length }),
+  });
+  const reconcilePool = poolReconcile(reconciler, {
+    log,
+    onChanged: deps.onChanged,
+    onSuccess: pool => poolMetrics.reconcileSucceeded(pool),
+    requeueAfter: (pool, ms) => queue.addAfter(pool, ms),
+  });
+  const logNoMatch = noMatchLog(state, log);
+  const controller = new Controller<string>({
+    name: CONTROLLER,
+    queue,
+    workers: WORKERS,
+    clock,
+    log,
+    metrics: metrics.controller(CONTROLLER),
+    async reconcile(name): Promise<ReconcileResult> {
+      resync.look();
+      // One confirmed cache is enough: a restore of etcd affects all of them. After a pause of the process none is trusted.
+      const isUnconfirmed =
+        caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
+      if (isUnconfirmed) return { kind: 'requeueAfter', ms: UNCONFIRMED_MS };
+      const result = await reconcilePool(name);
+      logNoMatch(name);
+      return result;
+    },
+  });
+  let resync: Resync = { look() {}, stop() {} };
+  const begin = () => {
+    poolMetrics.started();
+    handlers.start();
+    // Pods are many, and only the number of pods depends on them: they are listed again only after a pause.
+    const onInterval = () => {
+      for (const each of [pools, nodes, runtimeClasses]) each.relist();
+      handlers.enqueueAll();
+    };
+    const onPause = () => {
+      for (const each of caches) each.doubt();
+      handlers.enqueueAll();
+    };
+    resync = startResync({ everyMs: options.resyncMs, clock, wall: now }, { onInterval, onPause });
+    return () => {
+      stopping.abort();
+      resync.stop();
+    };
+  };
+  const manager = new Manager({
+    caches,
+    controllers: [starting(controller, begin)],
+    recorder: {
+      flush(ms) {
+        moves.flush();
+        return recorder.flush(ms);
+      },
+      stop: () => recorder.stop(),
+    },
+    ...(elector === undefined ? {} : { elector }),
+    clock,
+    log,
+  });
+  poolMetrics.observe(state, () => manager.isReady && manager.isLeader);
+  return { manager, state: () => ({ pools: pools.store.size, nodes: nodes.store.size, queued: queue.length }) };
+}
+
+/** `host_random`, as client-go's candidates call themselves. */
+export function candidateIdentity(newId: () => string): string {
+  return `${hostname()}_${newId()}`;
+}
+
+function cache<T>(
+  name: string,
+  { source, transform }: Watched<T>,
+  { clock, random, log }: WatchDeps,
+  onRestored: () => void,
+  store = new Store<T>(),
+): Reflector<T> {
+  return new Reflector({ name, source, transform, store, clock, random, log, onRestored });
+}
+
+/** Pods by their node. An update enqueues nothing: a pod does not change its node. */
+function podCache(deps: WatchDeps, handlers: EventHandlers, onRestored: () => void): Reflector<PodPlace> {
+  const store = new Store<PodPlace>({ node: ({ node }) => [node] });
+  const pods = cache('pods', deps.pods.watch(), deps, onRestored, store);
+  pods.subscribe(event => {
+    if (event.type === 'added') handlers.pod(event.item.object.node);
+    if (event.type === 'deleted') handlers.pod(event.tombstone.item.object.node);
+  });
+  return pods;
+}
+
+/** The controller, with something that begins when it starts and ends before it stops. */
+function starting(controller: Controller, begin: () => () => void) {
+  let end = () => {};
+  return {
+    start() {
+      end = begin();
+      controller.start();
+    },
+    stop() {
+      end();
+      return controller.stop();
+    },
+    abort() {
+      end();
+      return controller.abort();
+    },
+  };
+}
+
+function referenceTo({ metadata }: NodePool) {
+  const { name, uid } = metadata;
+  return { apiVersion: API_VERSION, kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
+}
+
+// Logs pools that no node matches, each once while its spec stays as it is: an autoscaler may take all nodes every night.
+
+/** To be called after a reconcile of the pool. */
+function noMatchLog(
+  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isStaying' | 'nodes'>,
+  log: Log,
+): (pool: string) => void {
+  /** Generations, by pool. */
+  const said = new Map<string, number | undefined>();
+  return name => {
+    const pool = state.pool(name);
+    if (pool === undefined) {
+      said.delete(name);
+      return;
+    }
+    const { generation } = pool.metadata;
+    if (said.has(name) && said.get(name) === generation) return;
+    for (const warning of emptyPoolWarnings(state, [name])) {
+      // No warning: a pool may be there before its nodes.
+      log('info', warningText(warning), { pool: name });
+      said.set(name, generation);
+    }
+  };
+}

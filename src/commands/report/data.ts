@@ -1,0 +1,34 @@
+/** `report -o json|yaml`. */
+
+import { printDocument } from '../../print/documents.ts';
+import { usageFields } from '../shared/top/top-data.ts';
+import type { Report, Some } from './run.ts';
+
+/** Without the last newline. Lists have a part of their items and how many there are, as on the page. */
+export function printReport(report: Report, format: 'json' | 'yaml'): string {
+  const { context = null, clusterName, serverVersion = null, time, trend, warnings } = report;
+  const fields = {
+    ...{ context, cluster: clusterName, serverVersion, time: time.toISOString(), warnings },
+    pools: listOf(report.pools, ({ pool, nodes, ready, unschedulable, drifted, conflicts }) => ({
+      ...{ name: pool.metadata.name, status: pool.status?.status ?? null, nodeCount: nodes, readyNodeCount: ready },
+      ...{ unschedulableNodeCount: unschedulable, driftedNodeCount: drifted, conflictCount: conflicts },
+    })),
+    conditions: listOf(report.conditions, ({ pool, condition }) => ({ pool, condition })),
+    capacity: usageFields(report.capacity),
+    drift: listOf(report.drift, ({ node, pool = null, leaving, changes }) => ({
+      ...{ name: node.name, pool, leaving, changes },
+    })),
+    conflicts: listOf(report.conflicts, ({ node, pool, owner }) => ({ node, pool, owner })),
+    maintenance: listOf(report.maintenance, ({ node, pool = null, maintenance, isOverdue }) => ({
+      ...{ node, pool, isOverdue, owner: maintenance?.owner.name ?? null, since: maintenance?.since ?? null },
+      ...{ until: maintenance?.until ?? null, reason: maintenance?.reason ?? null },
+    })),
+    trend: trend.counts.map(({ from, normal, warning }) => ({ from: from.toISOString(), normal, warning })),
+    events: listOf(report.events, ({ poolUid: _poolUid, ...event }) => event),
+  };
+  return printDocument('PoolReport', fields, format);
+}
+
+function listOf<T>({ items, total }: Some<T>, item: (each: T) => object) {
+  return { items: items.map(item), total };
+}

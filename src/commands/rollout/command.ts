@@ -1,0 +1,153 @@
+import * as Args from '@oclif/core/args';
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { showError } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { withoutType } from '../../cli/unknown/other-kinds.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { poolRef } from '../../print/pool-ref.ts';
+import { hintReconcile } from '../shared/edit/next-step.ts';
+import { chosenNames, type PoolChoice } from '../shared/pools/choose-pools.ts';
+import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/pool-choice.ts';
+import type { RolloutDeps } from './deps.ts';
+import type { UndoFlags } from './undo.ts';
+
+const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;
+
+export default class Rollout extends BaseCommand<typeof Rollout> {
+  static override summary = 'Follow, pause, resume or undo how a spec reaches the nodes.';
+  static override description =
+    `status follows until every node has the spec of the pool, and fails where that is stopped. pause keeps every write from the nodes of the pool; resume lifts that. Where the pool is not paused and its rollout is stopped by a node that turned NotReady, resume accepts that node, and the rollout goes on. history shows the specs that were rolled out, kept for pools with spec.rollout; undo writes one of them back.
+
+Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usage.`;
+  static override examples = [
+    { description: 'Follow until all nodes have the spec', command: '<%= config.bin %> rollout status worker' },
+    {
+      description: 'In a script: at most ten minutes',
+      command: '<%= config.bin %> rollout status worker --timeout=10m && echo done',
+    },
+    { description: 'Write nothing to the nodes of a pool', command: '<%= config.bin %> rollout pause worker' },
+    { description: 'Go on', command: '<%= config.bin %> rollout resume worker' },
+    { description: 'Go back to the spec of before', command: '<%= config.bin %> rollout undo worker' },
+  ];
+  static override args = {
+    action: Args.string({
+      description: 'What to do.',
+      options: [...ACTIONS],
+      required: true,
+      ignoreStdin: true,
+    }),
+    name: namesArg('Names of the pools.'),
+  };
+  static override flags = {
+    ...poolSelectorFlag,
+    watch: Flags.boolean({
+      char: 'w',
+      allowNo: true,
+      default: true,
+      summary: 'Of status: follow until it is done; --watch=false looks once.',
+    }),
+    timeout: Flags.string({
+      default: '0s',
+      summary: 'Of status: longest time to follow; 0 means none.',
+      helpValue: 'TIME',
+    }),
+    revision: Flags.integer({
+      min: 0,
+      summary: 'Of history: show this revision. Of status: fail where it is another one.',
+      helpValue: 'N',
+    }),
+    'to-revision': Flags.integer({
+      min: 0,
+      summary: 'Of undo: the revision to go back to; 0, the default, is the one before.',
+      helpValue: 'N',
+    }),
+    'dry-run': dryRunFlag(),
+    output: objectOutputFlag('Print the pool instead of a message; of history the revisions.'),
+    yes: yesFlag('Without a terminal, some undos need it.'),
+  };
+
+  protected async execute(flags: FlagsOf<typeof Rollout>, args: ArgsOf<typeof Rollout>, deps: Deps): Promise<number> {
+    assertApplicable(args, flags);
+    const choice = parsePoolChoice(args.name, flags, NOBODY);
+    if (choice === NOBODY)
+      throw new NodepoolError('usage', 'no nodepool is specified', 'give names of pools or -l SELECTOR');
+    const connection = await deps.connect({ dryRun: flags['dry-run'] !== 'none' });
+    const names = await chosenNames(choice, connection.cluster.pools);
+    if (names.length === 0) reportNoPools(deps.io);
+    // `nodepool web`, as in kubectl: the pool of that name may not be what was meant.
+    const isTyped = withoutType('rollout', names) !== undefined;
+    let exit: number = EXIT.done;
+    for (const name of names) {
+      try {
+        exit = Math.max(exit, await act(name, args.action, flags, { ...deps, connection }));
+      } catch (error) {
+        if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
+          throw error;
+        // As kubectl: the others are still done.
+        showError(deps.io, error);
+        exit = EXIT.error;
+      }
+    }
+    return exit;
+  }
+}
+
+const NOBODY: PoolChoice = { names: [] };
+
+async function act(name: string, action: string, flags: FlagsOf<typeof Rollout>, deps: RolloutDeps): Promise<number> {
+  const { 'dry-run': dryRun, 'to-revision': toRevision = 0, revision = 0, yes, output } = flags;
+  switch (action) {
+    case 'status':
+      return (await import('./status.ts')).status(name, { ...flags, revision }, deps);
+    case 'history':
+      return (await import('./history.ts')).history(name, { revision, output }, deps);
+    case 'undo':
+      return (await import('./undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps);
+    default:
+      return setPaused(name, { paused: action === 'pause', dryRun, output }, deps);
+  }
+}
+
+async function setPaused(
+  name: string,
+  { paused, dryRun, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'output'>,
+  { io, connection: { cluster } }: RolloutDeps,
+): Promise<number> {
+  const { setPaused } = await import('./run.ts');
+  const pool = await setPaused(name, { paused, dryRun }, { ...cluster, now: io.now });
+  if (output !== undefined) {
+    const { printObjects } = await import('../../print/printers.ts');
+    io.out(printObjects([pool], output, false));
+    return EXIT.done;
+  }
+  io.out(`${poolRef(name)} ${paused ? 'paused' : 'resumed'}${dryRunSuffix(dryRun)}`);
+  if (!paused && dryRun === 'none') hintReconcile([name], io);
+  return EXIT.done;
+}
+
+/** A flag of another action would be ignored, and be taken for done. */
+function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: FlagsOf<typeof Rollout>): void {
+  const only = [
+    ['revision', ['history', 'status'], flags.revision !== undefined],
+    ['to-revision', ['undo'], flags['to-revision'] !== undefined],
+  ] as const;
+  for (const [flag, of, isGiven] of only) {
+    if (isGiven && !of.some(each => each === action)) {
+      const who = of.map(each => `\`rollout ${each}\``).join(' and ');
+      throw new NodepoolError('usage', `--${flag}: only ${who} ${of.length === 1 ? 'has' : 'have'} it`, 'leave it out');
+    }
+  }
+  const isRead = action === 'status' || action === 'history';
+  if (isRead && flags['dry-run'] !== 'none')
+    throw new NodepoolError('usage', `--dry-run: ${action} writes nothing`, 'leave it out');
+  if (action === 'status' && flags.output !== undefined) {
+    throw new NodepoolError(
+      'usage',
+      '-o: status prints lines',
+      `for a program: \`kubectl nodepool get ${name?.[0] ?? 'NAME'} -o json\``,
+    );
+  }
+}

@@ -1,0 +1,94 @@
+/** `rollout`: pauses and resumes a pool. */
+
+import type { NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
+import type { DryRun, RawPool } from '../../kube/connection.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { applyMergePatch } from '../../nodepool/merge-patch.ts';
+import { parseRecord } from '../../nodepool/plan/record.ts';
+import { isBeingRemoved } from '../../nodepool/plan/transient-states.ts';
+import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { isTooFarAhead } from '../../nodepool/rollout/rollout-step.ts';
+import { stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
+import { coercePool } from '../../nodepool/spec/coerce.ts';
+import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
+import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
+import { patchPool } from '../shared/edit/guarded-patch.ts';
+import type { NamesDeps } from '../shared/pools/not-found.ts';
+import { existingPool } from './existing-pool.ts';
+
+export interface SetPausedDeps extends NamesDeps {
+  pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'>;
+  nodes: Pick<NodesClient, 'get' | 'list'>;
+  now: () => Date;
+}
+
+/**
+ * Resuming a pool that is not paused continues a rollout that is stopped, or waits for a node that is NotReady. Throws NodepoolError,
+ * as kubectl rollout, where there is nothing to do.
+ */
+export async function setPaused(
+  name: string,
+  { paused, dryRun }: { paused: boolean; dryRun: DryRun },
+  { pools, nodes, now }: SetPausedDeps,
+): Promise<RawPool> {
+  const propose = async () => {
+    const before = await existingPool('rollout', name, { pools, nodes });
+    assertWhole(coercePool(before));
+    const patch = paused ? pausing(before) : await resuming(before, nodes, now());
+    return { before, after: applyMergePatch(before, patch) as RawPool, patch };
+  };
+  const { pool } = await patchPool(name, 'rollout', { pools, dryRun }, propose);
+  return pool;
+}
+
+function pausing({ metadata, spec }: RawPool): Record<string, unknown> {
+  if (spec.paused === true) throw new NodepoolError('input', `nodepools.${GROUP} "${metadata.name}" is already paused`);
+  return { spec: { paused: true } };
+}
+
+async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Date): Promise<Record<string, unknown>> {
+  const { metadata, spec } = pool;
+  if (spec.paused === true) return { spec: { paused: null } };
+  const coerced = coercePool(pool);
+  const progress = progressOf(coerced);
+  const isStopped = progress?.reason === 'RolloutStopped';
+  const last = parseTime(metadata.annotations?.[RESUMED_ANNOTATION]);
+  const resumed = isTooFarAhead(last, now.getTime()) ? Number.NaN : last;
+  const times =
+    isStopped || progress?.reason === 'RolloutInProgress'
+      ? (await notReadySince(coerced, nodes, isStopped)).filter(since => !(since <= resumed))
+      : [];
+  if (!isStopped && times.length === 0) {
+    throw new NodepoolError(
+      'input',
+      `nodepools.${GROUP} "${metadata.name}" is not paused, and its rollout is not stopped`,
+    );
+  }
+  if (isStopped) times.push(parseTime(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
+  // Times of the cluster: the clock of whoever types this may be wrong.
+  const until = Math.max(...times.filter(time => !Number.isNaN(time) && !isTooFarAhead(time, now.getTime())));
+  const date = Number.isFinite(until) ? new Date(until) : now;
+  return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(date) } } };
+}
+
+/**
+ * Since when those nodes of the pool are NotReady that a rollout has changed, or all nodes where none is Ready and stays, in milliseconds.
+ * @param isStopped then none where nodes may not be listed
+ */
+async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
+  const found = await nodes.list().catch((error: unknown) => {
+    if (isStopped && error instanceof NodepoolError) return [];
+    throw error;
+  });
+  const held = found.flatMap(node => {
+    const { ready, readySince = 0 } = node;
+    const applied = parseRecord(node.record);
+    if (applied?.pool !== pool.metadata.name) return [];
+    const isUp = ready && node.deletionTimestamp === undefined && !isBeingRemoved(node, pool, applied);
+    return { ready, readySince, isUp, isChanged: applied.changed !== undefined };
+  });
+  // None of them can be the canary.
+  const isNoneUp = !isStopped && !held.some(({ isUp }) => isUp);
+  return held.flatMap(node => (!node.ready && (node.isChanged || isNoneUp) ? node.readySince * 1000 : []));
+}

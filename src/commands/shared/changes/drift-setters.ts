@@ -1,0 +1,71 @@
+/** Who set the labels, taints and annotations that a reconcile would change back, by the managedFields of the nodes. */
+
+import type { NodesClient } from '../../../kube/cluster.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { type Change, fieldPath } from '../../../nodepool/plan/change.ts';
+import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
+import { RecordCache } from '../../../nodepool/plan/record-cache.ts';
+import type { Node } from '../../../nodepool/types.ts';
+
+interface Planned {
+  node: Node;
+  changes: Change[];
+}
+
+/** One read a node: of many the first ones stand for the others. */
+const MAX_READ = 50;
+
+/**
+ * The same with `setBy` where it is known. Reads nodes with a value that others set, at most MAX_READ; of a node that
+ * cannot be read nobody is named.
+ */
+export async function withSetters<P extends Planned>(
+  planned: readonly P[],
+  nodes: Pick<NodesClient, 'fieldSetters'>,
+): Promise<{ planned: P[]; unread: number }> {
+  const records = new RecordCache();
+  const drifted = planned.flatMap(each => {
+    const { record } = each.node;
+    const applied = record === undefined ? undefined : records.read(record);
+    const asked = each.changes.filter(change => isOfOthers(change, applied));
+    return asked.length === 0 ? [] : [[each, asked] as const];
+  });
+  const read = new Map(drifted.slice(0, MAX_READ));
+  return {
+    planned: await Promise.all(planned.map(each => withSettersOf(each, read.get(each) ?? [], nodes))),
+    unread: drifted.length - read.size,
+  };
+}
+
+export function unreadText(unread: number): string {
+  return `who set the values is shown for the first ${MAX_READ} nodes, and not for ${unread} more`;
+}
+
+async function withSettersOf<P extends Planned>(
+  planned: P,
+  asked: readonly Change[],
+  nodes: Pick<NodesClient, 'fieldSetters'>,
+): Promise<P> {
+  if (asked.length === 0) return planned;
+  const setters = await nodes.fieldSetters(planned.node.name, asked.map(fieldPath)).catch((error: unknown) => {
+    if (error instanceof NodepoolError) return undefined;
+    throw error;
+  });
+  if (setters === undefined) return planned;
+  const changes = planned.changes.map(change => {
+    const setBy = setters[asked.indexOf(change)];
+    return setBy === undefined ? change : { ...change, setBy };
+  });
+  return { ...planned, changes };
+}
+
+/**
+ * Whether the value is not what the pool had set there; the spec may have changed as well. Of a value that is gone nobody
+ * is known.
+ */
+function isOfOthers({ reason, from, kind, key, effect }: Change, applied: AppliedRecord | undefined): boolean {
+  if (from === undefined) return false;
+  if (reason === 'drift' || reason === 'unmanaged') return true;
+  const slot = kind === 'taint' ? applied?.taints.get(`${key}:${effect}`) : applied?.[`${kind}s`].get(key);
+  return slot !== undefined && slot.value !== from;
+}

@@ -1,0 +1,128 @@
+/** `diff -o json|yaml`. */
+
+import { printDocument } from '../../../print/documents.ts';
+import type { FitReasons } from '../../../scheduling/fit-reasons.ts';
+import type {
+  DaemonImpact,
+  Destination,
+  Evicted,
+  KeyImpact,
+  PodsImpact,
+  SelectedBy,
+} from '../../../scheduling/impact/types.ts';
+import type { FoundImpact } from '../impact/find-impact.ts';
+import type { Diff } from './print-diff.ts';
+
+/**
+ * Without the last newline. Nodes without a change of labels and taints are left out, as in the text.
+ * @param diff without RuntimeClasses where they could not be read, which null says
+ */
+export function printDiff(
+  { nodes, later, runtimeClasses, ...rest }: Omit<Diff, 'runtimeClasses'> & Partial<Pick<Diff, 'runtimeClasses'>>,
+  format: 'json' | 'yaml',
+  impact?: FoundImpact,
+): string {
+  const { conflicts, invalid, circles, oversized, rollouts } = rest;
+  const changed = nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
+  return printDocument(
+    'Diff',
+    {
+      nodes: changed.map(nodeOf),
+      later: later.map(({ pausedBy, ...plan }) => ({ ...nodeOf(plan), pausedBy: pausedBy ?? null })),
+      runtimeClasses: runtimeClasses?.map(({ name, kind }) => ({ name, action: kind })) ?? null,
+      rollouts: rollouts.map(({ pool, nodes: members, pending, settling, failed, next }) => {
+        return { pool, nodes: members, pending, settling, failed, next };
+      }),
+      conflicts,
+      invalid,
+      circles,
+      oversized,
+      ...(impact === undefined ? {} : { impact: impactData(impact) }),
+    },
+    format,
+  );
+}
+
+function nodeOf({ node, previous, owner, changes, drain }: Diff['nodes'][number]) {
+  const afterEvictions = drain === undefined ? {} : { afterEvictions: drain.changes };
+  return { name: node.name, from: previous ?? null, to: owner ?? null, changes, ...afterEvictions };
+}
+
+// `impact` of `diff --impact -o json|yaml`.
+
+export function impactData({ impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: FoundImpact) {
+  return {
+    known: isKnown,
+    keys: impact.keys.map(
+      ({ change, nodes, holders, drain, daemonSets, notAgain, evicted, shutOut, selectedBy }: KeyImpact) => ({
+        ...change,
+        nodes,
+        otherNodes: holders ?? null,
+        drain: drain === undefined ? null : { nodes: drain.nodes, closedBy: drain.closedBy ?? null },
+        daemonSets: daemonSets.map(daemonData),
+        notScheduledAgain: notAgain.map(podsData),
+        evicted: evicted.map(podsData),
+        shutOut,
+        selectedBy: selectedBy.map(selectingData),
+      }),
+    ),
+    daemonSets: impact.daemonSets.map(daemonData),
+    notScheduledAgain: impact.notAgain.map(group => ({ ...podsData(group), ...nextData(group.next, poolOf) })),
+    evicted: impact.evicted.map(group => evictedData(group, poolOf)),
+    podDisruptionBudgets: impact.budgets,
+    notJudged: impact.notJudged.map(({ what, pods }) => ({ what, pods: pods.map(podsData) })),
+    wellKnownFieldsOnly: isWellKnownOnly,
+    changedRuntimeClasses: runtimeClasses.flatMap(({ name, kind }) =>
+      kind === 'patch' || kind === 'replace' ? name : [],
+    ),
+  };
+}
+
+function selectingData({ kind, namespace, name, where, isPreferred, isAffected, isPending }: SelectedBy) {
+  const names = { kind, ...(namespace === '' ? {} : { namespace }), name };
+  return { ...names, where, preferred: isPreferred, affected: isAffected, newPodsPending: isPending };
+}
+
+function daemonData({ reasons, ...found }: DaemonImpact) {
+  return { ...found, reasons: reasonsData(reasons) };
+}
+
+function reasonsData(reasons: FitReasons | undefined) {
+  return Object.fromEntries(reasons?.list().map(({ words, nodes }) => [words, nodes]) ?? []);
+}
+
+function podsData({ namespace, owner, pods }: PodsImpact) {
+  return { namespace, owner: owner ?? null, pods };
+}
+
+function evictedData({ later, next, mayReturn, pendingAfter, held, afterDrain, ...group }: Evicted, poolOf: PoolOf) {
+  return {
+    ...podsData(group),
+    later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
+    ...nextData(next, poolOf),
+    mayReturn,
+    pendingAfter,
+    held,
+    afterDrain:
+      afterDrain === undefined
+        ? null
+        : { canGo: placesData(afterDrain.nodes, poolOf), returns: placesData(afterDrain.returns, poolOf) },
+  };
+}
+
+type PoolOf = FoundImpact['poolOf'];
+
+function nextData(next: Destination | undefined, poolOf: PoolOf) {
+  return {
+    canGo: next === undefined ? null : placesData(next.nodes, poolOf),
+    returns: next === undefined ? null : placesData(next.returns, poolOf),
+    returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
+    pending: next?.pending ?? null,
+    waiting: next?.waiting ?? null,
+    reasons: reasonsData(next?.reasons),
+  };
+}
+
+function placesData(nodes: ReadonlyMap<string, number>, poolOf: PoolOf) {
+  return [...nodes].map(([node, pods]) => ({ node, pool: poolOf(node) ?? null, pods }));
+}

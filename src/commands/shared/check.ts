@@ -1,0 +1,101 @@
+/** The result of a check, and helpers that checks share. */
+
+import type { NodepoolError } from '../../nodepool/errors.ts';
+import { firstFew } from '../../nodepool/plural.ts';
+import { attempt } from './attempt.ts';
+
+/** `skipped`: a precondition is missing; an earlier check says which. */
+export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
+
+export interface Finding {
+  status: CheckStatus;
+  /** What was found, in one sentence. */
+  message: string;
+  /** Each object or permission that it is about, as text. */
+  details: string[];
+  /** What to do about it, as one imperative sentence without a trailing full stop. */
+  remedy?: string | undefined;
+  /** Missing permissions, for people in place of the details. */
+  permissions?: PermissionRow[];
+}
+
+export interface PermissionRow {
+  verbs: string;
+  resource: string;
+  /** That need one of them. */
+  commands: string[];
+}
+
+/** Names that scripts may rely on, in the order of the checks. */
+export const CHECKS = [
+  'kubeconfig',
+  'server',
+  'version',
+  'crd',
+  'names',
+  'permissions',
+  'controller-permissions',
+  'policies',
+  'controller',
+  'clock',
+  'overlaps',
+  'orphans',
+  'pools',
+  'members',
+  'maintenance',
+  'drift',
+  'specs',
+  'membership',
+  'runtime-classes',
+  'handlers',
+  'quantities',
+  'startup-taints',
+] as const;
+
+export type CheckId = (typeof CHECKS)[number];
+
+export interface Check extends Finding {
+  id: CheckId;
+}
+
+export function ok(message: string, details: string[] = []): Finding {
+  return { status: 'ok', message, details };
+}
+
+export function warning(message: string, remedy: string, details: string[] = []): Finding {
+  return { status: 'warning', message, details, remedy };
+}
+
+export function error(message: string, remedy: string, details: string[] = []): Finding {
+  return { status: 'error', message, details, remedy };
+}
+
+export function skipped(message: string): Finding {
+  return { status: 'skipped', message, details: [] };
+}
+
+/** The error as a finding: nothing works without what failed. */
+export function failed({ lines, next }: NodepoolError): Finding {
+  const [message = '', ...details] = lines;
+  return { status: 'error', message, details, remedy: next };
+}
+
+/** The check could not be made: a warning, no finding about its subject. */
+export function notChecked({ lines, next }: NodepoolError): Finding {
+  const [message = '', ...details] = lines;
+  return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
+}
+
+/** What the check finds, or that it could not look. */
+export async function unlessRefused(check: () => Promise<Finding>): Promise<Finding> {
+  const result = await attempt(check);
+  return 'value' in result ? result.value : notChecked(result.refusal);
+}
+
+/** Names in one detail. */
+const MAX_NAMED = 10;
+
+/** `a, b, c`, or the first ten and how many more. */
+export function named(names: readonly string[]): string {
+  return firstFew(names.toSorted(), MAX_NAMED);
+}

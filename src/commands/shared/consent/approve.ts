@@ -1,0 +1,195 @@
+/** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
+
+import { canAsk, confirm, confirmOrRefuse } from '../../../cli/confirm.ts';
+import { errorWidth, showWarning } from '../../../cli/error-line.ts';
+import type { Io } from '../../../cli/io.ts';
+import type { PodsPort } from '../../../kube/ports/pods.ts';
+import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
+import type { DuePlan } from '../../../nodepool/plan/plan.ts';
+import { andMore } from '../../../nodepool/plural.ts';
+import { sanitizeLine, sanitizeScreen } from '../../../print/sanitize.ts';
+import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import { noExecuteOf } from '../../../reconciler/plan/no-execute-consent.ts';
+import type { TellImpact } from '../impact/show-impact.ts';
+import type { EvictionPreview } from '../impact/taint-evictions.ts';
+import type { Approve, Proposal } from './consent.ts';
+
+export interface Approval {
+  /** --yes: shows evictions and does not ask. */
+  yes: boolean;
+  /** Shows evictions and does not ask: nothing will be written. */
+  dryRun: boolean;
+  /** Undefined while the command has written nothing. */
+  written?: () => Written | undefined;
+}
+
+/** What a command has written before it asks, and how to continue after a no. */
+export interface Written {
+  /** As `nodepool a was created`. */
+  message: string;
+  command: string;
+}
+
+/**
+ * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds. It prints no
+ * evictions when no pod would be evicted. It throws NodepoolError when the user refuses evictions, when a script does not
+ * pass --yes, and when nodes or pods cannot be read.
+ * @param tellImpact what a plan does to pods, which a person sees before the question; it may be a question of its own
+ */
+export function approver(
+  { yes, dryRun, written = () => undefined }: Approval,
+  io: Io,
+  pods: Pick<PodsPort, 'placedOn'>,
+  tellImpact: TellImpact = async () => undefined,
+): Approve {
+  const asks = !yes && !dryRun;
+  const agreed = new Set<string>();
+  /** Labels and taints that earlier plans remove. */
+  const known = new Set<string>();
+  const grew = (covers: readonly string[]) => covers.some(each => !agreed.has(each));
+  const agree = (covers: readonly string[]) => {
+    for (const each of covers) agreed.add(each);
+  };
+  let isAgain = false;
+  const sayWhyAgain = () => {
+    if (isAgain) io.err('The cluster has changed meanwhile:');
+  };
+
+  /** Once for a plan. */
+  let shown: ClusterPlan | undefined;
+  /** Risks whose impact was looked at. */
+  const weighed = new Set<string>();
+  const planOf = ({ plan, asksImpactOf }: Proposal) =>
+    asksImpactOf ?? (plan instanceof NodepoolError ? undefined : plan);
+  const showImpact = async (proposal: Proposal) => {
+    const plan = planOf(proposal);
+    if (plan === undefined || plan === shown) return;
+    shown = plan;
+    writeImpact(await tellImpact(plan, false), io);
+    for (const risk of await risksIn(plan)) weighed.add(risk);
+  };
+  const askAboutImpact = async ({ asksImpactOf: plan }: Proposal): Promise<boolean> => {
+    if (plan === undefined || plan === shown || !canAsk(io)) return false;
+    const risks = await risksIn(plan);
+    if (risks.every(risk => weighed.has(risk))) return false;
+    const isLate = weighed.size > 0;
+    const text = await tellImpact(plan, true);
+    for (const risk of risks) weighed.add(risk);
+    if (text === undefined) return false;
+    shown = plan;
+    if (isLate) sayWhyAgain();
+    writeImpact(text, io);
+    if (!(await confirm(io, 'Continue?'))) throw declined(written());
+    return true;
+  };
+
+  const ask = async (proposal: Proposal): Promise<'clear' | 'asked' | 'declined'> => {
+    const { question } = proposal;
+    if (question === undefined || !asks || !grew(question.covers)) return 'clear';
+    if (!canAsk(io)) {
+      if (question.needsYes !== undefined) throw needsYes(question.needsYes, written());
+      return 'clear';
+    }
+    sayWhyAgain();
+    await showImpact(proposal);
+    if (!(await confirm(io, question.text))) return 'declined';
+    agree(question.covers);
+    return 'asked';
+  };
+
+  const approve: Approve = async proposal => {
+    const { plan } = proposal;
+    const answer = await ask(proposal);
+    if (answer === 'declined') return answer;
+    const preview = await look(plan, pods).catch((error: unknown) => {
+      if (!(error instanceof NodepoolError)) throw error;
+      if (asks) throw notKnown(error, written());
+      showWarning(io, notKnown(error, undefined).message);
+      return undefined;
+    });
+    const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
+    const covers = [...taints, ...(preview?.covers ?? [])];
+    // A taint that evicts no pod needs an approval only after another one: then it is new since that was shown.
+    const isDue = preview !== undefined || agreed.size > 0;
+    const removed = plan instanceof NodepoolError ? [] : removedFrom(plan.nodes);
+    // The command itself warns about those of the first plan.
+    const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
+    for (const each of removed) known.add(each);
+    if (!isDue || (!grew(covers) && late.length === 0)) {
+      if (!asks) return 'waived';
+      return (await askAboutImpact(proposal)) ? 'asked' : answer;
+    }
+    const { evictionsSentence, renderEvictions } = await import('../impact/print-taint-evictions.ts');
+    sayWhyAgain();
+    if (asks && canAsk(io)) await showImpact(proposal);
+    const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
+    const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
+    const evicted = preview !== undefined && grew(covers) ? preview : undefined;
+    if (evicted !== undefined) io.err(renderEvictions(evicted, errorWidth(io)));
+    if (unshown !== undefined) io.err(`${unshown}.`);
+    const sentence = evicted === undefined ? (unshown ?? '') : evictionsSentence(evicted);
+    if (asks && !(await confirmOrRefuse(io, 'Continue?', () => needsYes(sentence, written())))) {
+      throw declined(written());
+    }
+    agree(covers);
+    return asks ? 'asked' : 'waived';
+  };
+  return async proposal => {
+    const answer = await approve(proposal);
+    isAgain = true;
+    return answer;
+  };
+}
+
+async function risksIn(plan: ClusterPlan): Promise<string[]> {
+  const { risksOf } = await import('../impact/risks.ts');
+  return risksOf(plan);
+}
+
+/** io.err() would escape the colour. */
+function writeImpact(text: string | undefined, io: Io): void {
+  if (text !== undefined) io.stderr.write(`${sanitizeScreen(text)}\n`);
+}
+
+async function look(plan: Proposal['plan'], pods: Pick<PodsPort, 'placedOn'>): Promise<EvictionPreview | undefined> {
+  if (plan instanceof NodepoolError) throw plan;
+  if (plan.nodes.length === 0) return undefined;
+  const { previewEvictions } = await import('../impact/taint-evictions.ts');
+  return previewEvictions(plan.nodes, pods);
+}
+
+const GETS = ' would get the taint ';
+
+/** Labels and taints that the plans remove because a pool has `unmanaged: Remove`. */
+function removedFrom(plans: readonly DuePlan[]): string[] {
+  return plans.flatMap(({ node, changes }) =>
+    changes
+      .filter(({ reason }) => reason === 'unmanaged')
+      .map(({ kind, key, effect }) => `${node.name} would lose the ${kind} ${key}${effect ? `:${effect}` : ''}`),
+  );
+}
+
+/** @param changes each begins with the name of a node */
+function notShown([first, ...others]: readonly string[]): string | undefined {
+  if (first === undefined) return undefined;
+  return sanitizeLine(`node ${first}, which was not shown${andMore(others.length, ', ')}`);
+}
+
+function notKnown(cause: NodepoolError, written: Written | undefined): NodepoolError {
+  const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
+  const go = `continue without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
+  const next = [...(cause.next === undefined ? [] : [cause.next]), go].join(', or ');
+  return new NodepoolError(cause.kind, message, next, { cause });
+}
+
+function needsYes(sentence: string, written: Written | undefined): NodepoolError {
+  const again = written === undefined ? 'run the command again with --yes' : `run \`${written.command} --yes\``;
+  return new NodepoolError('input', `${sentence}; ${(written ?? NOTHING).message}`, `if that is meant, ${again}`);
+}
+
+function declined(written: Written | undefined): DeclinedError {
+  const next = written === undefined ? undefined : `continue with \`${written.command}\``;
+  return new DeclinedError((written ?? NOTHING).message, next);
+}
+
+const NOTHING = { message: 'nothing was changed' };

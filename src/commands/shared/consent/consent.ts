@@ -1,0 +1,81 @@
+/**
+ * Consent to a plan. While a person reads the question, the cluster changes; so after a yes everything is read and planned
+ * again, and what the new plan adds is asked about again.
+ */
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import { noExecuteOf } from '../../../reconciler/plan/no-execute-consent.ts';
+
+/** What a person agrees to before anything is written. */
+export interface Proposal {
+  /** Or why it cannot be made: then the evicted pods are not known. */
+  plan: ClusterPlan | NodepoolError;
+  /** Asked on a terminal also where no pod is evicted. */
+  question?: Question;
+  /** A person is asked about its impact, if that is worth a question; the plan may be a part of it. Undefined: never. */
+  asksImpactOf?: ClusterPlan | undefined;
+}
+
+export interface Question {
+  text: string;
+  /** What a yes covers, each thing by a name of its own. */
+  covers: readonly string[];
+  /** Why a script, which cannot be asked, needs --yes: what would happen, as a sentence. */
+  needsYes?: string | undefined;
+}
+
+/**
+ * `clear`: it needs no further yes. `asked`: a person just said yes. `waived`: no question is asked (`--yes`).
+ * Throws NodepoolError when evictions are not agreed to.
+ */
+export type Answer = 'clear' | 'asked' | 'waived' | 'declined';
+
+/** Asks about what the proposal has beyond what was agreed to before. */
+export type Approve = (proposal: Proposal) => Promise<Answer>;
+
+export interface Agreed<P extends Proposal> {
+  proposal: P;
+  /** Taints with the effect NoExecute that were agreed to, as noExecuteOf() gives them; undefined: all. */
+  consent: ReadonlySet<string> | undefined;
+}
+
+/**
+ * @param propose reads and plans again at each call
+ * @returns undefined when a person said no
+ */
+export async function agree<P extends Proposal>(
+  propose: () => Promise<P>,
+  approve: Approve,
+): Promise<Agreed<P> | undefined> {
+  for (;;) {
+    const proposal = await propose();
+    const answer = await approve(proposal);
+    if (answer === 'declined') return undefined;
+    if (answer === 'asked') continue;
+    const { plan } = proposal;
+    const isBound = answer === 'clear' && !(plan instanceof NodepoolError);
+    return { proposal, consent: isBound ? noExecuteOf(plan.nodes) : undefined };
+  }
+}
+
+/** The plan, or why it cannot be made where the cluster refuses to be read. */
+export async function planOrError(plan: () => Promise<ClusterPlan>): Promise<ClusterPlan | NodepoolError> {
+  try {
+    return await plan();
+  } catch (error) {
+    if (error instanceof NodepoolError) return error;
+    throw error;
+  }
+}
+
+/** For a command that writes no nodes. */
+export const NO_CHANGE: ClusterPlan = {
+  nodes: [],
+  later: [],
+  rollouts: [],
+  conflicts: [],
+  runtimeClasses: [],
+  invalid: [],
+  circles: [],
+  oversized: [],
+};

@@ -1,0 +1,95 @@
+/** Warnings about pools that were created or edited. */
+
+import { type ErrorIo, showWarning } from '../../../cli/error-line.ts';
+import type { Connection, Deps } from '../../../cli/factory.ts';
+import type { NodePool } from '../../../nodepool/types.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+
+/**
+ * Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). Reads nothing where no kubelet
+ * gains anything by that.
+ */
+export async function readProtection(
+  pools: readonly NodePool[],
+  { manifests }: Pick<Connection, 'manifests'>,
+  { root }: Pick<Deps, 'root'>,
+): Promise<boolean> {
+  const { kubeletRisk } = await import('../../../nodepool/membership/kubelet-labels.ts');
+  if (pools.every(pool => kubeletRisk(pool) === undefined)) return false;
+  const { readPolicies } = await import('../../../cli/manifests.ts');
+  const { isMembershipProtected } = await import('../install/admission-policies.ts');
+  return isMembershipProtected((await readPolicies(root)).objects, manifests);
+}
+
+/**
+ * Warns about pools that a kubelet could join or leave by itself, or that nodes cannot register into.
+ * @param isProtected by the admission policy, which lets a kubelet register a new node into most pools all the same
+ */
+export async function warnOfKubelets(
+  pools: readonly NodePool[],
+  isProtected: boolean | Promise<boolean>,
+  io: ErrorIo,
+): Promise<void> {
+  const labels = await import('../../../nodepool/membership/kubelet-labels.ts');
+  const hasPolicy = await isProtected;
+  const texts = pools.flatMap(pool => {
+    const risk = labels.kubeletRisk(pool);
+    if (risk === undefined) return [];
+    const text = hasPolicy ? labels.kubeletRegistrationText(risk, pool) : labels.kubeletRiskText(risk);
+    return text === undefined ? [] : [`pool ${pool.metadata.name} ${text}`];
+  });
+  // The page is the same for all pools.
+  for (const [at, text] of texts.entries()) {
+    showWarning(io, at === texts.length - 1 ? `${text}; see ${labels.KUBELET_RISK_PAGE}` : text);
+  }
+}
+
+/**
+ * Warns about labels and taints that a cloud, a provisioner or other software sets itself, permanently or for a short time.
+ * @param transientKeys of --transient-keys
+ */
+export async function warnOfOthersKeys(
+  pools: readonly NodePool[],
+  io: ErrorIo,
+  transientKeys: readonly string[] | undefined,
+): Promise<void> {
+  const { keysOfOthers } = await import('../../../nodepool/membership/provider-labels.ts');
+  const { startupKeyWarnings, transientKeysIn, transientKeyWarning } = await import(
+    '../../../nodepool/plan/transient-states.ts'
+  );
+  for (const pool of pools) {
+    const { metadata, spec } = pool;
+    const passing = transientKeysIn(pool, transientKeys);
+    for (const state of passing) showWarning(io, transientKeyWarning(pool, state));
+    for (const warning of startupKeyWarnings(pool)) showWarning(io, warning);
+    const others = keysOfOthers(spec).filter(({ key }) => !passing.some(state => state.key === key));
+    const found = Map.groupBy(others, ({ provider }) => provider);
+    for (const [provider, keys] of found) {
+      const named = keys.map(({ key }) => key).join(', ');
+      const message = `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins`;
+      showWarning(io, { message, next: 'choose a key of your own' });
+    }
+  }
+}
+
+/** Warns about fields that the next `kubectl apply` of the pool's file would set back. */
+export async function warnOfApply(pool: NodePool, io: ErrorIo): Promise<void> {
+  const { takenBackByApply } = await import('../../../nodepool/spec/applied-by-kubectl.ts');
+  const paths = takenBackByApply(pool);
+  if (paths.length === 0) return;
+  const message = `the next \`kubectl apply\` of the file of pool ${pool.metadata.name} sets ${paths.join(', ')} back`;
+  showWarning(io, { message, next: 'change the file, too' });
+}
+
+/** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
+export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): Warning | undefined {
+  if (deletionTimestamp === undefined) return undefined;
+  return {
+    message: `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them`,
+    next: `finish that with \`kubectl nodepool delete ${name}\``,
+  };
+}
+
+export function unmanagedWarning(name: string): string {
+  return `pool ${name} has unmanaged: Remove: reconcile removes from its members all labels and taints that it does not set and whose key does not contain "kubernetes", including those of cloud, CNI and GPU software`;
+}

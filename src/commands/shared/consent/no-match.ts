@@ -1,0 +1,138 @@
+/** Warns of pools that no node matches, and names the labels of nodes that nearly match. */
+import { own } from '../../../nodepool/json.ts';
+import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
+import { meetsNode } from '../../../nodepool/membership/label-query.ts';
+import {
+  compileSelector,
+  isEmpty,
+  membershipSelector,
+  needsLabel,
+  partsOf,
+  quotedSelector,
+  type SelectorPart,
+} from '../../../nodepool/membership/selector.ts';
+import { firstFew, plural } from '../../../nodepool/plural.ts';
+import { suggest } from '../../../nodepool/suggest.ts';
+import type { Node, NodePool } from '../../../nodepool/types.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+
+/** Values of a label, and requirements, that a message names. */
+const MAX_NAMED = 3;
+
+type NoMatch = Exclude<Warning, string>;
+type Labelled = Pick<Node, 'labels'>;
+/** How many nodes have each value, by key. */
+type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** Of the pools without members. @param pools by name */
+export function emptyPoolWarnings(
+  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isStaying' | 'nodes'>,
+  pools: readonly string[],
+): NoMatch[] {
+  // The index knows the others, without a look at all nodes.
+  const empty = pools.filter(
+    name => state.isStaying(name) && state.members(name).length === 0 && state.lost(name).length === 0,
+  );
+  if (empty.length === 0) return [];
+  return noMatchWarnings(
+    empty.flatMap(name => state.pool(name) ?? []),
+    [...state.nodes()],
+  );
+}
+
+/** None without any node: in a new cluster every pool is empty. @param nodes all nodes */
+export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly Labelled[]): NoMatch[] {
+  if (nodes.length === 0) return [];
+  let counts: LabelCounts | undefined;
+  return pools.flatMap(pool => {
+    const selector = membershipSelector(pool);
+    // An empty selector is written to match nothing.
+    if (isEmpty(selector) || !isSelectorKnown(pool)) return [];
+    const isMatching = compileSelector(selector);
+    if (nodes.some(({ labels }) => isMatching(labels))) return [];
+    counts ??= countLabels(nodes);
+    const misses = missesOf(partsOf(selector), nodes, counts);
+    const { name } = pool.metadata;
+    const why = misses.length === 0 ? '' : `: ${firstFew(misses, MAX_NAMED, '; ', '; ')}`;
+    return {
+      message: `no node matches pool ${name} (${quotedSelector(selector)})${why}`,
+      next: `label nodes, or change the selector with \`kubectl nodepool edit ${name}\``,
+    };
+  });
+}
+
+function countLabels(nodes: readonly Labelled[]): LabelCounts {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { labels } of nodes) {
+    for (const key of Object.keys(labels)) {
+      const values = counts.get(key) ?? new Map<string, number>();
+      const value = labels[key] ?? '';
+      counts.set(key, values.set(value, (values.get(value) ?? 0) + 1));
+    }
+  }
+  return counts;
+}
+
+/** Of the requirements that no node meets; where each is met by some node, of those that alone keep nodes out. */
+function missesOf(parts: readonly SelectorPart[], nodes: readonly Labelled[], counts: LabelCounts): string[] {
+  const unmet = parts.filter(part => {
+    const values = counts.get(part.key);
+    const isMet = [...(values?.keys() ?? [])].some(value => meetsNode(part, value));
+    return !isMet && (needsLabel(part) || sum(values) === nodes.length);
+  });
+  if (unmet.length > 0) return unmet.flatMap(part => missOf(part, counts) ?? (parts.length > 1 ? lacking(part) : []));
+  const alone = new Map<SelectorPart, number>();
+  for (const { labels } of nodes) {
+    const [first, ...more] = parts.filter(part => !meetsNode(part, own(labels, part.key)));
+    if (first !== undefined && more.length === 0) alone.set(first, (alone.get(first) ?? 0) + 1);
+  }
+  return [...alone].map(([{ text }, count]) => `${have(count, 'match', 'matches')} all but ${text}`);
+}
+
+/** Undefined where no node has the label or a similar one. */
+function missOf({ key }: SelectorPart, counts: LabelCounts): string | undefined {
+  const values = counts.get(key);
+  if (values !== undefined) {
+    const byCount = [...values].toSorted(([, a], [, b]) => b - a);
+    const texts = byCount.map(([value, count]) => `${have(count)} ${key}=${value === '' ? '""' : value}`);
+    return firstFew(texts, MAX_NAMED);
+  }
+  const meant = similarKey(key, [...counts.keys()]);
+  return meant && `${lacking({ key })}, ${have(sum(counts.get(meant)))} ${meant}`;
+}
+
+function lacking({ key }: Pick<SelectorPart, 'key'>): string {
+  return `no node has the label ${key}`;
+}
+
+/** Part by part: the prefix is long, and every other role would be similar to a mistyped one. */
+function similarKey(key: string, keys: readonly string[]): string | undefined {
+  const [prefix, name] = splitKey(key);
+  const withPrefix = keys.filter(other => splitKey(other)[0] === prefix);
+  const similar = suggest(
+    name,
+    withPrefix.map(other => splitKey(other)[1]),
+  );
+  if (similar !== undefined) return withPrefix.find(other => splitKey(other)[1] === similar);
+  const withName = keys.filter(other => splitKey(other)[1] === name);
+  const meant = suggest(
+    prefix,
+    withName.map(other => splitKey(other)[0]),
+  );
+  // Without a prefix on either side, any key of that name.
+  return withName.find(other => [meant, ''].includes(splitKey(other)[0])) ?? (prefix === '' ? withName[0] : undefined);
+}
+
+function splitKey(key: string): [prefix: string, name: string] {
+  const at = key.indexOf('/');
+  return [key.slice(0, Math.max(at, 0)), key.slice(at + 1)];
+}
+
+function sum(values: ReadonlyMap<string, number> | undefined): number {
+  return [...(values?.values() ?? [])].reduce((total, count) => total + count, 0);
+}
+
+function have(count: number, many = 'have', one = 'has'): string {
+  return `${plural(count, 'node')} ${count === 1 ? one : many}`;
+}

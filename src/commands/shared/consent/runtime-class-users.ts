@@ -1,0 +1,124 @@
+/** The workloads whose RuntimeClass is deleted, and the question about them. */
+
+import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
+import type { NodepoolError } from '../../../nodepool/errors.ts';
+import { planRuntimeClass, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
+import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../../../nodepool/plan/runtime-class-users.ts';
+import { firstFew, noun, plural } from '../../../nodepool/plural.ts';
+import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
+import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import { attempt } from '../attempt.ts';
+import type { Question } from './consent.ts';
+
+export interface RuntimeClassUsers extends Pick<Question, 'covers' | 'needsYes'> {
+  /** A line for each RuntimeClass that is named, and for what could not be read. */
+  warnings: string[];
+}
+
+const MAX_NAMED = 10;
+
+/** Reads no workloads where no RuntimeClass is deleted. What cannot be read may name one: it is asked about as well. */
+export async function findRuntimeClassUsers(
+  runtimeClasses: readonly string[],
+  workloads: () => Promise<WorkloadsPort>,
+): Promise<RuntimeClassUsers> {
+  if (runtimeClasses.length === 0) return { covers: [], needsYes: undefined, warnings: [] };
+  const port = await workloads();
+  const names = new Set(runtimeClasses);
+  const [pods, ...templates] = await Promise.all([
+    reading('pods', () => port.pods(names)),
+    ...TEMPLATE_KINDS.map(kind => reading(`${kind}s without pods`, () => port.templates(kind, names))),
+  ]);
+  const found = workloadsOf(
+    pods.found,
+    templates.flatMap(({ found }) => found),
+  );
+  const named = runtimeClasses.flatMap(name => usersText(name, found));
+  const unread = [pods, ...templates].filter(({ refusal }) => refusal !== undefined);
+  return {
+    covers: [
+      ...found.map(workloadName),
+      ...unread.flatMap(({ what }) => runtimeClasses.map(name => mayName(what, `RuntimeClass ${name}`))),
+    ],
+    needsYes: [...needsYes(found), ...unreadNeedsYes(runtimeClasses, unread)].join('; ') || undefined,
+    warnings: [...named, ...unreadText(runtimeClasses, unread)],
+  };
+}
+
+/** The RuntimeClasses that are deleted with the pools, without those of other owners. It needs no nodes, as a plan does. */
+export function classesDeletedWith(pools: readonly NodePool[], existing: Iterable<RuntimeClass>): string[] {
+  const marked = pools.map(pool => ({ ...pool, metadata: { ...pool.metadata, deletionTimestamp: 'now' } }));
+  return deletedClasses(marked, existing);
+}
+
+/** The RuntimeClasses that a reconcile of the pools deletes. */
+export function deletedClasses(pools: readonly NodePool[], existing: Iterable<RuntimeClass>): string[] {
+  const byName = new Map([...existing].map(runtimeClass => [runtimeClass.metadata.name, runtimeClass]));
+  return pools.flatMap(pool => {
+    const name = runtimeClassName(pool.metadata.name);
+    return planRuntimeClass(pool, byName.get(name)).kind === 'delete' ? [name] : [];
+  });
+}
+
+/** The RuntimeClasses that a plan deletes. */
+export function deletedBy({ runtimeClasses }: Pick<ClusterPlan, 'runtimeClasses'>): string[] {
+  return runtimeClasses.filter(({ kind }) => kind === 'delete').map(({ name }) => name);
+}
+
+/** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
+function needsYes(workloads: readonly Workload[]): string[] {
+  if (workloads.length === 0) return [];
+  const classes = [...new Set(workloads.map(({ runtimeClass }) => runtimeClass))];
+  const text = `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${classesText(classes)}, and could create no new pods`;
+  return [text];
+}
+
+function unreadNeedsYes(runtimeClasses: readonly string[], unread: readonly Reading<unknown>[]): string[] {
+  if (unread.length === 0) return [];
+  const what = unread.map(({ what }) => what).join(', ');
+  return [mayName(what, classesText(runtimeClasses))];
+}
+
+function classesText(names: readonly string[]): string {
+  return `${noun(names.length, 'RuntimeClass')} ${names.join(', ')}`;
+}
+
+function mayName(unread: string, runtimeClass: string): string {
+  return `${unread} cannot be read, and may name ${runtimeClass}`;
+}
+
+/** `Deployment ml/train`, as a yes covers it: pods come and go. */
+function workloadName({ kind, namespace, name }: Workload): string {
+  return `${kind} ${namespace}/${name}`;
+}
+
+function workloadText(workload: Workload): string {
+  return `${workloadName(workload)}${workload.kind === 'Pod' ? '' : ` (${plural(workload.pods, 'pod')})`}`;
+}
+
+interface Reading<T> {
+  what: string;
+  found: T[];
+  refusal?: NodepoolError;
+}
+
+async function reading<T>(what: string, read: () => Promise<T[]>): Promise<Reading<T>> {
+  const answer = await attempt(read);
+  return 'value' in answer ? { what, found: answer.value } : { what, found: [], ...answer };
+}
+
+function usersText(runtimeClass: string, workloads: readonly Workload[]): string[] {
+  const users = workloads.filter(workload => workload.runtimeClass === runtimeClass);
+  if (users.length === 0) return [];
+  const names = firstFew(users.map(workloadText), MAX_NAMED);
+  return [
+    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
+  ];
+}
+
+function unreadText(runtimeClasses: readonly string[], unread: readonly Reading<unknown>[]): string[] {
+  const reason = unread[0]?.refusal?.oneLine;
+  if (reason === undefined) return [];
+  const what = unread.map(({ what }) => what).join(', ');
+  return [`cannot tell which ${what} name ${classesText(runtimeClasses)}, which would be deleted: ${reason}`];
+}

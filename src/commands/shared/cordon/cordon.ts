@@ -1,0 +1,201 @@
+/**
+ * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
+ * it is so already. Nodes in the maintenance of another user are left alone.
+ */
+
+import type { NodesClient } from '../../../kube/cluster.ts';
+import type { ClusterReader, DryRun } from '../../../kube/connection.ts';
+import { activeMaintenance, type Owner } from '../../../nodepool/drain/maintenance.ts';
+import {
+  type CordonChange,
+  type CordonPlan,
+  type MaintenanceChange,
+  needsOwner,
+  planCordon,
+} from '../../../nodepool/drain/plan-cordon.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { noun } from '../../../nodepool/plural.ts';
+import { MAINTENANCE_ANNOTATION, type Node } from '../../../nodepool/types.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+import { conflictDelay } from '../../../reconciler/limits/conflict-delay.ts';
+import { alteredError } from '../../../reconciler/write/altered.ts';
+import {
+  type EndedMaintenance,
+  heldError,
+  type MaintenanceClient,
+  unpublishedWarning,
+  unrecordedWarning,
+} from './maintenance.ts';
+import { poolMembers } from './pool-members.ts';
+
+/** What writes of nodes work with. */
+export interface CordonOptions {
+  cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
+  maintenance: MaintenanceClient;
+  dryRun: DryRun;
+  now: () => Date;
+  /** Between two attempts after a conflict. */
+  sleep: (ms: number) => Promise<void>;
+  /** Who has cordoned a node since the user agreed to the uncordon. Undefined: any cordon is lifted. */
+  laterCordon?: ((node: Node) => Promise<{ by: string } | undefined>) | undefined;
+}
+
+export type CordonResult =
+  | {
+      /**
+       * `maintained`: only the maintenance is another. `left`: its maintenance ended, and it stays unschedulable, as it was
+       * before.
+       */
+      kind: 'changed' | 'maintained' | 'already' | 'left';
+      node: string;
+      change?: MaintenanceChange;
+      /** Why the maintenance is not published as a condition, or no Event tells of its end. */
+      warnings?: Warning[];
+    }
+  | { kind: 'gone'; node: string }
+  | { kind: 'failed'; node: string; error: NodepoolError };
+
+/** Conflicts in a row after which a node is an error. */
+const MAX_ATTEMPTS = 20;
+
+/** The nodes that are meant, by pool and name; without names, all. Throws when a pool does not exist or a node is no member; writes nothing. */
+export async function findNodes(
+  command: 'cordon' | 'uncordon',
+  named: { pools: readonly string[]; nodes: readonly string[] },
+  cluster: ClusterReader,
+): Promise<Node[]> {
+  const pools = [...new Set(named.pools)];
+  return chooseMembers([...(await poolMembers(command, pools, cluster)).values()].flat(), named.nodes, pools);
+}
+
+/** Of the members those with these names; without names, all. Throws when a name is no member's. */
+export function chooseMembers(members: Node[], names: readonly string[], pools: readonly string[]): Node[] {
+  if (names.length === 0) return members;
+  const nonMembers = names.filter(name => !members.some(node => node.name === name));
+  if (nonMembers.length > 0) throw notMembers(nonMembers, pools);
+  return members.filter(node => names.includes(node.name));
+}
+
+/** Starts all writes at once: the connection bounds how many are under way. One that fails does not stop the others. */
+export function cordonNodes(
+  nodes: readonly Node[],
+  change: CordonChange,
+  options: CordonOptions,
+): Promise<CordonResult>[] {
+  return nodes.map(node => cordonNode(node, change, options));
+}
+
+/**
+ * A refusal is a value.
+ * @param node as it was seen last: another one that has its name by now is left alone, and `gone` is the answer
+ */
+export async function cordonNode(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
+  try {
+    return await writeCordon(node, change, options);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    return { kind: 'failed', node: node.name, error };
+  }
+}
+
+async function writeCordon(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
+  const { cluster, dryRun, sleep, now, maintenance } = options;
+  const { name, uid } = node;
+  let current: Node | undefined = node;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    if (current?.uid !== uid) return { kind: 'gone', node: name };
+    const owner = needsOwner(current, change) ? await maintenance.owner() : undefined;
+    // A maintenance that somebody has begun since is not the one that the user wants to take over.
+    const takeover = change.takeover === true && current.maintenance === node.maintenance;
+    const plan = planCordon(current, { ...change, takeover }, owner, now());
+    if (plan.kind === 'refused') {
+      if (current !== node) throw heldError(plan.holder, now());
+      // It may have ended since the node was seen.
+      current = await cluster.nodes.get(name);
+      if (current?.resourceVersion === node.resourceVersion) throw heldError(plan.holder, now());
+      continue;
+    }
+    if (plan.kind === 'already') return { kind: 'already', node: name, ...(await published(current, options)) };
+    const done = {
+      kind: writtenKind(plan),
+      node: name,
+      ...(plan.change === undefined ? {} : { change: plan.change }),
+    } as const;
+    if (dryRun === 'client') return done;
+    const later =
+      current !== node && plan.patch.unschedulable === false ? await options.laterCordon?.(current) : undefined;
+    if (later !== undefined) throw laterCordonError(later.by);
+    const { resourceVersion }: Node = current;
+    const write = await cluster.nodes.patch(name, { resourceVersion, ...plan.patch });
+    if (write.kind === 'written') {
+      checkWritten(write.node, plan.patch);
+      const ended = dryRun === 'none' ? endedBy(current, plan, owner) : undefined;
+      const unrecorded = ended && (await maintenance.record(write.node, ended));
+      const warnings = unrecorded === undefined ? [] : [unrecordedWarning(unrecorded)];
+      return { ...done, ...(await published(write.node, options, warnings)) };
+    }
+    if (write.kind === 'gone') return { kind: 'gone', node: name };
+    await sleep(conflictDelay(attempt, Math.random()));
+    current = await cluster.nodes.get(name);
+  }
+  throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');
+}
+
+function laterCordonError(by: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `${by} cordoned it meanwhile`,
+    'run the command again to uncordon it all the same',
+  );
+}
+
+function writtenKind({ patch, staysCordoned }: CordonPlan & { kind: 'write' }): 'changed' | 'maintained' | 'left' {
+  if (staysCordoned) return 'left';
+  return patch.unschedulable === undefined ? 'maintained' : 'changed';
+}
+
+/** The maintenance that the write ends. */
+function endedBy(
+  node: Node,
+  plan: CordonPlan & { kind: 'write' },
+  owner: Owner | undefined,
+): EndedMaintenance | undefined {
+  const holder = activeMaintenance(node);
+  if (holder === undefined || owner === undefined) return undefined;
+  const isTakenOver = plan.change?.kind === 'taken over';
+  return isTakenOver || plan.patch.maintenance === null ? { maintenance: holder, by: owner, isTakenOver } : undefined;
+}
+
+async function published(
+  node: Node,
+  { dryRun, maintenance }: CordonOptions,
+  others: Warning[] = [],
+): Promise<{ warnings?: Warning[] }> {
+  const refusal = dryRun === 'none' ? await maintenance.publish(node) : undefined;
+  const warnings = [...others, ...(refusal === undefined ? [] : [unpublishedWarning(refusal)])];
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+/** Throws if the server has not what was sent. */
+function checkWritten(node: Node, sent: { unschedulable?: boolean; maintenance?: string | null }): void {
+  const altered = [];
+  if (sent.unschedulable !== undefined && node.unschedulable !== sent.unschedulable)
+    altered.push({ name: 'spec.unschedulable', sent: `${sent.unschedulable}`, found: `${node.unschedulable}` });
+  if (sent.maintenance !== undefined && node.maintenance !== (sent.maintenance ?? undefined))
+    altered.push({
+      name: `annotation ${MAINTENANCE_ANNOTATION}`,
+      sent: sent.maintenance ?? undefined,
+      found: node.maintenance,
+    });
+  if (altered.length > 0) throw alteredError(`node ${node.name}`, altered);
+}
+
+function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {
+  const what = nodes.map(name => `"${name}"`).join(', ');
+  const verb = nodes.length === 1 ? 'is not a member' : 'are not members';
+  return new NodepoolError(
+    'input',
+    `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of nodepool ${pools.join(', ')}`,
+    `list the members with \`kubectl nodepool describe ${pools.join(' ')}\``,
+  );
+}

@@ -1,0 +1,43 @@
+/** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
+import type { NodePoolsClient } from '../../../kube/cluster.ts';
+import type { ClusterReader } from '../../../kube/connection.ts';
+import { attempt } from '../attempt.ts';
+import { readMembers } from './pool-members.ts';
+
+const MAX_ATTEMPTS = 5;
+
+export type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 'patchStatus'> };
+
+/**
+ * Counts the unschedulable members and writes the number where it differs; a pool that was never reconciled has no
+ * status, and gets none. The nodes are cordoned all the same where that fails.
+ * @returns a warning, where it failed
+ */
+export async function recordCordoned(
+  names: readonly string[],
+  cluster: CordonedStatusPort,
+): Promise<string | undefined> {
+  const recorded = await attempt(async () => {
+    let left = [...names];
+    for (let tries = 0; left.length > 0 && tries < MAX_ATTEMPTS; tries++) left = await record(left, cluster);
+  });
+  if ('value' in recorded) return undefined;
+  return `'get' shows cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`;
+}
+
+/** @returns the pools that somebody else changed meanwhile */
+async function record(names: readonly string[], cluster: CordonedStatusPort): Promise<string[]> {
+  const { members, pools } = await readMembers('cordon', names, cluster);
+  const changed: string[] = [];
+  for (const pool of pools) {
+    const { name } = pool.metadata;
+    const { status } = pool;
+    const unschedulableNodeCount = members.get(name)?.filter(({ unschedulable }) => unschedulable).length ?? 0;
+    // What the CRD drops or a wrong type hides would be lost by a write.
+    if (status === undefined || pool.dropped !== undefined) continue;
+    if (status.unschedulableNodeCount === unschedulableNodeCount) continue;
+    const write = await cluster.pools.patchStatus(pool, { ...status, unschedulableNodeCount });
+    if (write.kind === 'conflict') changed.push(name);
+  }
+  return changed;
+}

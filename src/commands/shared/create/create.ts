@@ -1,0 +1,337 @@
+/** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
+import { createLimiter } from '../../../controller/limiter.ts';
+import type { ClusterPort, NodePatch, NodesClient } from '../../../kube/cluster.ts';
+import type { ClusterReader, DryRun, RawPool } from '../../../kube/connection.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { type LabelPatch, labelOf, labelsToJoin } from '../../../nodepool/membership/member-labels.ts';
+import { membershipSelector } from '../../../nodepool/membership/selector.ts';
+import { parseRecord } from '../../../nodepool/plan/record.ts';
+import { andMore, firstFew, plural } from '../../../nodepool/plural.ts';
+import { pausedError } from '../../../nodepool/rollout/rollout.ts';
+import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
+import { isSubdomain } from '../../../nodepool/spec/syntax.ts';
+import { validatePool } from '../../../nodepool/spec/validation.ts';
+import type { Node, NodePool } from '../../../nodepool/types.ts';
+import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
+import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
+import { stillExistsError } from '../../../reconciler/state/live-reads.ts';
+import { alteredError, alteredSlots } from '../../../reconciler/write/altered.ts';
+import { attempt } from '../attempt.ts';
+import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
+import { alteredPool } from '../edit/altered-pool.ts';
+import { mayEvict } from '../impact/taint-evictions.ts';
+import { nodesNotFound } from '../pools/not-found.ts';
+import { allPermitted } from '../pools/permitted.ts';
+import { alreadyExists } from './pool-exists.ts';
+
+export interface CreateOptions {
+  pools: NodePool[];
+  /** Nodes to make members of the one pool. */
+  nodes: string[];
+  concurrency: number;
+  dryRun: DryRun;
+  /** The files that the pools come from, as they were given; empty: from flags. */
+  files?: readonly string[];
+  /** A person is asked: plans what a reconcile of the new pools would do to all their nodes, where they can be read. */
+  looksAhead?: boolean;
+}
+
+export interface CreateDeps {
+  cluster: ClusterPort;
+  approve: Approve;
+  /** Runs what writes, with a signal that stops it between two writes. Without it nothing does. */
+  stoppable?<T>(work: (signal: AbortSignal | undefined) => Promise<T>): Promise<T>;
+}
+
+export interface CreateResult {
+  /** As the server has them (as they would be sent, for a client dry run). */
+  created: RawPool[];
+  /** Of pools that were not created, or not as they were sent. */
+  errors: NodepoolError[];
+}
+
+const MAX_NAMED = 5;
+
+/**
+ * As kubectl create, a pool that cannot be created does not stop the others. Throws NodepoolError before anything is written, or
+ * for nodes.
+ */
+export async function createPools(options: CreateOptions, connect: () => Promise<CreateDeps>): Promise<CreateResult> {
+  for (const pool of options.pools) assertValid(pool);
+  assertDistinct(options.pools);
+  if (options.dryRun === 'client') return { created: options.pools.map(pool => ({ ...pool })), errors: [] };
+
+  const { cluster, approve, stoppable = work => work(undefined) } = await connect();
+  const propose = async () => {
+    const nodes = await findNodes(options, cluster);
+    const plan = await planOrError(() => planCreate(options, nodes, cluster));
+    const ahead = options.looksAhead ? await attempt(async () => planAll(options, nodes, cluster)) : undefined;
+    return { nodes, plan, asksImpactOf: ahead !== undefined && 'value' in ahead ? ahead.value : undefined };
+  };
+  const agreed = await agree(propose, approve);
+  if (agreed === undefined) return { created: [], errors: [] };
+  const { nodes } = agreed.proposal;
+  return stoppable(signal => create(options, nodes, { cluster, signal }));
+}
+
+async function create(
+  options: CreateOptions,
+  nodes: Node[],
+  { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
+): Promise<CreateResult> {
+  const [named] = options.pools;
+  if (named !== undefined && options.dryRun === 'none')
+    await tryLabels(nodes, membershipSelector(named).labels, cluster.nodes);
+  const dryRun = options.dryRun === 'server';
+  const created: RawPool[] = [];
+  const errors: NodepoolError[] = [];
+  for (const [at, pool] of options.pools.entries()) {
+    const left = options.pools.slice(at);
+    if (signal?.aborted) {
+      errors.push(interrupted(`${plural(created.length, 'nodepool')} created, ${left.length} left`));
+      break;
+    }
+    try {
+      const result = await cluster.pools.create({ ...pool });
+      if (result.kind === 'exists') {
+        const existing = options.files && (await cluster.pools.get(pool.metadata.name).catch(() => undefined));
+        throw alreadyExists(pool, options.files, existing);
+      }
+      const altered = alteredPool(pool, result.pool);
+      if (altered !== undefined) throw createdOtherwise(altered, dryRun);
+      created.push(result.pool);
+    } catch (error) {
+      if (!(error instanceof NodepoolError)) throw error;
+      errors.push(error.isGeneral ? withOthers(error, left.slice(1)) : error);
+      if (error.isGeneral) break;
+    }
+  }
+  const [only] = created;
+  if (only !== undefined && nodes.length > 0) {
+    await join(nodes, only, options, { cluster, signal });
+  }
+  return { created, errors };
+}
+
+/** Nodes are neither labelled nor reconciled for a pool that the server altered. */
+function createdOtherwise(error: NodepoolError, dryRun: boolean): NodepoolError {
+  return new NodepoolError('cluster', `${dryRun ? '' : 'created, but '}${error.oneLine}`, error.next);
+}
+
+async function join(
+  nodes: Node[],
+  pool: NodePool,
+  { concurrency }: CreateOptions,
+  { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
+): Promise<void> {
+  // Not for requests, which the transport bounds: after Ctrl-C no further node is begun.
+  const limitNodes = createLimiter(concurrency);
+  const change = (node: Node) => ({ labels: labelsFor(node, pool) });
+  const left: string[] = [];
+  const label = async (node: Node) => {
+    if (signal?.aborted) left.push(node.name);
+    else await patchLabels(node, change, cluster.nodes);
+  };
+  // All are waited for: after an error nothing is written any more.
+  const writes = await Promise.allSettled(nodes.map(node => limitNodes(() => label(node))));
+  const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
+  const [first] = errors;
+  if (left.length > 0) {
+    const { name } = pool.metadata;
+    const done = `nodepool ${name} is created, ${plural(nodes.length - left.length - errors.length, 'node')} labelled`;
+    const [failed] = errors;
+    const why = failed instanceof NodepoolError ? `; ${failed.oneLine}` : '';
+    throw interrupted(
+      `${done}, ${plural(left.length, 'node')} left${why}`,
+      `add those that are left: \`kubectl nodepool add ${name} NODE...\``,
+      left,
+    );
+  }
+  if (first === undefined) return;
+  if (!(first instanceof NodepoolError)) throw first;
+  const more = andMore(errors.length - 1, ' (', ')');
+  const message = `nodepool ${pool.metadata.name} is created, but ${first.oneLine}${more}`;
+  throw new NodepoolError(first.kind, message, first.next, { cause: first });
+}
+
+/** @param nodes that are left, of which the first few are named */
+function interrupted(
+  what: string,
+  next = 'run the command again for the pools that are left',
+  nodes: string[] = [],
+): NodepoolError {
+  const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MAX_NAMED)}`;
+  return new NodepoolError('interrupted', `interrupted: ${what}${named}`, next);
+}
+
+/** The labels that make the node a member. Throws where one is not ours to set: a cloud's zone is not overwritten. */
+function labelsFor(node: Node, pool: NodePool): LabelPatch {
+  try {
+    return labelsToJoin(node, node.record === undefined ? undefined : parseRecord(node.record), pool);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    throw new NodepoolError(error.kind, `--nodes: ${error.message}`, error.next, { cause: error });
+  }
+}
+
+/** Throws one error with every field that is wrong. */
+export function assertValid(pool: NodePool): void {
+  const errors = validatePool(pool);
+  if (errors.length > 0) throw fieldErrors(`nodepool ${pool.metadata.name}`, errors);
+}
+
+function assertDistinct(pools: NodePool[]): void {
+  const seen = new Set<string>();
+  for (const { metadata } of pools) {
+    if (seen.has(metadata.name)) {
+      throw new NodepoolError('input', `nodepool ${metadata.name} is in the input twice`, 'remove one of the two');
+    }
+    seen.add(metadata.name);
+  }
+}
+
+/**
+ * The nodes of `--nodes`. Throws when the pool exists, or a node does not, belongs to another pool or has another value
+ * of a label.
+ */
+async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
+  if (names.length === 0) return [];
+  const unique = [...new Set(names)];
+  const impossible = unique.filter(name => !isSubdomain(name));
+  if (impossible.length > 0) throw nodesNotFound(impossible, '--nodes: ');
+  const [existing, ...found] = await Promise.all([
+    cluster.pools.listCoerced(),
+    ...unique.map(name => cluster.nodes.get(name)),
+  ]);
+  const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
+  if (taken !== undefined) throw alreadyExists(taken);
+  const missing = unique.filter((_, index) => found[index] === undefined);
+  if (missing.length > 0) throw nodesNotFound(missing, '--nodes: ');
+  const nodes = found.filter(node => node !== undefined);
+  const state = new ClusterState(existing, nodes, []);
+  const [pool] = pools;
+  for (const node of nodes) {
+    if (pool !== undefined) labelsFor(node, pool);
+    const ownership = state.ownership(node.name);
+    const paused = ownership && pausedPool(state, ownership);
+    if (paused !== undefined) throw pausedError(`--nodes: node ${node.name} is not changed`, paused);
+    const owner = ownership?.owner;
+    if (owner === undefined || owner === pool?.metadata.name) continue;
+    throw new NodepoolError(
+      'input',
+      `--nodes: node ${node.name} belongs to pool ${owner}`,
+      `take it out first: \`kubectl nodepool remove ${owner} ${node.name}\``,
+    );
+  }
+  return nodes;
+}
+
+/** The error with the pools that were not tried after it. */
+function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
+  if (others.length === 0) return error;
+  const names = others.map(({ metadata }) => metadata.name).join(', ');
+  return new NodepoolError(error.kind, `${error.oneLine} (not created: ${names})`, error.next, { cause: error });
+}
+
+// What new pools would do to nodes, before they are created.
+
+/** The youngest of all: a pool that is still to be created takes no node from another. */
+const NOT_YET = '9999-12-31T23:59:59Z';
+
+interface NewPools {
+  pools: NodePool[];
+}
+
+/** What a reconcile of the new pools would do, as far as it may evict pods: nodes are read only then. @param nodes to be labelled */
+async function planCreate(wanted: NewPools, nodes: Node[], cluster: ClusterReader): Promise<ClusterPlan> {
+  // The labels of --nodes may bring a node to another pool; a member stays its pool's whatever labels that sets.
+  if (nodes.length === 0 && !mayEvict([], wanted.pools)) return NO_CHANGE;
+  const existing = await cluster.pools.listCoerced();
+  if (!mayEvict(existing, wanted.pools)) return NO_CHANGE;
+  return planAll(wanted, nodes, cluster, existing);
+}
+
+/** As planCreate(), in any case. @param existing pools, where they were read */
+async function planAll(
+  wanted: NewPools,
+  nodes: Node[],
+  cluster: ClusterReader,
+  existing?: NodePool[],
+): Promise<ClusterPlan> {
+  const [pools, listed] = await allPermitted([
+    existing === undefined ? cluster.pools.listCoerced() : Promise.resolve(existing),
+    cluster.nodes.list(),
+  ]);
+  return planCluster(clusterStateOf(cluster, pools, listed), {
+    pools: wanted.pools.map(({ metadata }) => metadata.name),
+    specs: wanted.pools.map(asYoungest),
+    labels: labelsOf(wanted, nodes),
+  });
+}
+
+function asYoungest(pool: NodePool): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: NOT_YET } };
+}
+
+function labelsOf({ pools: [pool] }: NewPools, nodes: Node[]): Map<string, LabelPatch> {
+  return new Map(pool === undefined ? [] : nodes.map(({ name }) => [name, membershipSelector(pool).labels]));
+}
+
+// Membership labels of nodes, written with one guarded patch a node: no concurrent change is lost.
+
+/** What to write on a node: labels to set, or with null to remove, and the record if it is to come along. */
+type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'>>;
+
+const MAX_ATTEMPTS = 20;
+
+/**
+ * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
+ * Undefined when the node is gone. No write when the node already has these labels.
+ */
+async function patchLabels(
+  node: Node,
+  change: (current: Node) => LabelChange,
+  nodes: Pick<NodesClient, 'get' | 'patch'>,
+): Promise<Node | undefined> {
+  let current: Node | undefined = node;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS && current !== undefined; attempt++) {
+    const { name, uid, resourceVersion }: Node = current;
+    const wanted = change(current);
+    if (isLabelled(current, wanted)) return current;
+    const write = await nodes.patch(name, { resourceVersion, ...wanted });
+    if (write.kind === 'written') {
+      const patch = { resourceVersion, ...wanted };
+      const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
+      if (altered.length > 0) throw alteredError(`node ${name}`, altered);
+      return write.node;
+    }
+    current = await nodes.get(name);
+    if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
+  }
+  if (current === undefined) return undefined;
+  throw new NodepoolError(
+    'cluster',
+    `cannot label node ${node.name}: somebody else keeps changing it`,
+    'run the command again',
+  );
+}
+
+/**
+ * Has the server check the first of these writes, which stands for all: throws NodepoolError when it would refuse it, as
+ * for want of a permission. It is for what has to be written before, and would be there in vain.
+ */
+async function tryLabels(
+  nodes: readonly Node[],
+  labels: Record<string, string>,
+  client: Pick<NodesClient, 'patch'>,
+): Promise<void> {
+  const first = nodes.find(node => !isLabelled(node, { labels }));
+  if (first === undefined) return;
+  // A conflict says nothing of the next attempt, and who is gone is not missed before it is looked for.
+  await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { isTrial: true });
+}
+
+function isLabelled(node: Node, { labels }: LabelChange): boolean {
+  return Object.entries(labels).every(([key, value]) => (labelOf(node, key) ?? null) === value);
+}

@@ -1,0 +1,134 @@
+/** Deletes pools and does the release work itself: it never hangs for want of a controller. */
+
+import { createLimiter } from '../../../controller/limiter.ts';
+import type { RawPool } from '../../../kube/connection.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { coercePool } from '../../../nodepool/spec/coerce.ts';
+import { FINALIZER, type NodePool } from '../../../nodepool/types.ts';
+import { planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import type { NodeMove } from '../../../reconciler/plan/node-move.ts';
+import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { recreatedError, stillExistsError } from '../../../reconciler/state/live-reads.ts';
+import { addFinalizer } from '../../../reconciler/write/finalizer.ts';
+import { firstStripWarning } from '../consent/strip-warning.ts';
+import { loadClusterState } from '../pools/load-cluster-state.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from '../reconcile/apply.ts';
+import { deletionIntent, detachedLabel, formerOwners } from './deletion-intent.ts';
+
+export interface DeleteOptions extends ApplyOptions {
+  /** As findPools() gave them: a pool that was recreated under its name since is not deleted. */
+  pools: readonly RawPool[];
+  /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
+  detachNodes: boolean;
+}
+
+export interface DeleteResult extends PoolResult {
+  /** Nodes that were written because the pool released them. */
+  released: number;
+  /** How many of them other pools own now, by pool. */
+  nextOwners: ReadonlyMap<string, number>;
+  /** Nodes that lost their membership label. */
+  detached: number;
+  /** Other finalizers that keep the pool; empty when it is gone. */
+  finalizers: string[];
+}
+
+/**
+ * Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released.
+ * A pool that cannot be deleted does not stop the others: its result has the error.
+ */
+export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
+  const { pools, detachNodes } = options;
+  if (pools.length === 0) return [];
+  // Not for requests, which the transport bounds: after Ctrl-C no further pool is begun.
+  const limitPools = createLimiter(options.concurrency);
+  const errors = new Map<string, NodepoolError>();
+  const attempt = async (pool: RawPool, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof NodepoolError)) throw error;
+      errors.set(pool.metadata.name, error);
+    }
+  };
+  const begun: RawPool[] = [];
+  const begin = async (pool: RawPool) => {
+    if (deps.signal?.aborted) return;
+    begun.push(pool);
+    await attempt(pool, () => mark(pool, deps));
+  };
+
+  await Promise.all(pools.map(pool => limitPools(() => begin(pool))));
+  const state = await loadClusterState(deps.cluster);
+  const isMarked = ({ metadata }: RawPool) => !errors.has(metadata.name);
+  for (const pool of begun.filter(isMarked)) {
+    await attempt(pool, async () => checkMarked(pool, state, deps));
+  }
+  const marked = begun.filter(isMarked);
+  const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(state.pool(name))]));
+  const intent = deletionIntent(state, namesOf(marked), detachNodes);
+  const former = formerOwners(state, intent);
+  const nextPools = new Set(planCluster(state, intent).nodes.flatMap(({ owner }) => owner ?? []));
+  deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(state, pool, { among: former })));
+
+  const deleted = new Map(marked.map(({ metadata: { name, uid = '' } }) => [name, uid]));
+  const { own, others } = await apply(state, intent, { ...options, deleted }, deps);
+  const moves = movesOf([...own, ...others]);
+  // A node without a record had nothing of the pool that could be released; the next owner gives it something.
+  const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
+  const released = Map.groupBy(moves, formerOf);
+  // The deletion is done all the same.
+  deps.warn(others.flatMap(notUpToDate));
+  return pools.map(({ metadata: { name } }) => ({
+    ...(own.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
+    released: released.get(name)?.length ?? 0,
+    nextOwners: nextOwners(released.get(name) ?? []),
+    detached: moves.filter(move => isDetachedFrom(name, move)).length,
+    finalizers: finalizers.get(name) ?? [],
+  }));
+}
+
+function isDetachedFrom(pool: string, { changes }: NodeMove): boolean {
+  return changes.some(({ reason, key }) => reason === 'membership' && key === detachedLabel(pool));
+}
+
+function namesOf(pools: readonly RawPool[]): string[] {
+  return pools.map(({ metadata }) => metadata.name);
+}
+
+/** How many nodes went to which pool. */
+function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
+  const owners = new Map<string, number>();
+  for (const { to } of moves) if (to !== undefined) owners.set(to, (owners.get(to) ?? 0) + 1);
+  return owners;
+}
+
+async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
+  // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
+  // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
+  if (coercePool(pool).unreadable === undefined) {
+    await addFinalizer(pool, { ...deps, state: new ClusterState([pool], [], []) });
+  }
+  await deps.cluster.pools.delete(pool);
+}
+
+/** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */
+function checkMarked(pool: RawPool, state: ClusterState, { cluster, now }: ApplyDeps): void {
+  const { name, uid } = pool.metadata;
+  const current = state.pool(name);
+  if (current === undefined) return;
+  if (current.metadata.uid === uid) {
+    if (cluster.isDryRun) state.setPool(marked(current, now()));
+    if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
+    throw stillExistsError(`cannot delete NodePool "${name}"`);
+  }
+  throw recreatedError(name, 'deleted');
+}
+
+function marked(pool: NodePool, now: Date): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
+}
+
+function foreignFinalizers(pool: NodePool | undefined): string[] {
+  return (pool?.metadata.finalizers ?? []).filter(finalizer => finalizer !== FINALIZER);
+}

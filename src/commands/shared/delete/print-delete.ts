@@ -1,0 +1,82 @@
+/** Shows the plan of a deletion, and reports its result. */
+
+import { showError, showNote, showWarning } from '../../../cli/error-line.ts';
+import type { Deps } from '../../../cli/factory.ts';
+import type { Io } from '../../../cli/io.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { plural } from '../../../nodepool/plural.ts';
+import { poolRef } from '../../../print/pool-ref.ts';
+import type { Proposal } from '../consent/consent.ts';
+import { showFailures } from '../reconcile/failure-lines.ts';
+import type { DeleteResult } from './delete.ts';
+
+interface Shown {
+  /** `name`: to stdout, the names of deleted pools alone. */
+  output: 'name' | undefined;
+  /** Of a dry run; as for kubectl, names have none. */
+  suffix: string;
+}
+
+/** For a dry run: what changes on the nodes, and the RuntimeClasses that are deleted. A pool may have neither. */
+export async function showPlan(plan: Proposal['plan'], { output }: Shown, { out, color }: Io): Promise<void> {
+  if (plan instanceof NodepoolError) throw plan;
+  if (output === 'name') return;
+  const { renderDiff } = await import('../changes/print-diff.ts');
+  const { makeStyle } = await import('../../../print/style.ts');
+  const text = renderDiff(plan, makeStyle(color));
+  if (text !== '') out(`${text}\n`);
+}
+
+/** Prints the result for one pool; returns its exit code. */
+export function reportDeletion(
+  { pool, outcome, error, released, nextOwners, detached, finalizers }: DeleteResult,
+  shown: Shown,
+  { io }: Deps,
+): number {
+  for (const warning of outcome?.warnings ?? []) showWarning(io, warning);
+  if (error !== undefined) showError(io, error);
+  showFailures(io, outcome?.failures ?? []);
+  if (outcome?.kind !== 'released' || outcome.failures.length > 0) {
+    // Where an error has a next step, the same command would fail again.
+    const hasNext = [error, ...(outcome?.failures ?? [])].some(failure => failure?.next !== undefined);
+    showNote(io, deletionLine(pool, `is not deleted yet${hasNext ? '' : ': run the command again to finish'}`, ''));
+    return 1;
+  }
+  if (finalizers.length > 0) {
+    showNote(
+      io,
+      deletionLine(
+        pool,
+        `has released its nodes and waits for other finalizers: ${finalizers.join(', ')}`,
+        shown.suffix,
+      ),
+    );
+    return 1;
+  }
+  // No number where another process, such as a watch, may have released the nodes.
+  const parts = [
+    ...(released > 0 ? [`${plural(released, 'node')} released${nextOwnersText(released, nextOwners)}`] : []),
+    ...(detached > 0 ? [`${detached} detached`] : []),
+  ];
+  io.out(deletedLine(pool, shown, parts.length === 0 ? '' : ` (${parts.join(', ')})`));
+  return 0;
+}
+
+/** The pools that own the released nodes now. */
+function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']): string {
+  const shares = [...nextOwners].toSorted().map(([pool, nodes]) => ({ pool, nodes }));
+  const [first] = shares;
+  if (first === undefined) return '';
+  if (first.nodes === released) return ` to pool ${first.pool}`;
+  return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
+}
+
+/** A deleted pool as a line of stdout. */
+export function deletedLine(pool: string, { output, suffix }: Shown, how = ''): string {
+  return output === 'name' ? poolRef(pool) : deletionLine(pool, `deleted${how}`, suffix);
+}
+
+/** As kubectl names a deleted object. */
+function deletionLine(pool: string, what: string, suffix: string): string {
+  return `nodepool.nodes.lailin.xyz "${pool}" ${what}${suffix}`;
+}

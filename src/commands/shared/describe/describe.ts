@@ -1,0 +1,96 @@
+/** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
+
+import type { ClusterPort } from '../../../kube/cluster.ts';
+import type { EventsPort, PoolEventRecord } from '../../../kube/connection.ts';
+import type { NodepoolError } from '../../../nodepool/errors.ts';
+import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
+import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+import type { Membership } from '../../../print/cells.ts';
+import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { reachedBy } from '../../../reconciler/write/runtime-class-writer.ts';
+import { emptyPoolWarnings } from '../consent/no-match.ts';
+import { loadClusterState } from '../pools/load-cluster-state.ts';
+import { poolsNotFound } from '../pools/not-found.ts';
+import { type Permitted, permitted } from '../pools/permitted.ts';
+import { oldestFirst } from './event-order.ts';
+
+export interface DescribedNode {
+  node: Node;
+  /** What the next reconcile would change on it. */
+  changes: DuePlan['changes'];
+  /** What waits until pods are evicted, if anything does. */
+  drain?: DuePlan['drain'] | undefined;
+  /** See CirclePlan. */
+  circle?: readonly string[] | undefined;
+  membership: Membership;
+}
+
+export interface Description {
+  pool: NodePool;
+  nodes: DescribedNode[];
+  runtimeClass: Permitted<RuntimeClass | undefined>;
+  /** See planRuntimeClass(). */
+  reached: readonly Reached[];
+  events: Permitted<PoolEventRecord[]>;
+}
+
+/** @param names empty: all. The names that do not exist are errors, so that the others still show. */
+export async function describe(
+  names: string[],
+  deps: { cluster: ClusterPort; events: EventsPort },
+): Promise<{ descriptions: Description[]; warnings: Warning[]; missing: NodepoolError[] }> {
+  const [only] = names.length === 1 ? names : [];
+  const reading = permitted(deps.cluster.runtimeClasses.list());
+  const known = reading.then(classes => ('value' in classes ? classes.value : []));
+  const [state, runtimeClasses, events] = await Promise.all([
+    loadClusterState(deps.cluster, known),
+    reading,
+    permitted(deps.events.list(only)),
+  ]);
+  // Pools that do not exist and left records on nodes are not described.
+  const existing = [...state.pools()].map(({ metadata }) => metadata.name).sort();
+  const chosen = names.length === 0 ? existing : [...new Set(names)];
+  const missing = chosen.filter(name => state.pool(name) === undefined);
+  const descriptions = chosen.flatMap(name => {
+    const pool = state.pool(name);
+    if (pool === undefined) return [];
+    const members = new Set(state.members(name));
+    const held = state.held(name).map((node): DescribedNode => {
+      const plan = planOf(state, node.name);
+      const { changes = [], drain } = dueOf(plan) ?? {};
+      const circle = plan?.kind === 'circle' ? plan.pools : undefined;
+      return { node, changes, drain, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };
+    });
+    const lost = state.lost(name).map(({ node, owner }): DescribedNode => {
+      return { node, changes: [], membership: { kind: 'conflict', owner: owner.metadata.name } };
+    });
+    return [
+      {
+        pool,
+        nodes: [...held, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
+        runtimeClass:
+          'forbidden' in runtimeClasses ? runtimeClasses : { value: state.runtimeClass(runtimeClassName(name)) },
+        reached: reachedBy(pool, state),
+        events: 'forbidden' in events ? events : { value: eventsOf(pool, events.value) },
+      },
+    ];
+  });
+  return {
+    descriptions,
+    warnings: emptyPoolWarnings(
+      state,
+      descriptions.map(({ pool }) => pool.metadata.name),
+    ),
+    missing: poolsNotFound('describe', missing, { pools: existing, node: name => state.ownership(name) }),
+  };
+}
+
+/** Newest last, as in kubectl describe. Events of an earlier pool of the same name are left out. */
+function eventsOf(pool: NodePool, events: PoolEventRecord[]): PoolEventRecord[] {
+  return events
+    .filter(event => event.pool === pool.metadata.name)
+    .filter(event => event.poolUid === undefined || event.poolUid === '' || event.poolUid === pool.metadata.uid)
+    .toSorted(oldestFirst);
+}

@@ -1,0 +1,321 @@
+/** One pool in detail, in the layout of `kubectl describe`. */
+
+import { activeMaintenance, countMaintenance, isOverdue } from '../../../nodepool/drain/maintenance.ts';
+import type { NodepoolError } from '../../../nodepool/errors.ts';
+import {
+  hasDefaultSelector,
+  membershipSelector,
+  partsOf,
+  quotedSelector,
+} from '../../../nodepool/membership/selector.ts';
+import { planRuntimeClass, type Reached } from '../../../nodepool/plan/runtime-class.ts';
+import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
+import { LAST_APPLIED } from '../../../nodepool/spec/applied-by-kubectl.ts';
+import { formatTaint } from '../../../nodepool/spec/syntax.ts';
+import { isStale, STATUS_WORDS } from '../../../nodepool/status/status.ts';
+import type { NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
+import {
+  ANNOTATION_WIDTH,
+  annotationPairs,
+  betweenPools,
+  type Field,
+  MESSAGE_WIDTH,
+  NONE,
+  nodeStatusText,
+  orNone,
+  PENDING,
+  pairs,
+  REASON_WIDTH,
+  resourceCell,
+  shorten,
+  stalePaint,
+  stateCell,
+  statusPaint,
+} from '../../../print/cells.ts';
+import { renderGrid } from '../../../print/grid.ts';
+import { displayQuantity } from '../../../print/quantity.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { Style } from '../../../print/style.ts';
+import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
+import { maintenanceLine } from '../cordon/print-maintenance.ts';
+import type { Permitted } from '../pools/permitted.ts';
+import type { DescribedNode } from './describe.ts';
+import { describeEvents, type EventRow } from './print-events.ts';
+
+export interface Description {
+  pool: NodePool;
+  nodes: DescribedNode[];
+  /** The RuntimeClass of the pool's name, whoever owns it. */
+  runtimeClass: Permitted<RuntimeClass | undefined>;
+  /** See planRuntimeClass(). */
+  reached?: readonly Reached[];
+  /** In the order to show. */
+  events: Permitted<EventRow[]>;
+}
+
+const BAD_WHEN_TRUE = [
+  'Conflict',
+  'Stalled',
+  'Contested',
+  'ResourcesOmitted',
+  'TaintsNotRestored',
+  'StartupTaintsStuck',
+];
+const NEITHER = ['Progressing', 'Reconciling'];
+
+/** Without the last newline. */
+export function renderDescription(description: Description, now: Date, style: Style): string {
+  const { pool, nodes, events } = description;
+  const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
+  const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
+  return [
+    fields(headFields(pool, now, style)),
+    'Spec:',
+    fields(specFields(pool), '  '),
+    ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
+    ...nodesSection(pool, nodes, now, style),
+    ...runtimeClassSection(description, style),
+    ...section('Conditions', conditionsTable(description, now, style)),
+    ...('forbidden' in events
+      ? [forbiddenLine('Events', events.forbidden, style)]
+      : section('Events', describeEvents(events.value, now, style))),
+  ].join('\n');
+}
+
+function headFields(pool: NodePool, now: Date, style: Style): Field[] {
+  const { metadata, status } = pool;
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
+  return [
+    ['Name', metadata.name],
+    ['Labels', orNone(pairs(metadata.labels))],
+    ['Annotations', orNone(annotations.map(([key, value]) => `${key}: ${shorten(value, ANNOTATION_WIDTH)}`))],
+    ['Created', formatTimeAndAge(metadata.creationTimestamp, now)],
+    ...(metadata.deletionTimestamp === undefined
+      ? []
+      : [
+          [
+            'Deleting',
+            { text: `since ${formatTimeAndAge(metadata.deletionTimestamp, now)}`, paint: style.yellow },
+          ] as Field,
+        ]),
+    ['Status', statusLine(pool, style)],
+    ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as Field]),
+  ];
+}
+
+function statusLine(pool: NodePool, style: Style): Cell {
+  const status = pool.status?.status;
+  const text =
+    status === undefined ? `${PENDING} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
+  if (isStale(pool)) return { text: `${text} (stale: the spec changed after it)`, paint: stalePaint(status, style) };
+  return { text, paint: statusPaint(status, style) };
+}
+
+function specFields(pool: NodePool): Field[] {
+  const { labels, taints = [], handler, unmanaged, annotations, startupTaints, paused = false } = pool.spec;
+  const { rollout, noExecute } = pool.spec;
+  const { labels: wanted, expressions } = membershipSelector(pool);
+  const selector = [...pairs(wanted), ...partsOf({ labels: {}, expressions }).map(({ text }) => text)];
+  return [
+    ['Labels', orNone(pairs(labels))],
+    ['Taints', orNone(taints.map(formatTaint))],
+    ['Handler', handler || NONE],
+    ['Node Selector', hasDefaultSelector(pool.spec) ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
+    ['Unmanaged', unmanaged ?? 'Keep'],
+    ...(startupTaints === undefined ? [] : [['Startup Taints', orNone(startupTaints.map(startupText))] as Field]),
+    ...(noExecute === undefined ? [] : [['No Execute', noExecute] as Field]),
+    ...(paused ? [['Paused', 'true'] as Field] : []),
+    ...(rollout === undefined ? [] : [['Rollout', rolloutPairs(rollout)] as Field]),
+    ...(annotations === undefined ? [] : [['Annotations', orNone(annotationPairs(annotations))] as Field]),
+  ];
+}
+
+function startupText({ until, again, ...taint }: StartupTaint): string {
+  const lifted = until === undefined ? '' : ` until ${until.nodeCondition}`;
+  return `${formatTaint(taint)}${lifted}${again === undefined ? '' : `, again after a ${again.toLowerCase()}`}`;
+}
+
+function rolloutPairs(rollout: RolloutStrategy): string[] {
+  const { settleSeconds = DEFAULT_SETTLE_SECONDS, stopOnNotReady = true, ...limits } = rollout;
+  return Object.entries({ ...limits, settleSeconds, stopOnNotReady }).map(([field, value]) => {
+    return `${field}=${value}${Object.hasOwn(rollout, field) ? '' : ' (default)'}`;
+  });
+}
+
+interface Table {
+  columns: string[];
+  rows: Cell[][];
+}
+
+/** Exact quantities, and rounded ones beside them. */
+function allocatableTable({ status }: NodePool): Table {
+  const rows = Object.entries(status?.allocatable ?? {})
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([resource, quantity]) => {
+      const shown = displayQuantity(resource, quantity);
+      const cells = [resource, quantity, shown === quantity ? '' : `(${shown})`];
+      return cells.map(text => shorten(text, REASON_WIDTH));
+    });
+  return { columns: ['Resource', 'Total', ''], rows };
+}
+
+function conditionsTable({ pool: { status }, nodes }: Description, now: Date, style: Style): Table {
+  const differs = nodes.some(
+    ({ membership, changes, drain }) => membership.kind === 'member' && (changes.length > 0 || drain !== undefined),
+  );
+  const members = nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
+  const ready = members.filter(({ ready }) => ready).length;
+  const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
+  const rows = (status?.conditions ?? []).map(({ type, status: value, reason, lastTransitionTime, message }) => {
+    const good = value === (BAD_WHEN_TRUE.includes(type) ? 'False' : 'True');
+    // The nodes above are as they are now.
+    const isOld = good && (type === 'Applied' ? differs : type === 'Ready' && isReadyOld);
+    const paint = isOld ? style.yellow : good ? style.green : style.red;
+    return [
+      shorten(type, REASON_WIDTH),
+      NEITHER.includes(type) ? shorten(value, REASON_WIDTH) : { text: shorten(value, REASON_WIDTH), paint },
+      shorten(reason, REASON_WIDTH),
+      formatAge(lastTransitionTime, now),
+      shorten(isOld ? `at the last reconcile: ${message}` : message, MESSAGE_WIDTH),
+    ];
+  });
+  return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };
+}
+
+function forbiddenLine(title: string, { oneLine, next }: NodepoolError, style: Style): string {
+  const text = `<forbidden: ${oneLine}${next === undefined ? '' : `; ${next}`}>`;
+  return `${title}:  ${style.yellow(sanitizeLine(text))}`;
+}
+
+function runtimeClassSection({ pool, runtimeClass: read, reached }: Description, style: Style): string[] {
+  if ('forbidden' in read) return [forbiddenLine('RuntimeClass', read.forbidden, style)];
+  const runtimeClass = read.value;
+  const plan = planRuntimeClass(pool, runtimeClass, reached).kind;
+  if (runtimeClass === undefined || (plan === 'none' && !pool.spec.handler)) {
+    return [`RuntimeClass:  ${NONE}${plan === 'create' ? ' (the next reconcile creates it)' : ''}`];
+  }
+  const states: Record<typeof plan, Cell> = {
+    none: { text: 'in sync', paint: style.green },
+    create: '',
+    patch: { text: 'to be updated', paint: style.yellow },
+    replace: { text: 'to be deleted and recreated', paint: style.yellow },
+    delete: { text: 'to be deleted', paint: style.yellow },
+    foreign: { text: 'of another owner; it is not changed', paint: style.red },
+  };
+  const { nodeSelector, tolerations = [] } = runtimeClass.scheduling ?? {};
+  const rows: Field[] = [
+    ['Name', runtimeClass.metadata.name],
+    ['Handler', runtimeClass.handler],
+    ['State', states[plan]],
+    ['Node Selector', orNone(pairs(nodeSelector))],
+    ['Tolerations', orNone(tolerations.map(tolerationText))],
+  ];
+  return ['RuntimeClass:', fields(rows, '  ')];
+}
+
+/** As kubectl describes a pod's: `key=value:Effect op=Exists for 30s`. */
+function tolerationText({ key = '', operator = 'Equal', value, effect, tolerationSeconds }: Toleration): string {
+  return [
+    `${key}${value ? `=${value}` : ''}${effect ? `:${effect}` : ''}`,
+    ...(operator === 'Exists' ? ['op=Exists'] : []),
+    ...(tolerationSeconds === undefined ? [] : [`for ${tolerationSeconds}s`]),
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
+function section(title: string, { columns, rows }: Table): string[] {
+  if (rows.length === 0) return [`${title}:  ${NONE}`];
+  return [`${title}:`, renderGrid(columns, rows)];
+}
+
+function fields(rows: Field[], indent = ''): string {
+  const cells = rows.flatMap(([label, values]) =>
+    [values].flat().map((value, i): Cell[] => [i === 0 ? `${label}:` : '', value]),
+  );
+  return renderTable(cells, { ...DESCRIBE, indent });
+}
+
+// The nodes of a pool in `describe`; of many, those with problems first.
+
+const MAX_SHOWN = 50;
+const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
+
+/** @param nodes sorted by name */
+function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
+  if (nodes.length === 0) return [`Nodes:  ${countsText(nodes, now)}`];
+  const many = nodes.length > MAX_SHOWN;
+  const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MAX_SHOWN) : nodes;
+  const rows = shown.map(described => row(described, now, style));
+  return [
+    `Nodes:  ${countsText(nodes, now)}`,
+    renderGrid(COLUMNS, rows),
+    ...(many ? [moreText(pool, nodes.length - MAX_SHOWN)] : []),
+    ...maintenanceSection(nodes, now, style),
+  ];
+}
+
+/** Overdue ones first. */
+function maintenanceSection(nodes: DescribedNode[], now: Date, style: Style): string[] {
+  const noted = nodes.flatMap(({ node }) => {
+    const text = maintenanceLine(node, now);
+    if (text === undefined) return [];
+    const maintenance = activeMaintenance(node);
+    return [{ name: node.name, text, late: maintenance !== undefined && isOverdue(maintenance, now) }];
+  });
+  if (noted.length === 0) return [];
+  const shown = noted.toSorted((a, b) => Number(b.late) - Number(a.late)).slice(0, MAX_SHOWN);
+  const rows = shown.map(({ name, text, late }): Cell[] => [name, late ? { text, paint: style.red } : text]);
+  const more = noted.length - shown.length;
+  return ['Maintenance:', renderGrid(['Node', 'Owner'], rows), ...(more > 0 ? [`  … and ${more} more`] : [])];
+}
+
+/** `5, 4 ready, 1 unschedulable, 1 in maintenance, 2 to be changed, 1 to be cleaned, 1 held by another pool` */
+function countsText(nodes: DescribedNode[], now: Date): string {
+  const members = nodes.filter(({ membership }) => membership.kind === 'member');
+  const count = (from: DescribedNode[], what: (described: DescribedNode) => boolean) => from.filter(what).length;
+  const { active, overdue } = countMaintenance(
+    members.map(({ node }) => node),
+    now,
+  );
+  const others = [
+    [count(members, ({ node }) => node.unschedulable), 'unschedulable'],
+    [active, overdue === 0 ? 'in maintenance' : `in maintenance (${overdue} overdue)`],
+    [count(members, ({ changes, drain }) => changes.length > 0 || drain !== undefined), 'to be changed'],
+    [count(nodes, ({ membership }) => membership.kind === 'leaving'), 'to be cleaned'],
+    [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'held by another pool'],
+  ] as const;
+  return [
+    String(members.length),
+    `${count(members, ({ node }) => node.ready)} ready`,
+    ...others.flatMap(([number, what]) => (number > 0 ? [`${number} ${what}`] : [])),
+  ].join(', ');
+}
+
+function moreText(pool: NodePool, more: number): string {
+  const selector = sanitizeLine(quotedSelector(membershipSelector(pool)));
+  return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
+}
+
+function row({ node, changes, drain, circle, membership }: DescribedNode, now: Date, style: Style): Cell[] {
+  const status = nodeStatusText(node);
+  return [
+    node.name,
+    node.ready && !node.unschedulable ? status : { text: status, paint: style.yellow },
+    resourceCell(node.allocatable, 'cpu'),
+    resourceCell(node.allocatable, 'memory'),
+    resourceCell(node.allocatable, 'pods'),
+    circle
+      ? { text: betweenPools(circle), paint: style.red }
+      : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun),
+    formatAge(node.creationTimestamp, now),
+  ];
+}
+
+function urgency({ node, changes, drain, circle, membership }: DescribedNode): number {
+  if (circle !== undefined || membership.kind === 'conflict') return 4;
+  if (membership.kind === 'leaving') return 3;
+  if (changes.length > 0 || drain !== undefined) return 2;
+  return node.ready && !node.unschedulable ? 0 : 1;
+}

@@ -1,0 +1,90 @@
+/** Events of pools: the table of `events`, and the section of `describe`. */
+
+import type { PoolEventRecord } from '../../../kube/connection.ts';
+import { noun } from '../../../nodepool/plural.ts';
+import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
+import { type Column, fitColumns } from '../../../print/fit-columns.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { Style } from '../../../print/style.ts';
+import { type Cell, tablePrinter } from '../../../print/table.ts';
+import { formatAge } from '../../../print/time.ts';
+
+export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
+
+/** The longest name that the server accepts. */
+const NAME_WIDTH = 253;
+/** A message is not wrapped to less while other columns can be cut or left out. */
+const LEAST_MESSAGE = 24;
+
+/** The event with texts that fit a screen: through core/v1 others may write at any length. */
+export function shortEvent<Event extends EventRow>(event: Event): Event {
+  return {
+    ...event,
+    pool: shorten(event.pool, NAME_WIDTH),
+    type: shorten(event.type, REASON_WIDTH),
+    reason: shorten(event.reason, REASON_WIDTH),
+    reporter: shorten(event.reporter, REASON_WIDTH),
+    note: shorten(event.note.trim(), MESSAGE_WIDTH),
+  };
+}
+
+/** @param event as shortEvent() has it */
+export function eventTypeCell({ type }: EventRow, style: Style): Cell {
+  return type === 'Warning' ? { text: type, paint: style.yellow } : type;
+}
+
+/**
+ * The first call gives the table, later ones more rows.
+ * @param terminalWidth to which messages are wrapped
+ */
+export function eventsPrinter(
+  headers: boolean,
+  style: Style,
+  terminalWidth?: number,
+): (events: EventRow[], now: Date) => string {
+  const all = columnsOf(style);
+  let table: { columns: Column<EventRow>[]; render: (rows: Cell[][]) => string } | undefined;
+  return (raw, now) => {
+    const events = raw.map(shortEvent);
+    if (table === undefined) {
+      const columns = terminalWidth === undefined ? all : fitColumns(all, events, now, terminalWidth);
+      const header = headers ? columns.map(column => column.header) : undefined;
+      table = { columns, render: tablePrinter(header, terminalWidth) };
+    }
+    const { columns, render } = table;
+    return render(events.map(event => columns.map(({ cell }) => cell(event, now, Infinity))));
+  };
+}
+
+function columnsOf(style: Style): Column<EventRow>[] {
+  return [
+    { header: 'LAST SEEN', cell: seen, cutFrom: Infinity },
+    { header: 'TYPE', cell: event => eventTypeCell(event, style), rank: 2 },
+    { header: 'REASON', cell: ({ reason }) => reason, rank: 1, cutFrom: 1 },
+    { header: 'POOL', cell: ({ pool }) => pool, cutFrom: 1, isName: true },
+    { header: 'MESSAGE', cell: ({ note }) => note, wrapsAt: LEAST_MESSAGE },
+  ];
+}
+
+/** ` for pool a`, in the message that there are none; undefined: all pools. */
+export function ofPools(names: readonly string[] | undefined): string {
+  return names === undefined ? '' : ` for ${noun(names.length, 'pool')} ${names.map(sanitizeLine).join(', ')}`;
+}
+
+/** Columns and rows as `kubectl describe` has them. */
+export function describeEvents(events: EventRow[], now: Date, style: Style): { columns: string[]; rows: Cell[][] } {
+  return {
+    columns: ['Type', 'Reason', 'Age', 'From', 'Message'],
+    rows: events
+      .map(shortEvent)
+      .map(event => [eventTypeCell(event, style), event.reason, seen(event, now), event.reporter || NONE, event.note]),
+  };
+}
+
+/** `5m`, or `5m (x3 over 2h)` for a repeated event; `5m (x3)` where there is no room. */
+function seen({ lastSeen, firstSeen, count }: EventRow, now: Date, width = Infinity): string {
+  const age = formatAge(lastSeen, now);
+  if (count <= 1) return age;
+  const text = `${age} (x${count} over ${formatAge(firstSeen, now)})`;
+  return text.length <= width ? text : `${age} (x${count})`;
+}

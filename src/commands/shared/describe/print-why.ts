@@ -1,0 +1,91 @@
+/** The output of `nodes --why`: whether the node is a member of each pool, and by which rule. */
+import type {
+  Explanation,
+  PoolReason,
+  SelectorReason,
+  StartupReason,
+  Verdict,
+} from '../../../nodepool/membership/explain.ts';
+import { strayLabelRemedy } from '../../../nodepool/membership/stray-label.ts';
+import { formatTaint } from '../../../nodepool/spec/syntax.ts';
+import { POOL_LABEL } from '../../../nodepool/types.ts';
+import { MESSAGE_WIDTH, shorten } from '../../../print/cells.ts';
+import { oneLine } from '../../../print/error.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { Style } from '../../../print/style.ts';
+import { DESCRIBE, renderTable } from '../../../print/table.ts';
+
+export function renderWhy(explanation: Explanation, style: Style): string {
+  const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
+  const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
+  const sections = [style.bold(sanitizeLine(head))];
+  if (gone !== undefined) {
+    sections.push(
+      style.yellow(
+        sanitizeLine(`! pool ${gone} is gone, and left its record here: the next reconcile takes back what it set`),
+      ),
+    );
+  }
+  if (strayLabel !== undefined) {
+    const what = `! no pool set the label ${POOL_LABEL}=${strayLabel} here; next: ${strayLabelRemedy(node)}`;
+    sections.push(style.yellow(sanitizeLine(what)));
+  }
+  const waits = draining.map(
+    taint => `taint ${formatTaint(taint)}: set once the pods that it would evict are evicted within their budgets`,
+  );
+  const theirs = [...waits, ...startup.map(startupText)].map(text => `  ${sanitizeLine(shorten(text, MESSAGE_WIDTH))}`);
+  return [
+    ...sections,
+    ...pools.map(pool => [poolSection(pool, style), ...(pool.pool === owner ? theirs : [])].join('\n')),
+  ].join('\n\n');
+}
+
+function poolSection(reason: PoolReason, style: Style): string {
+  const { pool, selector, verdict, toBeCleaned } = reason;
+  const { paint, text } = verdictText(verdict, style);
+  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(oneLine(text))}`];
+  if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
+  if (selector.length === 0) return lines.join('\n');
+  const rows = selector.map(reason => [
+    shorten(`${reason.isMet ? '=' : '!'} ${reason.requirement}`, MESSAGE_WIDTH),
+    liveText(reason),
+  ]);
+  return [...lines, renderTable(rows, { ...DESCRIBE, indent: '  ' })].join('\n');
+}
+
+function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): string {
+  const what = `startup taint ${formatTaint(taint)}`;
+  const again = isGivenAgain ? 'given again when the node boots' : 'not given again';
+  if (!isHeld) return `${what}: lifted or removed, or not given; it is ${again}`;
+  return until === undefined
+    ? `${what}: there until somebody removes it`
+    : `${what}: there until the condition ${until} of the node is True`;
+}
+
+function liveText({ key, requirement, isMet, live }: SelectorReason): string {
+  if (live === undefined) return `the node has no such label`;
+  return isMet && requirement === `${key}=${live}` ? 'the node has it' : `the node has ${key}=${live}`;
+}
+
+function verdictText(verdict: Verdict, style: Style): { text: string; paint: (text: string) => string } {
+  switch (verdict.kind) {
+    case 'member': {
+      const over = verdict.over.map(({ pool, rule }) => `, and not pool ${pool}'s, because it ${rule}`).join('');
+      return { text: `the node is its member${over}`, paint: style.green };
+    }
+    case 'lost':
+      return { text: `it matches, but the node is pool ${verdict.to}'s, which ${verdict.rule}`, paint: style.red };
+    case 'no match':
+      return { text: 'it does not match', paint: style.dim };
+    case 'deleting':
+      return { text: 'it is being deleted, and gets no nodes', paint: style.yellow };
+    case 'invalid': {
+      const wrong = verdict.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
+      return { text: `it matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
+    }
+    case 'unknown selector': {
+      const but = verdict.keeps ? 'it keeps the node, which it holds already' : 'it gets no nodes';
+      return { text: `its selector cannot be read; ${but}`, paint: style.red };
+    }
+  }
+}

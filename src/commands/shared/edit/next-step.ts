@@ -1,0 +1,64 @@
+/** What follows a pool that was created or edited: reconciling it. */
+
+import { type ErrorIo, showNote } from '../../../cli/error-line.ts';
+import type { Connection, Deps } from '../../../cli/factory.ts';
+import type { RawPool } from '../../../kube/connection.ts';
+import { noun } from '../../../nodepool/plural.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+import { attempt } from '../attempt.ts';
+import type { Written } from '../consent/approve.ts';
+import type { Approve } from '../consent/consent.ts';
+
+/** Ends create and edit on a terminal; the stderr of a script stays empty. @param withImpact see mayCostPods() */
+export function hintReconcile(names: readonly string[], io: ErrorIo, withImpact = false): void {
+  if (!io.stderrIsTTY || names.length === 0) return;
+  const pools = names.join(' ');
+  showNote(
+    io,
+    `next: \`kubectl nodepool diff ${pools}${withImpact ? ' --impact' : ''}\` shows what would change, \`kubectl nodepool reconcile ${pools}\` applies it`,
+  );
+}
+
+export interface ReconcileNext {
+  concurrency: number;
+  approve: Approve;
+  warn?: (warnings: readonly Warning[]) => void;
+  /** See ReconcileChoice. */
+  released?: ReadonlySet<string> | undefined;
+  /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */
+  print?: ((pools: RawPool[]) => Promise<void>) | undefined;
+}
+
+/** For --reconcile. Returns the exit code. @param pools as they were written */
+export async function reconcileNext(
+  pools: readonly RawPool[],
+  { print, ...next }: ReconcileNext,
+  deps: Deps,
+  connection: Connection,
+): Promise<number> {
+  const { showReconcile } = await import('../reconcile/show-reconcile.ts');
+  const names = pools.map(({ metadata }) => metadata.name);
+  const choice = { ...next, pools: { names }, dryRun: 'none' as const, podCounts: false };
+  if (print === undefined) return showReconcile(choice, deps, connection);
+  try {
+    return await showReconcile(choice, { ...deps, io: { ...deps.io, out: deps.io.err } }, connection);
+  } finally {
+    await print(await Promise.all(pools.map(pool => latest(pool, connection))));
+  }
+}
+
+/** As the server has it now; as it was written, where that cannot be read or is another pool. */
+async function latest(pool: RawPool, { cluster }: Connection): Promise<RawPool> {
+  const read = await attempt(() => cluster.pools.get(pool.metadata.name));
+  const found = 'value' in read ? read.value : undefined;
+  return found?.metadata.uid === pool.metadata.uid && found !== undefined ? found : pool;
+}
+
+/** For the errors of a reconcile that the user refuses. @param done what was written before it */
+export function notApplied(names: readonly string[], done: 'created' | 'edited'): Written {
+  const [was, its] = names.length === 1 ? ['was', 'its'] : ['were', 'their'];
+  return {
+    message: `${noun(names.length, 'nodepool')} ${names.join(', ')} ${was} ${done}, and ${its} nodes were not changed`,
+    command: `kubectl nodepool reconcile ${names.join(' ')}`,
+  };
+}

@@ -1,0 +1,178 @@
+/** What an edit of a pool would do: to its nodes, and to the workloads that name its RuntimeClass. */
+
+import type { ClusterPort } from '../../../kube/cluster.ts';
+import type { DryRun } from '../../../kube/connection.ts';
+import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
+import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
+import { isEmpty, membershipSelector, partsOf, requiredLabel } from '../../../nodepool/membership/selector.ts';
+import { deepEqual } from '../../../nodepool/merge-patch.ts';
+import { firstFew, plural } from '../../../nodepool/plural.ts';
+import { coercePool } from '../../../nodepool/spec/coerce.ts';
+import { validatePool } from '../../../nodepool/spec/validation.ts';
+import type { Node, NodePool } from '../../../nodepool/types.ts';
+import { type Warning, warningText } from '../../../nodepool/warning.ts';
+import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { stateAfter } from '../../../reconciler/plan/intent.ts';
+import { noExecuteOf } from '../../../reconciler/plan/no-execute-consent.ts';
+import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
+import { attempt } from '../attempt.ts';
+import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
+import { leavesText, wouldLeaveText } from '../consent/leaving.ts';
+import { noMatchWarnings } from '../consent/no-match.ts';
+import { deletedClasses, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
+import { wideWarning } from '../consent/wide-selector.ts';
+import { allPermitted } from '../pools/permitted.ts';
+
+/** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
+export interface EditOptions {
+  cluster: ClusterPort;
+  workloads: () => Promise<WorkloadsPort>;
+  /** `client`: what would be written is the result. */
+  dryRun: DryRun;
+  approve: Approve;
+  /** Gets the warnings of each proposal. */
+  warn: (warnings: readonly string[]) => void;
+  /** The command reconciles the pool after the edit; else the controller does, if there is one. */
+  reconciles: boolean;
+  /** Also plans what a reconcile of the edited pool would do to all its nodes, where they can be read. */
+  looksAhead?: boolean;
+}
+
+export interface ProposedEdit extends Proposal {
+  /** About a selector that matches the control plane, every node or none, nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
+  warnings: string[];
+  /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new selector. */
+  released: ReadonlySet<string> | undefined;
+}
+
+interface Leaving {
+  node: string;
+  /** The pool that owns it after the edit. */
+  to: string | undefined;
+}
+
+/** Leaving nodes that a warning names. */
+const MAX_NAMED = 5;
+
+/** Reads only what the fields that are edited need. */
+export async function proposeEdit(before: NodePool, after: NodePool, options: EditOptions): Promise<ProposedEdit> {
+  // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
+  const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
+  const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
+  let released: Leaving[] | undefined;
+  let members = new Set<string>();
+  const selection: Warning[] = [];
+  let reading: Promise<{ state: ClusterState; nodes: Node[] }> | undefined;
+  const read = () => {
+    reading ??= readState(options);
+    return reading;
+  };
+  const plan = await planOrError(async () => {
+    if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
+    const { state, nodes } = await read();
+    if (!deepEqual(membershipSelector(was), membershipSelector(is))) {
+      members = new Set(state.members(is.metadata.name).map(({ name }) => name));
+      released = releasedNodes(state, is);
+      selection.push(...[wideWarning(is, nodes) ?? []].flat(), ...noMatchWarnings([is], nodes));
+    }
+    return planEvictions(state, is);
+  });
+  const ahead = options.looksAhead ? await attempt(read) : undefined;
+  const { warnings, ...users } = await usersOf(was, is, options);
+  const { name } = is.metadata;
+  const asksImpactOf =
+    ahead === undefined || 'refusal' in ahead
+      ? undefined
+      : planCluster(ahead.value.state, { pools: [name], specs: [is] });
+  const leaving = (released ?? []).filter(({ node }) => members.has(node));
+  const proposed = {
+    plan,
+    asksImpactOf,
+    warnings: [
+      ...selection.map(warningText),
+      ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
+      ...warnings,
+    ],
+    released: released && new Set(released.map(({ node }) => node)),
+  };
+  const opens = requiresNoLabel(was, is)
+    ? [`pool ${name} would require no label, and new nodes join by themselves`]
+    : [];
+  const reasons = [
+    ...opens,
+    ...(leaving.length === 0 ? [] : [wouldLeaveText(leaving.length, name)]),
+    ...(users.needsYes === undefined ? [] : [users.needsYes]),
+  ];
+  if (reasons.length === 0) return proposed;
+  const covers = [...opens, ...leaving.map(({ node }) => leavesText(node)), ...users.covers];
+  const text = `Save pool ${name}${options.reconciles ? ' and reconcile it' : ''}?`;
+  return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
+}
+
+async function readState({ cluster }: EditOptions) {
+  const [pools, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  return { state: clusterStateOf(cluster, pools, nodes), nodes };
+}
+
+/** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */
+function requiresNoLabel(was: NodePool, is: NodePool): boolean {
+  const [before, after] = [membershipSelector(was), membershipSelector(is)];
+  if (!isSelectorKnown(is) || isEmpty(after) || requiredLabel(after) !== undefined) return false;
+  const kept = new Set(partsOf(after).map(({ text }) => text));
+  return requiredLabel(before) !== undefined || !partsOf(before).every(({ text }) => kept.has(text));
+}
+
+/** Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. */
+function planEvictions(state: ClusterState, is: NodePool): ClusterPlan {
+  const named = [is.metadata.name];
+  const due = noExecuteOf(planCluster(state, { pools: named }).nodes);
+  const plan = planCluster(state, { pools: named, specs: [is] });
+  return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
+}
+
+function releasedNodes(state: ClusterState, is: NodePool): Leaving[] {
+  const { name } = is.metadata;
+  const after = stateAfter(state, { pools: [name], specs: [is] });
+  return state
+    .held(name)
+    .map(({ name: node }) => ({ node, to: after.ownership(node)?.owner }))
+    .filter(({ to }) => to !== name)
+    .toSorted((a, b) => (a.node < b.node ? -1 : 1));
+}
+
+/** `3 of 3 nodes leave pool web: web-1, web-2, web-3; pool all gets 2 of them, no pool gets 1` */
+function leavingText(pool: string, leaving: readonly Leaving[], members: number): string {
+  const shares = [...Map.groupBy(leaving, ({ to }) => to)].toSorted(([, a], [, b]) => b.length - a.length);
+  const takers = shares.map(([to, { length }]) => {
+    return `${to === undefined ? 'no pool' : `pool ${to}`} takes ${length === leaving.length ? 'them' : length}`;
+  });
+  const names = firstFew(
+    leaving.map(({ node }) => node),
+    MAX_NAMED,
+  );
+  const next = firstFew(takers, MAX_NAMED);
+  return `with the new selector ${leaving.length} of ${plural(members, 'node')} leave pool ${pool}: ${names}; ${next}`;
+}
+
+async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: EditOptions) {
+  if (!was.spec.handler || is.spec.handler) return findRuntimeClassUsers([], workloads);
+  const existing = await attempt(() => cluster.runtimeClasses.list());
+  if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
+  const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
+  const needsYes = `workloads may name ${theirs}, which cannot be read and would be deleted`;
+  const warnings = [`cannot tell which workloads name ${theirs}: ${existing.refusal.oneLine}`];
+  return { covers: [needsYes], needsYes, warnings };
+}
+
+/** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */
+function deciding(pool: NodePool): object {
+  const { taints = [], startupTaints = [], unmanaged = 'Keep', noExecute = 'Immediate' } = pool.spec;
+  const isValid = validatePool(pool).length === 0;
+  return {
+    taints: [taints, startupTaints].map(list => list.filter(({ effect }) => effect === 'NoExecute')),
+    selector: membershipSelector(pool),
+    unmanaged,
+    noExecute,
+    isValid,
+  };
+}

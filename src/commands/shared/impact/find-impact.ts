@@ -1,0 +1,116 @@
+/** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
+import { collectGarbage } from '../../../controller/collect.ts';
+import type { ClusterReader } from '../../../kube/connection.ts';
+import type { ImpactPorts, SelectorPath } from '../../../kube/ports/impact.ts';
+import { allChanges, type DuePlan } from '../../../nodepool/plan/plan.ts';
+import { arrivingNoExecute } from '../../../nodepool/spec/toleration.ts';
+import type { Node } from '../../../nodepool/types.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+import { type ClusterPlan, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
+import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { impactOf } from '../../../scheduling/impact/impact.ts';
+import { LeavingPods, movingPods } from '../../../scheduling/impact/leaving-pods.ts';
+import { changedNode, type PlannedChange } from '../../../scheduling/impact/node-keys.ts';
+import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
+import { isClosing } from '../../../scheduling/impact/shut-out.ts';
+import type { DaemonSet, Impact, Selecting } from '../../../scheduling/impact/types.ts';
+import { allPermitted } from '../pools/permitted.ts';
+import { type ReadWish, readAll, readCustom } from './read-impact.ts';
+import { WELL_KNOWN } from './selector-paths.ts';
+
+export interface FoundImpact {
+  impact: Impact;
+  /** Whether pods and DaemonSets could be read. */
+  isKnown: boolean;
+  /** What could not be read: the impact on it is not known. */
+  warnings: Warning[];
+  /** Labels change, and of custom resources only WELL_KNOWN fields were looked at. */
+  isWellKnownOnly: boolean;
+  runtimeClasses: ClusterPlan['runtimeClasses'];
+  /** The pool of a node after the change. */
+  poolOf: (node: string) => string | undefined;
+}
+
+/**
+ * The impact of all that the plan does in the end: see plansToTheEnd(). Where no label and no taint changes, it reads only what
+ * the paths of the command line name. Throws NodepoolError for one of these whose resource the server does not serve.
+ */
+export async function findImpact(
+  plan: Pick<ClusterPlan, 'nodes' | 'later' | 'runtimeClasses'>,
+  state: Pick<ClusterState, 'nodes' | 'ownership'>,
+  paths: readonly SelectorPath[],
+  ports: ImpactPorts,
+): Promise<FoundImpact> {
+  const { runtimeClasses } = plan;
+  const plans = plansToTheEnd(plan);
+  const leaving = changesOf(plans)
+    .map(change => new LeavingPods(change))
+    .filter(({ keys }) => keys.length > 0);
+  const changes = leaving.map(({ change }) => change);
+  const owners = new Map(plans.map(({ node, owner }) => [node.name, owner]));
+  const poolOf = (node: string) => (owners.has(node) ? owners.get(node) : state.ownership(node)?.owner);
+  if (leaving.length === 0) {
+    const given = paths.filter(path => path.given !== undefined);
+    const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
+    return {
+      impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [], notJudged: [] },
+      isKnown: true,
+      isWellKnownOnly: false,
+      runtimeClasses,
+      warnings,
+      poolOf,
+    };
+  }
+  const labels = new Set(leaving.flatMap(({ keys }) => keys).flatMap(({ kind, key }) => (kind === 'label' ? key : [])));
+  const changed = new Map(changes.map(change => [change.before.name, change]));
+  const everyNode = [...state.nodes()].map((node): Node => changed.get(node.name)?.after ?? node);
+  const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
+  const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, here, storage);
+  const mayShutOut = leaving.some(({ keys }) => keys.some(isClosing));
+  const classes = new Map(runtimeClasses.flatMap(({ name, change }) => (change === undefined ? [] : [[name, change]])));
+  const wish = { paths, labels: [...labels], nodes: everyNode, changed, classes, mayEvict, mayShutOut, moving };
+  const read = await readAll(wish, ports);
+  const { snapshot, here, untemplated } = read.running;
+  collectGarbage();
+  const impact = impactOf({
+    leaving,
+    pods: here,
+    daemonSets: read.daemonSets,
+    budgets: read.budgets,
+    parallel: read.parallel,
+    selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...untemplated.selecting()],
+    snapshot,
+    collect: collectGarbage,
+  });
+  collectGarbage();
+  const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
+  const { isKnown, warnings } = read;
+  return { impact, isKnown, isWellKnownOnly, runtimeClasses, warnings, poolOf };
+}
+
+/** The nodes as they are now, and whose they are: all that findImpact() asks of a cluster state. */
+export async function readOwnership({ pools, nodes }: ClusterReader): Promise<ClusterState> {
+  const [known, listed] = await allPermitted([pools.listCoerced(), nodes.list()]);
+  return new ClusterState(known, listed, []);
+}
+
+/** A plan that repairs a node which waits for its turn has the rest of its changes in another one. */
+function changesOf(plans: readonly DuePlan[]): PlannedChange[] {
+  return [...Map.groupBy(plans, ({ node }) => node.name).values()].flatMap((ofNode): PlannedChange[] => {
+    const [first] = ofNode;
+    if (first === undefined) return [];
+    const after = changedNode(first.node, ofNode.flatMap(allChanges));
+    const isDrained = ofNode.some(({ drain }) => drain !== undefined);
+    const meanwhile = isDrained
+      ? changedNode(
+          first.node,
+          ofNode.flatMap(({ changes }) => changes),
+        )
+      : undefined;
+    return [{ before: first.node, after, ...(meanwhile && { meanwhile }) }];
+  });
+}
+
+function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
+  return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
+}

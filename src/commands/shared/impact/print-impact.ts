@@ -1,0 +1,317 @@
+/** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
+import { firstFew, noun, plural } from '../../../nodepool/plural.ts';
+import { formatTaint } from '../../../nodepool/spec/syntax.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { Style } from '../../../print/style.ts';
+import { formatDuration } from '../../../print/time.ts';
+import { wrapIndented } from '../../../print/width.ts';
+import { reasonsText } from '../../../scheduling/fit-reasons.ts';
+import type {
+  BudgetImpact,
+  DaemonImpact,
+  Destination,
+  Evicted,
+  Impact,
+  KeyImpact,
+  NotJudged,
+  PodsImpact,
+  StrandedPods,
+} from '../../../scheduling/impact/types.ts';
+import { PREEMPTION } from '../../../scheduling/not-judged.ts';
+import { changeCell } from '../changes/print-diff.ts';
+import type { FoundImpact } from './find-impact.ts';
+
+const MAX_LINES = 20;
+const NONE = 'Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes';
+const UNKNOWN = 'Impact: not known';
+const PARTLY_KNOWN = 'Pods or DaemonSets could not be read: the impact on them is not known.';
+const WELL_KNOWN_ONLY =
+  'Custom resources: only well-known fields were looked at; name others with `diff --impact-path`';
+
+/** @param width longer lines are wrapped; undefined: none is */
+export function renderImpact(
+  { impact, isKnown, poolOf, isWellKnownOnly, runtimeClasses }: Omit<FoundImpact, 'warnings'>,
+  style: Style,
+  width = Infinity,
+): string {
+  const unseen = isWellKnownOnly ? fitted(WELL_KNOWN_ONLY, width) : [];
+  if (impact.keys.every(key => linesOf(key, impact.evicted).length === 0))
+    return [isKnown ? NONE : UNKNOWN, ...unseen].join('\n');
+  const section = (head: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [[head, ...capped(lines, width)].join('\n')];
+  return [
+    style.bold('Impact:'),
+    ...impact.keys.map(key => keySection(key, impact.evicted, style, width)),
+    ...section(
+      'Evicted pods:',
+      impact.evicted.map(each => evictedLine(each, poolOf)),
+    ),
+    ...section('PodDisruptionBudgets:', impact.budgets.map(budgetLine)),
+    ...section(
+      'Pods that run on, if all of them are recreated:',
+      impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
+    ),
+    ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
+    ...fittedAll(impact.notJudged.map(notJudgedText), width),
+    ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
+    ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(deletedText(runtimeClasses), width) : []),
+    ...unseen,
+  ].join('\n');
+}
+
+function notJudgedText({ what, pods }: NotJudged): string {
+  return `Not judged: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
+}
+
+function deletedText(classes: FoundImpact['runtimeClasses']): string[] {
+  const deleted = classes.filter(({ kind }) => kind === 'delete');
+  return deleted.map(
+    ({ name }) => `Not judged: RuntimeClass ${name} is deleted, and no pod that names it can be created afterwards.`,
+  );
+}
+
+function fittedAll(texts: readonly string[], width: number): string[] {
+  return texts.flatMap(text => fitted(sanitizeLine(text), width));
+}
+
+function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
+  const areLeft = [...evicted, ...notAgain].some(({ next }) => next !== undefined && next.pending > 0);
+  const areLeftAfter = evicted.some(({ pendingAfter }) => pendingAfter > 0);
+  return areLeft || areLeftAfter || daemonSets.some(({ pending }) => pending.length > 0);
+}
+
+function keySection(key: KeyImpact, all: readonly Evicted[], style: Style, width: number): string {
+  const lines = linesOf(key, all);
+  const order = lines.length === 0 ? [] : drainLines(key);
+  const { text, paint } = changeCell(key.change, style);
+  const head = `${text} on ${plural(key.nodes.length, 'node')}`;
+  if (lines.length === 0) return `${paint(sanitizeLine(head))}${style.dim(': no impact found')}`;
+  return [`${paint(sanitizeLine(head))}${sanitizeLine(only(key))}`, ...capped([...order, ...lines], width)].join('\n');
+}
+
+function only({ holders, change: { key, from = '', to } }: KeyImpact): string {
+  if (holders !== 0) return '';
+  return `, and no other node has ${to === undefined ? 'it' : `${key}=${from}`}`;
+}
+
+function drainLines({ drain, nodes }: KeyImpact): string[] {
+  if (drain === undefined) return [];
+  const where = drain.nodes === nodes.length ? '' : ` on ${plural(drain.nodes, 'node')}`;
+  const { closedBy } = drain;
+  const first = closedBy === undefined ? '' : `taint ${formatTaint(closedBy)} keeps new pods away at once, then `;
+  const evictions = 'pods are evicted as PodDisruptionBudgets allow, those of DaemonSets too, then this taint is set';
+  return [`noExecute: Drain${where}: ${first}${evictions}`];
+}
+
+function capped(lines: readonly string[], width: number): string[] {
+  const more = lines.length - MAX_LINES;
+  return [...lines.slice(0, MAX_LINES), ...(more > 0 ? [`… and ${more} more`] : [])].flatMap(line => {
+    return fitted(`  ${sanitizeLine(line)}`, width);
+  });
+}
+
+function fitted(text: string, width: number): string[] {
+  return width === Infinity ? [text] : wrapIndented(text, width);
+}
+
+/** @param all groups of evicted pods, of all keys */
+function linesOf({ daemonSets, evicted, notAgain, shutOut, selectedBy }: KeyImpact, all: readonly Evicted[]): string[] {
+  const [soft, hard] = [selectedBy.filter(each => each.isPreferred), selectedBy.filter(each => !each.isPreferred)];
+  const named = (what: KeyImpact['selectedBy']) => firstFew(what.map(selectingText), MAX_LINES);
+  return [
+    ...daemonSets.flatMap(daemonLines),
+    ...evicted.map(group => evictsLine(group, all)),
+    ...notAgain.map(strandedLine),
+    ...(shutOut.length === 0 ? [] : [`no node takes new pods any more of ${shutOutText(shutOut)}`]),
+    ...(hard.length === 0 ? [] : [`selected by ${named(hard)}`]),
+    ...(soft.length === 0 ? [] : [`preferred, not required, by ${named(soft)}`]),
+  ];
+}
+
+function shutOutText(shutOut: KeyImpact['shutOut']): string {
+  return firstFew(
+    shutOut.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`),
+    MAX_LINES,
+  );
+}
+
+function strandedLine(group: PodsImpact): string {
+  const [run, back] =
+    group.pods.length === 1
+      ? ['runs', 'to its node if it is recreated']
+      : ['run', 'to their nodes if they are recreated'];
+  return `${podsText(group)} ${run} on, but would not come back ${back}`;
+}
+
+function daemonLines({ namespace, name, starts, stops, pending, reasons }: DaemonImpact): string[] {
+  const where = starts.length === 1 ? 'there its pod' : `on ${pending.length} of them its pods`;
+  const lacks = pending.length === 0 ? '' : `; ${where} would stay Pending: ${reasonsText(reasons.list(), true)}`;
+  const line = (verb: string, nodes: readonly string[]) =>
+    nodes.length === 0
+      ? []
+      : [`DaemonSet ${namespace}/${name} ${verb} on ${plural(nodes.length, 'node')}: ${firstFew(nodes, MAX_NAMED)}`];
+  return [...line('stops', stops), ...line('starts', starts).map(text => text + lacks)];
+}
+
+function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['selectedBy'][number]): string {
+  const which = kind === 'CronJob' ? 'pods of the next run' : 'new pods';
+  const pending = isPending ? `: ${which} would stay Pending` : '';
+  return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
+}
+
+function budgetLine(impact: BudgetImpact): string {
+  const { budget, pods } = impact;
+  switch (impact.kind) {
+    case 'undercut': {
+      const { allowed } = impact;
+      return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go: a taint asks no budget`;
+    }
+    case 'stuck': {
+      const { pending, notRecreated = 0, needs, allowed } = impact;
+      const bare =
+        notRecreated === 0
+          ? ''
+          : ` (${notRecreated} of them: no controller recreates ${notRecreated === 1 ? 'it' : 'them'})`;
+      const after = allowed === 0 ? 'none of them is evicted, and' : `after ${plural(allowed, 'eviction')} of these`;
+      return `${budget} needs ${plural(needs, 'healthy pod')}, and ${pending} of the ${plural(pods, 'pod')} that would have to go ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} the drain waits without end; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
+    }
+    case 'waits': {
+      const { healthy, needs } = impact;
+      return `${budget} allows no eviction now (${healthy} healthy, it needs ${needs}), and ${plural(pods, 'pod')} of it would have to go: the drain waits until it does`;
+    }
+    case 'unknown': {
+      const why = impact.why === undefined ? '' : ` (${impact.why})`;
+      return `${budget} has no current status${why}, and ${plural(pods, 'pod')} of it would have to go: none is evicted until the disruption controller has computed it`;
+    }
+    case 'several':
+      return `${budget} and ${impact.others.join(', ')} cover ${plural(pods, 'pod')} together: the Eviction API evicts no pod with several PodDisruptionBudgets, and its node does not get the taint; change the selectors first`;
+    case 'returning': {
+      const { nodes, allowed } = impact;
+      return `${budget} never allows more than ${plural(allowed, 'eviction')} at once, and ${plural(pods, 'pod')} of it may come back to ${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_NAMED)}, as ${pods === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint: then the ${noun(nodes.length, 'node')} ${nodes.length === 1 ? 'does' : 'do'} not get the NoExecute taint`;
+    }
+    case 'never':
+      return `${budget} never allows an eviction (${impact.why}), and ${plural(pods, 'pod')} of it would have to go: change the budget first`;
+  }
+}
+
+// A line for the pods of one owner: where they can go.
+
+const MAX_NAMED = 5;
+
+/** `3 pods of Deployment shop/web`, `Pod shop/batch`. */
+function podsText({ namespace, owner, pods }: PodsImpact): string {
+  if (owner === undefined) return `Pod ${namespace}/${firstFew(pods, MAX_NAMED)}`;
+  return `${plural(pods.length, 'pod')} of ${owner.kind} ${namespace}/${owner.name}`;
+}
+
+type PoolOf = (node: string) => string | undefined;
+
+function evictedLine(group: Evicted, poolOf: PoolOf): string {
+  const when = laterText(group);
+  const all = group.pods.length;
+  const head = `${podsText(group)}${when}`;
+  if (group.held === all) return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${HELD}`;
+  const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
+  const { held, mayReturn, pendingAfter } = group;
+  const back =
+    mayReturn === 0
+      ? ''
+      : `; ${mayReturn} may come back before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
+  return `${head}: ${next}${back}${held === 0 ? '' : `; ${held} ${held === 1 ? 'is' : 'are'} not evicted, ${HELD}`}`;
+}
+
+function pendingAfterText(pods: number, next: Destination | undefined): string {
+  if (pods === 0 || next === undefined) return '';
+  return `; after it, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
+}
+
+/** Of one key. @param all groups of all keys: how many of their pods a budget holds up is known of the whole group */
+function evictsLine(group: PodsImpact, all: readonly Evicted[]): string {
+  const { namespace, owner, pods } = group;
+  const isWhole = (each: Evicted) =>
+    each.namespace === namespace &&
+    (owner === undefined
+      ? each.pods[0] === pods[0]
+      : each.owner?.kind === owner.kind && each.owner.name === owner.name);
+  const whole = all.find(isWhole);
+  const held = whole?.held ?? 0;
+  if (held === 0) return `evicts ${podsText(group)}`;
+  const some =
+    pods.length === whole?.pods.length ? `${held} of them ${held === 1 ? 'stays' : 'stay'}` : 'some of them stay';
+  return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${HELD}`;
+}
+
+/** Nothing for the pods of a DaemonSet: where they run on, none is created again. */
+function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
+  const { owner, next } = group;
+  if (next === undefined) return [];
+  const own = owner === undefined ? 'no controller recreates it; a new one: ' : '';
+  return [`${podsText(group)}: ${own}${destinationText({ owner }, next, poolOf)}`];
+}
+
+const HELD = 'as a PodDisruptionBudget holds up the drain';
+
+function notRecreated({ owner }: Evicted): string {
+  return owner === undefined ? 'no controller recreates it' : 'recreated on the same nodes';
+}
+
+function laterText({ later, pods }: Evicted): string {
+  if (later === undefined) return '';
+  const [min, max] = [later.min, later.max].map(secondsText);
+  const span = min === max ? `after ${min}` : `after ${min} to ${max}`;
+  return later.pods === pods.length ? ` ${span}` : ` (${later.pods} ${span})`;
+}
+
+function destinationText(
+  { owner, afterDrain }: Pick<Evicted, 'owner' | 'afterDrain'>,
+  next: Destination,
+  poolOf: PoolOf,
+): string {
+  const { nodes, returns, pending, waiting, reasons } = next;
+  const parts = [
+    ...placedTexts(next, poolOf),
+    ...(nodes.size + returns.size + waiting === 0 ? ['none fits elsewhere'] : []),
+    ...(pending === 0 ? [] : [`${pending} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
+    ...(pending > 0 && owner?.kind === 'CronJob' ? ['so would those of the next run'] : []),
+    ...(waiting === 0 ? [] : [waitingText(waiting)]),
+    ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
+  ];
+  return parts.join('; ');
+}
+
+function waitingText(pods: number): string {
+  const others = pods === 1 ? '1 other waits' : `${pods} others wait`;
+  return `${others} for it, as podManagementPolicy is OrderedReady`;
+}
+
+function placedTexts({ nodes, returns, returnSeconds }: Destination, poolOf: PoolOf): string[] {
+  const again = `leave again after ${secondsText(returnSeconds)}`;
+  return [
+    ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
+    ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
+    ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
+  ];
+}
+
+/** `2 on pool core, 1 on node spare-1 (no pool)` */
+function placesText(nodes: ReadonlyMap<string, number>, poolOf: PoolOf): string {
+  const pooled = new Map<string, number>();
+  const others: { node: string; count: number }[] = [];
+  for (const [node, count] of nodes) {
+    const pool = poolOf(node);
+    if (pool === undefined) others.push({ node, count });
+    else pooled.set(pool, (pooled.get(pool) ?? 0) + count);
+  }
+  const texts = [...pooled].toSorted(([, a], [, b]) => b - a).map(([pool, count]) => `${count} on pool ${pool}`);
+  if (others.length === 0) return texts.join(', ');
+  const count = others.reduce((sum, each) => sum + each.count, 0);
+  const names = firstFew(
+    others.map(({ node }) => node),
+    MAX_NAMED,
+  );
+  return [...texts, `${count} on ${noun(others.length, 'node')} ${names} (no pool)`].join(', ');
+}
+
+function secondsText(seconds: number): string {
+  return formatDuration(seconds * 1000);
+}

@@ -1,0 +1,78 @@
+/** The pods that NoExecute taints would evict, shown before the question. */
+import { noun, plural } from '../../../nodepool/plural.ts';
+import { listText, shorten, taintsText } from '../../../print/cells.ts';
+import { GET, renderTable, takenWidth } from '../../../print/table.ts';
+import { formatDuration } from '../../../print/time.ts';
+import type { EvictionPreview, NodeEvictions } from './taint-evictions.ts';
+
+const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
+const MAX_NODES = 20;
+/** Taints beyond this many characters are counted. */
+const TAINTS_WIDTH = 40;
+/** In a narrower column the names of pods would be useless. */
+const MIN_NAMES = 30;
+
+/**
+ * Lines joined by newlines, without one at the end; not sanitized beyond the table's own cells.
+ * @param width Infinity where nothing is to be cut
+ */
+export function renderEvictions(preview: EvictionPreview, width: number): string {
+  const shown = preview.nodes.slice(0, MAX_NODES);
+  const left = [HEADER, ...shown.map(row)];
+  const room = Math.max(MIN_NAMES, width - 1 - takenWidth(left, GET));
+  const pods = ['PODS', ...shown.map(evictions => podsText(evictions, room))];
+  const table = renderTable(left.map((cells, line) => [...cells, pods[line] ?? '']));
+  const more = preview.nodes.length - shown.length;
+  return [
+    `${evictionsSentence(preview)}:`,
+    table,
+    ...(more > 0 ? [`… and ${more} more ${noun(more, 'node')}`] : []),
+    ...notes(preview),
+  ].join('\n');
+}
+
+/**
+ * `taints with the effect NoExecute evict 5 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes`; where all are
+ * drained, `5 pods are evicted from 2 nodes before taints with the effect NoExecute are set there`
+ */
+export function evictionsSentence({ nodes, now, later, drained }: EvictionPreview): string {
+  if (drained === nodes.length) {
+    const are = now === 1 ? 'is' : 'are';
+    return `${plural(now, 'pod')} ${are} evicted from ${plural(drained, 'node')} before taints with the effect NoExecute are set there`;
+  }
+  const atOnce = now > 0 ? `${plural(now, 'pod')} at once` : '';
+  const afterwards = later > 0 ? `${plural(later, 'pod')} when tolerationSeconds are over` : '';
+  return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${plural(nodes.length, 'node')}`;
+}
+
+function row({ node, taints, now, later }: NodeEvictions): string[] {
+  const soonest = later[0]?.seconds;
+  const laterText = soonest === undefined ? '0' : `${later.length} (${formatDuration(soonest * 1000)})`;
+  return [node, taintsText(taints, TAINTS_WIDTH), String(now.length), laterText];
+}
+
+function podsText({ now, later }: NodeEvictions, room: number): string {
+  const names = [...now, ...later.map(({ pod }) => pod)];
+  return shorten(listText(names, room), room);
+}
+
+/** @param drained nodes of pools with noExecute: Drain */
+function budgetNote(drained: number, nodes: number): string {
+  const within = 'the Eviction API evicts them before the taints are set, and PodDisruptionBudgets are respected';
+  if (drained === nodes) return `The pool has noExecute: Drain: ${within}.`;
+  const others = 'PodDisruptionBudgets do not hold back evictions by taints.';
+  return drained === 0 ? others : `${others} On ${plural(drained, 'node')} of pools with noExecute: Drain, ${within}.`;
+}
+
+const DAEMONS = ['of a DaemonSet, which recreates', 'of DaemonSets, which recreate'];
+
+function notes({ nodes, drained, ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
+  const note = (count: number, one: string, many: string, what: string) =>
+    count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
+  return [
+    budgetNote(drained, nodes.length),
+    ...note(ofDaemonSets, 'is', 'are', `${DAEMONS[ofDaemonSets === 1 ? 0 : 1]} none there without a toleration`),
+    ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
+    ...note(ended, 'has', 'have', 'ended already'),
+  ];
+}

@@ -1,0 +1,304 @@
+/** Reads what the impact of a change is computed from. What may not be read is named in one warning. */
+import { collectGarbage, countPod } from '../../../controller/collect.ts';
+import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/ports/impact.ts';
+import type { LabelledPod, SchedulingPort } from '../../../kube/ports/scheduling.ts';
+import { isCustomController } from '../../../nodepool/custom-controller.ts';
+import type { Budget } from '../../../nodepool/drain/budgets.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import type { SchedulingChange } from '../../../nodepool/plan/runtime-class.ts';
+import { controllerOf, TEMPLATE_HASH } from '../../../nodepool/plan/runtime-class-users.ts';
+import { firstFew, noun } from '../../../nodepool/plural.ts';
+import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
+import type { Node } from '../../../nodepool/types.ts';
+import type { Warning } from '../../../nodepool/warning.ts';
+import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
+import { recreations } from '../../../scheduling/impact/recreated.ts';
+import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
+import {
+  type DaemonSet,
+  type Owner,
+  type RunningPod,
+  SELECTING_KINDS,
+  type Selecting,
+  type SelectingKind,
+} from '../../../scheduling/impact/types.ts';
+import { countedBy } from '../../../scheduling/pod/counted-pods.ts';
+import type { PodParts } from '../../../scheduling/pod/pod-parts.ts';
+import type { RawPod, RawPodSpec } from '../../../scheduling/pod/raw-pod.ts';
+import { readPlacedPod } from '../../../scheduling/pod/read-pod.ts';
+import { Snapshot, selectsNamespaces } from '../../../scheduling/snapshot.ts';
+import type { Pod } from '../../../scheduling/types.ts';
+import { NO_STORAGE, type Storage } from '../../../scheduling/volumes/storage.ts';
+import { attempt } from '../attempt.ts';
+
+export interface ReadWish {
+  paths: readonly SelectorPath[];
+  /** Those that change: what selects them is read. */
+  labels: readonly string[];
+  /** All, after the change. */
+  nodes: readonly Node[];
+  /** By the name of the node. */
+  changed: ReadonlyMap<string, NodeChange>;
+  /** RuntimeClasses that change, by name. */
+  classes: ReadonlyMap<string, SchedulingChange>;
+  /** Whether a taint with NoExecute comes: budgets are read. */
+  mayEvict: boolean;
+  /** Whether a taint comes that keeps pods away: workloads without pods are read. */
+  mayShutOut: boolean;
+  /** Which of the pods on changed nodes would be scheduled anew. */
+  moving: (here: RunningPods['here'], storage: Storage) => readonly RunningPod[];
+}
+
+export interface ReadImpact {
+  running: RunningPods;
+  daemonSets: DaemonSet[];
+  selecting: Selecting[];
+  budgets: Budget[];
+  /** StatefulSets with podManagementPolicy Parallel, of those whose pods move. */
+  parallel: ReadonlySet<string>;
+  /** Whether pods and DaemonSets could be read. */
+  isKnown: boolean;
+  warnings: Warning[];
+}
+
+export async function readAll(
+  { paths, labels, nodes, changed, classes, mayEvict, mayShutOut, moving }: ReadWish,
+  ports: ImpactPorts,
+): Promise<ReadImpact> {
+  const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
+  const unread: Unread[] = [];
+  const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
+    const answer = await attempt(read);
+    if ('value' in answer) return answer.value;
+    unread.push({ what, refusal: answer.refusal });
+    return otherwise;
+  };
+  const kinds = labels.length > 0 ? SELECTING_KINDS : mayShutOut ? WITHOUT_PODS : [];
+  const asked = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
+  const none = { selecting: [], warnings: [] };
+  const budgets = async () => (await ports.cluster.evictions()).budgets();
+  const [running, daemonSets, custom, held, ...selecting] = await Promise.all([
+    reading(PODS, () => readRunningPods(nodes, changed, classes, scheduling), noPods(nodes)),
+    reading(DAEMON_SETS, () => port.daemonSets(), []),
+    asked.length === 0 ? none : reading('custom resources', () => readCustom(port, asked, labels), none),
+    mayEvict ? reading('PodDisruptionBudgets', budgets, []) : [],
+    ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
+  ]);
+  const { snapshot, claiming, asksForNamespaces, problems, here } = running;
+  [snapshot.storage, snapshot.namespaces] = await Promise.all([
+    claiming.size === 0 ? NO_STORAGE : reading('volumes and claims', () => scheduling.storage(claiming), NO_STORAGE),
+    asksForNamespaces
+      ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
+      : undefined,
+    nameCronJobs([...here.values()].flat(), port),
+  ]);
+  const movers = moving(here, snapshot.storage);
+  collectGarbage();
+  const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
+  const [parallel] = await Promise.all([
+    isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
+    reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
+  ]);
+  const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
+  const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
+  const all = [...custom.selecting, ...selecting.flat()];
+  return { running, daemonSets, selecting: all, budgets: held, parallel, isKnown, warnings };
+}
+
+/** Those that may have no pod for long, as between two runs, or with 0 replicas. */
+const WITHOUT_PODS: readonly SelectingKind[] = ['Deployment', 'StatefulSet', 'CronJob'];
+const NO_SETS: ReadonlySet<string> = new Set();
+const PODS = 'pods';
+const DAEMON_SETS = 'DaemonSets';
+
+type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
+
+/** Throws NodepoolError for a path of the command line whose resource the server does not serve. */
+export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[], labels: readonly string[]) {
+  const { selecting, unserved, unset } = await port.custom(paths, labels);
+  const wrong = unserved.find(({ given }) => given !== undefined);
+  if (wrong?.given !== undefined) {
+    const message = `${wrong.given}: the server serves no resource ${wrong.resource}`;
+    throw new NodepoolError('usage', message, '`kubectl api-resources -o name` lists those that it serves');
+  }
+  const warnings = unset.flatMap(({ path: { given, fields }, kind }): Warning[] =>
+    given === undefined ? [] : [`${given}: no ${kind} has the field .${fields.join('.')}`],
+  );
+  return { selecting, warnings };
+}
+
+/** Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
+async function nameCronJobs(here: readonly RunningPod[], port: ImpactPort): Promise<void> {
+  if (!here.some(({ owner }) => owner?.kind === 'Job')) return;
+  const read = await attempt(() => port.cronJobs());
+  if ('refusal' in read) return;
+  for (const running of here) {
+    const { pod, owner } = running;
+    const name = owner?.kind === 'Job' ? read.value.get(`${pod.namespace}/${owner.name}`) : undefined;
+    if (name !== undefined) running.owner = { kind: 'CronJob', name };
+  }
+}
+
+interface Unread {
+  what: string;
+  refusal: NodepoolError;
+}
+
+/** Kinds that a warning names. */
+const MAX_NAMED = 4;
+
+/** One for all: who may not read pods may not read much else. */
+function unreadWarning(unread: readonly Unread[]): Warning[] {
+  const [first] = unread;
+  if (first === undefined) return [];
+  const what = firstFew(
+    unread.map(each => each.what),
+    MAX_NAMED,
+  );
+  const message = `the impact on ${what} is not known: ${first.refusal.oneLine}`;
+  return [first.refusal.next === undefined ? message : { message, next: first.refusal.next }];
+}
+
+// The pods on nodes, with the controllers that recreate them.
+
+interface RunningPods {
+  /** With every pod that is on a node and has not ended; none counts for others yet. Without volumes, claims and namespaces. */
+  snapshot: Snapshot;
+  /** On nodes that change, by node. Of 50,000 others, the sums in the snapshot are enough. */
+  here: Map<string, RunningPod[]>;
+  /** Namespaces of those of them with claims. */
+  claiming: Set<string>;
+  /** Wherever they are. */
+  untemplated: UntemplatedPods;
+  /** Whether the labels of namespaces matter to a term of pod affinity. */
+  asksForNamespaces: boolean;
+  /** Pods whose amounts cannot be read; each a sentence. */
+  problems: string[];
+}
+
+/** Before any pod is read. @param nodes all, after the change */
+function noPods(nodes: readonly Node[]): RunningPods {
+  const snapshot = new Snapshot(nodes, undefined, undefined, () => false);
+  const untemplated = new UntemplatedPods(snapshot.parts);
+  return { snapshot, here: new Map(), untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
+}
+
+/**
+ * @param nodes all, after the change
+ * @param changed by the name of the node
+ * @param classes RuntimeClasses that change, by name
+ */
+async function readRunningPods(
+  nodes: readonly Node[],
+  changed: ReadonlyMap<string, NodeChange>,
+  classes: ReadonlyMap<string, SchedulingChange>,
+  port: SchedulingPort,
+): Promise<RunningPods> {
+  const recreate = recreations(classes);
+  const read = quantityReader();
+  let found = noPods(nodes);
+  const owners = new Map<string, Owner>();
+  const add = (raw: RawPod) => {
+    const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
+    const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
+    found.snapshot.add(pod, nodeName);
+    found.asksForNamespaces ||= [...affinity, ...antiAffinity].some(selectsNamespaces);
+    const controller = raw.metadata?.ownerReferences?.find(reference => reference.controller);
+    const owner = controller && ownerOf(raw, controller, owners);
+    // Most pods share what they are made of: the name alone is one of 50,000.
+    const before = changed.get(nodeName)?.before;
+    if (before !== undefined) {
+      const { parts } = found.snapshot;
+      pod.placement = recreate(parts.first(placement), before, raw.spec?.runtimeClassName);
+      const here = found.here.get(before.name) ?? [];
+      found.here.set(before.name, here);
+      here.push({ name: pod.name, pod: parts.traits(pod), node: before.name, owner, eviction: undefined });
+      if (claims.length > 0) found.claiming.add(namespace);
+      countPod();
+    }
+    if (controller === undefined || isCustomController(controller)) found.untemplated.add(pod, owner);
+  };
+  await port.placedPods({ labels: true, placement: true, owners: true, only: node => changed.has(node) }, add, () => {
+    found = noPods(nodes);
+  });
+  return found;
+}
+
+/**
+ * Reads the pods that matter to topology spread and pod affinity of pods that would move into the snapshot: a second list, as
+ * only now it is known which do. No request where none has such a rule.
+ */
+async function countOthers(snapshot: Snapshot, moving: readonly RunningPod[], port: SchedulingPort): Promise<void> {
+  const isCounted = countedBy(moving.map(({ pod }) => pod));
+  if (isCounted === undefined) return;
+  const begin = () => snapshot.countOnly(isCounted);
+  begin();
+  const count = (pod: LabelledPod) => {
+    snapshot.count(pod, pod.node);
+    countPod();
+  };
+  await port.placedLabels(count, begin);
+}
+
+/** @param known by kind and name: pods share their owner */
+function ownerOf(
+  { metadata: { name = '', labels } = {} }: RawPod,
+  reference: { kind?: string; name?: string },
+  known: Map<string, Owner>,
+): Owner {
+  const controller = { kind: reference.kind ?? '', name: reference.name ?? '' };
+  const found = controllerOf({ name, controller, templateHash: labels?.[TEMPLATE_HASH] });
+  const key = `${found.kind}/${found.name}`;
+  const owner = known.get(key) ?? found;
+  known.set(key, owner);
+  return owner;
+}
+
+// Pods whose template is not read, as they have no controller or that of a custom resource: what they ask of nodes, by owner.
+
+class UntemplatedPods {
+  readonly #found = new Map<string, Selecting>();
+  readonly #parts: PodParts;
+
+  /** @param parts that the placements are shared in */
+  constructor(parts: PodParts) {
+    this.#parts = parts;
+  }
+
+  add(pod: Pod, owner: Owner | undefined): void {
+    const { namespace, name, placement } = pod;
+    const keys = keysOfPod(owner === undefined ? placedBy(pod) : { ...placedBy(pod), ...topologyOf(pod) });
+    if (keys.size === 0) return;
+    const of = { kind: 'Pod', name, ...owner, namespace };
+    // A pod that is made for one node says nothing about others of its owner; one without owner is not created again.
+    const isAlike = owner !== undefined && !placement.nodeTerms?.some(({ matchFields }) => matchFields !== undefined);
+    const shared = isAlike ? this.#parts.first(placement.recreated ?? placement) : undefined;
+    const id = JSON.stringify([of.kind, namespace, of.name, [...keys], shared && this.#parts.id(shared)]);
+    if (!this.#found.has(id)) this.#found.set(id, { ...of, keys, ...(shared && { placement: shared }) });
+  }
+
+  /** One for each owner and way to ask. */
+  selecting(): Selecting[] {
+    return [...this.#found.values()];
+  }
+}
+
+function placedBy({ placement: { nodeSelector, nodeTerms } }: Pod): RawPodSpec {
+  if (nodeTerms === undefined) return { nodeSelector };
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...nodeTerms] } };
+  return { nodeSelector, affinity: { nodeAffinity: required } };
+}
+
+function topologyOf(pod: Pod): RawPodSpec {
+  const terms = (of: Pod['affinity']) => ({
+    requiredDuringSchedulingIgnoredDuringExecution: of.map(({ topologyKey }) => ({ topologyKey })),
+  });
+  return {
+    topologySpreadConstraints: pod.spread.map(({ topologyKey }) => ({ topologyKey })),
+    affinity: {
+      ...placedBy(pod).affinity,
+      podAffinity: terms(pod.affinity),
+      podAntiAffinity: terms(pod.antiAffinity),
+    },
+  };
+}

@@ -1,0 +1,83 @@
+/** The impact of a plan, for `diff --impact`, in dry runs and above the question of other commands. */
+
+import { errorWidth, showWarning } from '../../../cli/error-line.ts';
+import type { Connection } from '../../../cli/factory.ts';
+import { type Io, terminalWidth } from '../../../cli/io.ts';
+import type { ImpactPorts } from '../../../kube/ports/impact.ts';
+import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import type { FoundImpact } from './find-impact.ts';
+
+/** Fields of custom resources that every command looks at, separated by commas. */
+const PATHS_ENV = 'KUBECTL_NODEPOOL_IMPACT_PATHS';
+
+/** @param paths of the command line. Throws NodepoolError for one that is no path. */
+export async function impactFinder(
+  paths: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  connection: ImpactPorts,
+): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
+  const { givenSelectorPaths, parseSelectorPaths, WELL_KNOWN } = await import('./selector-paths.ts');
+  const { findImpact } = await import('./find-impact.ts');
+  const ofEnv = (env[PATHS_ENV] ?? '').split(',').flatMap(text => text.trim() || []);
+  const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...givenSelectorPaths(paths, '--impact-path')];
+  return (plan, state) => findImpact(plan, state, all, connection);
+}
+
+export async function impactText(
+  found: FoundImpact,
+  { color, width }: { color: boolean; width: number | undefined },
+): Promise<string> {
+  const { renderImpact } = await import('./print-impact.ts');
+  const { makeStyle } = await import('../../../print/style.ts');
+  return renderImpact(found, makeStyle(color), width);
+}
+
+/** @param onlyIfWorthAsking nothing where the impact is known, and not worth a question of its own */
+export type TellImpact = (plan: ClusterPlan, onlyIfWorthAsking: boolean) => Promise<string | undefined>;
+
+/** The impact of a plan for stderr, before a person is asked about it. Nothing where no label and no taint changes. */
+export function impactTeller(io: Io, connection: Connection): TellImpact {
+  return async (plan, onlyIfWorthAsking) => {
+    const found = await impactOrWarning(plan, io, connection);
+    if (found === 'none') return undefined;
+    const { isWorthAsking } = await import('./risks.ts');
+    const isWorth = found !== 'unknown' && isWorthAsking(found.impact);
+    if (found === 'unknown' || (!found.isKnown && !isWorth)) return 'Impact: not known';
+    if (onlyIfWorthAsking && !isWorth) return undefined;
+    return impactText(found, { color: io.errorColor, width: errorWidth(io) });
+  };
+}
+
+/** The impact of a plan for stdout, in a dry run; nothing where no label and no taint changes. @param state as it was planned */
+export async function impactPreview(
+  plan: ClusterPlan,
+  io: Io,
+  connection: Connection,
+  state?: ClusterState,
+): Promise<string | undefined> {
+  const found = await impactOrWarning(plan, io, connection, state);
+  if (typeof found === 'string') return undefined;
+  return impactText(found, { color: io.color, width: terminalWidth(io) });
+}
+
+/** Its warnings are shown. `none`: no label and no taint changes. `unknown`: a warning says why. */
+async function impactOrWarning(
+  plan: ClusterPlan,
+  io: Io,
+  connection: Connection,
+  state?: ClusterState,
+): Promise<FoundImpact | 'none' | 'unknown'> {
+  const { allChanges } = await import('../../../nodepool/plan/plan.ts');
+  if (![...plan.nodes, ...plan.later].some(each => allChanges(each).length > 0)) return 'none';
+  const { attempt } = await import('../attempt.ts');
+  const { readOwnership } = await import('./find-impact.ts');
+  const find = await impactFinder([], io.env, connection);
+  const found = await attempt(async () => find(plan, state ?? (await readOwnership(connection.cluster))));
+  if ('refusal' in found) {
+    showWarning(io, `the impact is not known: ${found.refusal.oneLine}`);
+    return 'unknown';
+  }
+  for (const warning of found.value.warnings) showWarning(io, warning);
+  return found.value;
+}

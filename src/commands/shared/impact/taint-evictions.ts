@@ -1,0 +1,124 @@
+/** Which pods are evicted when taints with the effect NoExecute are added to their nodes. */
+
+import type { PlacedPod, PodsPort } from '../../../kube/ports/pods.ts';
+import type { DuePlan } from '../../../nodepool/plan/plan.ts';
+import { arrivingNoExecute, evictedAfter } from '../../../nodepool/spec/toleration.ts';
+import type { NodePool, Taint } from '../../../nodepool/types.ts';
+
+export interface NodeEvictions {
+  node: string;
+  /** Taints that are added. */
+  taints: Taint[];
+  /** `namespace/name`, in order. */
+  now: string[];
+  /** They tolerate it for a while. None on a node that is drained: these pods are evicted, too. */
+  later: { pod: string; seconds: number }[];
+}
+
+export interface EvictionPreview {
+  /** Nodes that lose pods, by name. */
+  nodes: NodeEvictions[];
+  now: number;
+  later: number;
+  /** Nodes of pools with `noExecute: Drain`. */
+  drained: number;
+  /** Of all together. */
+  ofDaemonSets: number;
+  withoutController: number;
+  ended: number;
+  /** What a yes covers beside the taints: see coversOf(). */
+  covers: string[];
+}
+
+/** The node as it is, and the taints that it is to have. */
+export type TaintPlan = Pick<DuePlan, 'node' | 'patch' | 'drain'>;
+
+/**
+ * Which pods the plans evict. Pods that a taint on the node evicts already, and as soon, are not counted. Undefined when no
+ * pod is evicted. Pods are read only when a NoExecute taint is added.
+ */
+export async function previewEvictions(
+  plans: readonly TaintPlan[],
+  pods: Pick<PodsPort, 'placedOn'>,
+): Promise<EvictionPreview | undefined> {
+  const arriving = new Map<string, { before: Taint[]; after: Taint[]; taints: Taint[]; isDrained: boolean }>();
+  for (const { node, patch, drain } of plans) {
+    const [before, waiting] = [node.taints, drain?.taints ?? []];
+    const after = [...(patch?.taints ?? before), ...waiting];
+    const taints = arrivingNoExecute(before, after);
+    if (taints.length > 0) arriving.set(node.name, { before, after, taints, isDrained: waiting.length > 0 });
+  }
+  if (arriving.size === 0) return undefined;
+  const byNode = Map.groupBy(await pods.placedOn([...arriving.keys()]), pod => pod.node);
+  const nodes: NodeEvictions[] = [];
+  const gone: { pod: PlacedPod; seconds: number }[] = [];
+  for (const [node, { before, after, taints, isDrained }] of arriving) {
+    const found: NodeEvictions = { node, taints, now: [], later: [] };
+    for (const pod of byNode.get(node) ?? []) {
+      const due = evictedAfter(pod.tolerations, after);
+      const seconds = isDrained && due < Infinity ? 0 : due;
+      if (seconds >= evictedAfter(pod.tolerations, before)) continue;
+      gone.push({ pod, seconds });
+      const name = `${pod.namespace}/${pod.name}`;
+      if (seconds === 0) found.now.push(name);
+      else found.later.push({ pod: name, seconds });
+    }
+    found.now.sort();
+    found.later.sort((a, b) => a.seconds - b.seconds || (a.pod < b.pod ? -1 : 1));
+    if (found.now.length + found.later.length > 0) nodes.push(found);
+  }
+  if (nodes.length === 0) return undefined;
+  const count = (which: (pod: PlacedPod) => boolean) => gone.filter(({ pod }) => which(pod)).length;
+  return {
+    nodes: nodes.toSorted((a, b) => (a.node < b.node ? -1 : 1)),
+    now: nodes.reduce((sum, { now }) => sum + now.length, 0),
+    later: nodes.reduce((sum, { later }) => sum + later.length, 0),
+    drained: nodes.filter(({ node }) => arriving.get(node)?.isDrained).length,
+    ofDaemonSets: count(pod => pod.controller?.kind === 'DaemonSet'),
+    withoutController: count(pod => pod.controller === undefined && !pod.hasEnded),
+    ended: count(pod => pod.hasEnded),
+    covers: coversOf(gone),
+  };
+}
+
+/**
+ * A key for each pod and the time at which it is evicted. Pods of one controller on one node are numbered: a replaced pod
+ * has the same key, an additional pod has a new one. A pod without a controller is identified by its UID.
+ */
+function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[] {
+  const counts = new Map<string, number>();
+  return gone.map(({ pod: { node, namespace, name, uid, controller }, seconds }) => {
+    const when = seconds === 0 ? '' : ` after ${seconds}s`;
+    if (controller === undefined) return `${node} ${namespace}/${name} ${uid}${when}`;
+    const alike = `${node} ${namespace} ${controller.kind} ${controller.name}${when}`;
+    const at = (counts.get(alike) ?? 0) + 1;
+    counts.set(alike, at);
+    return `${alike} #${at}`;
+  });
+}
+
+/**
+ * Whether a taint with NoExecute can be set on a node, or come back to one, by these pools. Where it cannot, no plan is
+ * needed to know that no pod is evicted, and nodes are not read.
+ * @param specs pools that are to be created, or as they are to be
+ */
+export function mayEvict(pools: readonly NodePool[], specs: readonly NodePool[] = []): boolean {
+  const strips = ({ spec }: NodePool) => spec.unmanaged === 'Remove';
+  return [...pools, ...specs].some(pool => hasNoExecute(pool) || strips(pool)) || pools.some(hasEarlierSpec);
+}
+
+/** A pool without such a taint may have had one in an earlier spec that is still applied to some nodes: it displaced others. */
+function hasEarlierSpec({ metadata: { generation = 2 }, status }: NodePool): boolean {
+  const isApplied = status?.conditions?.some(
+    ({ type, status: value, observedGeneration }) =>
+      type === 'Applied' && value === 'True' && observedGeneration === generation,
+  );
+  return generation > 1 && isApplied !== true;
+}
+
+function hasNoExecute(pool: Pick<NodePool, 'spec'>): boolean {
+  const { taints = [], startupTaints = [] } = pool.spec;
+  return [...taints, ...startupTaints].some(({ effect }) => effect === NO_EXECUTE);
+}
+
+const NO_EXECUTE = 'NoExecute';

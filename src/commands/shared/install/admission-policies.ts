@@ -1,0 +1,82 @@
+/** Whether manifests/protect-records.yaml and protect-membership.yaml, which bind kubelets, are in force. */
+
+import type { ManifestObject, ManifestsPort } from '../../../kube/connection.ts';
+import { own } from '../../../nodepool/json.ts';
+import { attempt } from '../attempt.ts';
+import { isAsWanted } from './as-wanted.ts';
+
+/** The policy that gives new nodes what their pool gives, and its binding. */
+export const BORN_IN_POOL = 'born-in-pool.nodes.lailin.xyz';
+/** The policy that keeps kubelets from records and marks, and its binding. */
+export const RECORDS = 'protect-records.nodes.lailin.xyz';
+/** The policy that keeps kubelets from the labels by which pools select, and its binding, neither of which works alone. */
+export const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';
+
+/** What the server adds to a policy, beside empty selectors. */
+const DEFAULTS: Readonly<Record<string, unknown>> = { matchPolicy: 'Equivalent', scope: '*' };
+
+/**
+ * The names of those that are not in force: an object is missing, or is not as this version has it.
+ * @param policies policies and bindings
+ */
+export async function policiesOff(
+  policies: readonly ManifestObject[],
+  { get }: Pick<ManifestsPort, 'get'>,
+): Promise<string[]> {
+  const live = await Promise.all(policies.map(get));
+  return [...new Set(policies.flatMap((wanted, at) => (isInForce(wanted, live[at]) ? [] : [wanted.metadata.name])))];
+}
+
+/** Of the policy that gives new nodes what their pool gives. */
+export type BornInPool =
+  | { kind: 'absent' }
+  /** As policiesOff(); empty when it is in force. */
+  | { kind: 'installed'; off: readonly string[] };
+
+/** @param objects the policy and its binding */
+export async function bornInPoolOf(
+  objects: readonly ManifestObject[],
+  port: Pick<ManifestsPort, 'get' | 'isServed'>,
+): Promise<BornInPool> {
+  const served = await servedOf(objects, port);
+  const live = await Promise.all(served.map(port.get));
+  if (live.every(object => object === undefined)) return { kind: 'absent' };
+  return { kind: 'installed', off: await policiesOff(objects, port) };
+}
+
+/** None where the server does not serve the kind of the first, as before Kubernetes 1.36. */
+export async function servedOf(
+  objects: readonly ManifestObject[],
+  { isServed }: Pick<ManifestsPort, 'isServed'>,
+): Promise<readonly ManifestObject[]> {
+  const [first] = objects;
+  return first !== undefined && (await isServed(first)) ? objects : [];
+}
+
+/** False where they may not be read. @param policies those that bind kubelets: each needs the other */
+export async function isMembershipProtected(
+  policies: readonly ManifestObject[],
+  port: Pick<ManifestsPort, 'get'>,
+): Promise<boolean> {
+  const off = await attempt(() => policiesOff(policies, port));
+  return 'value' in off && off.value.length === 0;
+}
+
+/** Whether it is a policy or its binding, of which a part more can exclude requests. */
+export function isPolicy({ apiVersion }: ManifestObject): boolean {
+  return apiVersion.startsWith('admissionregistration.k8s.io/');
+}
+
+/** Whether a policy or binding on the server is as this version has it. */
+export function isInForce({ spec }: ManifestObject, live: ManifestObject | undefined): boolean {
+  return live !== undefined && isAsWanted(spec, live.spec, mayAdd);
+}
+
+/** A rule or selector more would exclude requests. */
+function mayAdd(key: string, value: unknown): boolean {
+  return isEmpty(value) || value === own(DEFAULTS, key);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}

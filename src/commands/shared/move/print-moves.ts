@@ -1,0 +1,55 @@
+/** The result of `add`, `remove` and `move` for a node, on one line. */
+
+import { isControlPlaneRole, ROLE_PREFIX } from '../../../nodepool/membership/selector.ts';
+import type { Change } from '../../../nodepool/plan/plan.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+
+interface Moved {
+  node: string;
+  from: string | undefined;
+  to: string | undefined;
+  changes?: readonly Pick<Change, 'key' | 'action' | 'reason' | 'from'>[] | undefined;
+}
+
+export interface Moving {
+  kind: 'add' | 'remove' | 'move';
+  /** The pool that gets the nodes; for `remove`, the one that loses them. */
+  pool: string;
+}
+
+/**
+ * From and to: the owners before and after. A label that goes is named, unless it is the role of a pool; a role of the
+ * control plane always is.
+ */
+export function renderMoved({ kind, pool }: Moving, { node, from, to, changes = [] }: Moved): string {
+  const gone = changes.filter(
+    ({ key, action, reason }) => reason === 'membership' && action === 'remove' && !isRole(key),
+  );
+  const labels = gone.map(({ key, from: value = '' }) => `${key}=${value}`).join(', ');
+  return sanitizeLine(`node/${node} ${words()}${labels === '' ? '' : ` (label ${labels} removed)`}`);
+
+  function words(): string {
+    switch (kind) {
+      case 'add':
+        return `added to pool ${pool}`;
+      case 'move':
+        return from === undefined ? `moved to pool ${pool}` : `moved from pool ${from} to pool ${pool}`;
+      case 'remove':
+        return `removed from pool ${pool}${to === undefined ? '' : `, is in pool ${to}`}`;
+    }
+  }
+}
+
+function isRole(key: string): boolean {
+  return key.startsWith(ROLE_PREFIX) && !isControlPlaneRole(key);
+}
+
+/** For a node without a change. @param from the pool that it was to be in before */
+export function renderUnmoved(
+  { kind, pool, from = pool }: Moving & { from?: string | undefined },
+  node: string,
+): string {
+  if (kind === 'remove') return sanitizeLine(`node/${node} is not in pool ${pool}`);
+  const elsewhere = from === pool ? '' : `is not in pool ${from}: it `;
+  return sanitizeLine(`node/${node} ${elsewhere}is already in pool ${pool}`);
+}

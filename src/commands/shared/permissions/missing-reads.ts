@@ -1,0 +1,49 @@
+/** The reads that a command needs and the user lacks: one who asks for a role after each refusal asks often. */
+
+import type { AccessQuestion, DoctorPort } from '../../../kube/ports/doctor.ts';
+import { ForbiddenError } from '../../../nodepool/errors.ts';
+import { attempt } from '../attempt.ts';
+import { needsOf } from './needs.ts';
+import { questionText } from './question.ts';
+
+const READS = ['get', 'list', 'watch'];
+
+/**
+ * The refusal, whose next step names the other reads, too. Without an answer of the server it is as it was.
+ * @param command its needs without flags count
+ */
+export async function withMissingReads(
+  refusal: ForbiddenError,
+  command: string,
+  connection: { doctor(): Promise<Pick<DoctorPort, 'allowed'>> },
+): Promise<ForbiddenError> {
+  const { message, lines, missing, otherwise } = refusal;
+  const needs = needsOf([command]).find(each => each.command === command);
+  const reads = (needs?.questions ?? []).filter(({ verb }) => READS.includes(verb));
+  const others = reads.filter(question => !missing.includes(roleText(anywhere(question))));
+  const answer =
+    others.length === 0 ? undefined : await attempt(async () => (await connection.doctor()).allowed(others));
+  const lacking = answer !== undefined && 'value' in answer ? others.filter((_, at) => !answer.value[at]) : [];
+  // A refusal does not tell the namespace.
+  const refused = missing.map(role => {
+    const needed = reads.find(question => question.namespace !== undefined && roleText(anywhere(question)) === role);
+    return needed === undefined ? role : roleText(needed);
+  });
+  const roles = [...new Set([...refused, ...lacking.map(roleText)])];
+  if (roles.join() === missing.join()) return refusal;
+  const [first = message, ...items] = lines;
+  return new ForbiddenError(first, roles, {
+    items,
+    otherwise,
+    cause: refusal,
+  });
+}
+
+/** As a refusal has it. */
+function anywhere({ name: _name, namespace: _namespace, ...question }: AccessQuestion): AccessQuestion {
+  return question;
+}
+
+function roleText(question: AccessQuestion): string {
+  return `verb ${question.verb} on ${questionText(question).slice(question.verb.length + 1)}`;
+}

@@ -1,0 +1,126 @@
+/** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
+
+import { collectGarbage } from '../../../controller/collect.ts';
+import type { ClusterReader } from '../../../kube/connection.ts';
+import { own, setOwn } from '../../../nodepool/json.ts';
+import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
+import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
+import { heldStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
+import { isSameTaint, taintFrom } from '../../../nodepool/spec/taint.ts';
+import type { Node, Taint } from '../../../nodepool/types.ts';
+import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
+import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
+import { selectPools } from './load-cluster-state.ts';
+import { allPermitted } from './permitted.ts';
+import { selectorError } from './selector-error.ts';
+
+export interface NodesOptions {
+  /** Empty: the members of every pool. */
+  pools: string[];
+  /** Those of no pool, in place of members. */
+  unassigned: boolean;
+  /** A label selector, as the server takes it. */
+  selector: string | undefined;
+}
+
+export interface PoolNode {
+  node: Node;
+  /** The pool that it is a member of; the one whose labels and taints it still carries when it is leaving. */
+  pool: string | undefined;
+  leaving: boolean;
+  /** What its pool put there, and is there still. */
+  applied: { labels: Record<string, string>; taints: Taint[]; annotations: Record<string, string> };
+  /** What the next reconcile would change. */
+  changes: Change[];
+  /** See CirclePlan. */
+  circle?: readonly string[] | undefined;
+  /** Pools that match it, too, and do not get it. */
+  conflicting: readonly string[];
+}
+
+export interface ListedNodes {
+  nodes: PoolNode[];
+  /** Number of nodes that match one of the chosen pools and belong to another pool, by that pool's name. */
+  heldByOthers: ReadonlyMap<string, number>;
+}
+
+interface NodesDeps {
+  cluster: ClusterReader;
+}
+
+/** By name, as the server lists them. Throws when a pool is not known or the selector is wrong. */
+export async function listNodes(
+  { pools, unassigned, selector }: NodesOptions,
+  { cluster }: NodesDeps,
+): Promise<ListedNodes> {
+  const [known, nodes] = await allPermitted([cluster.pools.listCoerced(), selectNodes(selector, cluster)]);
+  const state = clusterStateOf(cluster, known, nodes);
+  const wanted = new Set(selectPools('nodes', state, pools));
+  await readAnnotations(state, () => selectNodes(selector, cluster));
+  // What the reading left behind would stand beside what the planning needs, and what that leaves beside the table of all nodes:
+  // see src/controller/collect.ts.
+  collectGarbage();
+  const all = nodes.map(node => poolNodeOf(state, state.node(node.name) ?? node));
+  const found = all.filter(node => isMeant(node, unassigned, wanted));
+  const heldByOthers = new Map<string, number>();
+  for (const { pool, conflicting } of pools.length === 0 ? [] : all) {
+    if (pool === undefined || wanted.has(pool) || !conflicting.some(name => wanted.has(name))) continue;
+    heldByOthers.set(pool, (heldByOthers.get(pool) ?? 0) + 1);
+  }
+  collectGarbage();
+  return { nodes: found, heldByOthers };
+}
+
+export async function selectNodes(selector: string | undefined, cluster: NodesDeps['cluster']): Promise<Node[]> {
+  try {
+    return await cluster.nodes.list(selector);
+  } catch (error) {
+    throw selector === undefined ? error : selectorError(error, '-l', selector);
+  }
+}
+
+const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [], annotations: {} };
+
+/** @param wanted names of pools; undefined: every pool */
+export function isMeant({ pool }: PoolNode, unassigned: boolean, wanted?: ReadonlySet<string>): boolean {
+  return unassigned ? pool === undefined : pool !== undefined && (wanted?.has(pool) ?? true);
+}
+
+export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
+  const ownership = state.ownership(node.name);
+  const record = ownership?.record;
+  const pool = ownership?.owner ?? record?.pool;
+  const plan = planOf(state, node.name);
+  return {
+    node,
+    pool,
+    leaving: record !== undefined && ownership?.owner === undefined,
+    // Of a node that has just changed pools the record is still the other's.
+    applied: record === undefined || record.pool !== pool ? NOTHING_APPLIED : appliedTo(node, record),
+    changes: allChanges(dueOf(plan)),
+    circle: plan?.kind === 'circle' ? plan.pools : undefined,
+    conflicting: ownership?.conflicting ?? [],
+  };
+}
+
+function appliedTo(node: Node, record: AppliedRecord): PoolNode['applied'] {
+  const found: PoolNode['applied'] = {
+    labels: stillThere(record.labels, node.labels),
+    taints: [],
+    annotations: stillThere(record.annotations, node.annotations ?? {}),
+  };
+  for (const [id, { value }] of record.taints) {
+    if (value === null) continue;
+    const taint = taintFrom(id, value);
+    if (node.taints.some(live => isSameTaint(live, taint))) found.taints.push(taint);
+  }
+  found.taints.push(...heldStartupTaints(node, record));
+  return found;
+}
+
+function stillThere(applied: AppliedRecord['labels'], live: Record<string, string>): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [key, { value }] of applied) if (value !== null && own(live, key) === value) setOwn(found, key, value);
+  return found;
+}

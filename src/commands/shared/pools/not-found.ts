@@ -1,0 +1,89 @@
+/** What was named and is not there. */
+
+import { forNodes, withoutType } from '../../../cli/unknown/other-kinds.ts';
+import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { parseRecord } from '../../../nodepool/plan/record.ts';
+import { noun } from '../../../nodepool/plural.ts';
+import { suggest } from '../../../nodepool/suggest.ts';
+
+interface Known {
+  /** Names of pools, where they were read. */
+  pools?: readonly string[];
+  /** The node of a name, where nodes were read. */
+  node?: (name: string) => { owner: string | undefined } | undefined;
+}
+
+/**
+ * Names a pool of a similar name, or what takes nodes and pods, if these were meant.
+ * @param command that was given the names
+ */
+export function poolNotFound(
+  command: string,
+  names: readonly string[],
+  { pools = [], node = () => undefined }: Known = {},
+): NodepoolError {
+  const next = nodesInstead(command, names, node) ?? withoutType(command, names);
+  if (next !== undefined) return notFound('nodepool', names, '', next);
+  const meant = names.flatMap(name => suggest(name, pools) ?? []);
+  if (meant.length === 0) return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
+  return notFound('nodepool', names, '', undefined, `; did you mean ${quoted([...new Set(meant)])}?`);
+}
+
+/** An error for each name, so that pools which exist can be shown; one for all after a type, which the names belong to. */
+export function poolsNotFound(command: string, names: readonly string[], known: Known = {}): NodepoolError[] {
+  if (withoutType(command, names) !== undefined) return [poolNotFound(command, names, known)];
+  return names.map(name => poolNotFound(command, [name], known));
+}
+
+function nodesInstead(command: string, names: readonly string[], node: NonNullable<Known['node']>): string | undefined {
+  const nodes = names.map(name => name.replace(/^(?:nodes?|no)\//, '')).filter(name => node(name) !== undefined);
+  const [first] = nodes;
+  if (first === undefined) return undefined;
+  const pool = node(first)?.owner;
+  return forNodes(
+    command,
+    nodes.filter(name => node(name)?.owner === pool),
+    pool,
+  );
+}
+
+export interface NamesDeps {
+  pools: Pick<NodePoolsClient, 'firstNames'>;
+  nodes: Pick<NodesClient, 'get'>;
+}
+
+/**
+ * What to suggest for pools that were asked for one by one: the names of pools, and the node of the first name, by a request
+ * each. Nothing of a request that is refused.
+ */
+export async function namesToSuggest(
+  command: string,
+  missing: readonly string[],
+  { pools, nodes }: NamesDeps,
+): Promise<Known> {
+  const [first] = missing;
+  if (first === undefined || withoutType(command, missing) !== undefined) return {};
+  const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(() => undefined)]);
+  const owner = found && parseRecord(found.record)?.pool;
+  return { pools: names, node: name => (found !== undefined && name === first ? { owner } : undefined) };
+}
+
+/** @param flag that named them, as `--nodes: ` */
+export function nodesNotFound(names: readonly string[], flag = ''): NodepoolError {
+  return notFound('node', names, flag, 'list the nodes with `kubectl get nodes`');
+}
+
+function notFound(
+  what: string,
+  names: readonly string[],
+  flag: string,
+  next: string | undefined,
+  meant = '',
+): NodepoolError {
+  return new NodepoolError('input', `${flag}${noun(names.length, what)} ${quoted(names)} not found${meant}`, next);
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map(name => `"${name}"`).join(', ');
+}

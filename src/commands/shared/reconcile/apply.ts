@@ -1,0 +1,337 @@
+/**
+ * One-shot runs: an intent's pools, then the other pools that gained or lost nodes, go through the loop of `reconcile --watch`,
+ * the queue with its workers, until no pool is left that only waits.
+ */
+import type { Clock } from '../../../controller/clock.ts';
+import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
+import { WorkQueue } from '../../../controller/work-queue.ts';
+import type { ClusterPort } from '../../../kube/cluster.ts';
+import type { EventsPort } from '../../../kube/connection.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { defined } from '../../../nodepool/json.ts';
+import { drainingText } from '../../../nodepool/plan/no-execute.ts';
+import { isDraining } from '../../../nodepool/plan/plan.ts';
+import { andMore } from '../../../nodepool/plural.ts';
+import { isPaused } from '../../../nodepool/rollout/rollout.ts';
+import type { NodePool } from '../../../nodepool/types.ts';
+import { type Warning, warningAbout } from '../../../nodepool/warning.ts';
+import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
+import { addOnce, messagesOf, specChangedFailure } from '../../../reconciler/failure.ts';
+import { Contests } from '../../../reconciler/limits/contests.ts';
+import { limitersOf, WORKERS } from '../../../reconciler/limits/limiters.ts';
+import { WriteRateLimiter } from '../../../reconciler/limits/write-rate-limiter.ts';
+import type { NodeProgress, ReconcilerOptions } from '../../../reconciler/options.ts';
+import { type Intent, nodesOf, stateBefore } from '../../../reconciler/plan/intent.ts';
+import type { NodeMove } from '../../../reconciler/plan/node-move.ts';
+import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { mergedOutcome, type PoolOutcome } from '../../../reconciler/pool-outcome.ts';
+import { Reconciler } from '../../../reconciler/reconciler.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { isSamePool } from '../../../reconciler/state/live-reads.ts';
+import { attempt } from '../attempt.ts';
+import { firstStripWarning } from '../consent/strip-warning.ts';
+import { earlierRepairs } from './earlier-repairs.ts';
+import type { ProposedReconcile } from './propose.ts';
+
+/** As of `drain`. */
+const EVICTION_TIMEOUT_MS = 15 * 60_000;
+
+export interface ApplyOptions {
+  /** Nodes and pools in progress at most: see Limiters. */
+  concurrency: number;
+  /** See Agreed. */
+  consent?: ReadonlySet<string> | undefined;
+  /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
+  deleted?: ReadonlyMap<string, string>;
+  /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
+  timeoutMs?: number;
+}
+
+export interface ApplyDeps {
+  cluster: ClusterPort;
+  /** The wall clock. */
+  now: () => Date;
+  /** Monotonic. */
+  clock: Clock;
+  sleep: (ms: number) => Promise<void>;
+  progress?: NodeProgress;
+  /** Evictions, for people, in order. */
+  onEviction?: (event: EvictionEvent) => void;
+  /** Gets sentences for people. */
+  warn: (warnings: readonly Warning[]) => void;
+  /** Where the Events of a pool are read, for EarlierRepairs. */
+  events?: Pick<EventsPort, 'listObjects'>;
+  /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
+  signal?: AbortSignal;
+}
+
+/** The result for one pool. */
+export interface PoolResult {
+  pool: string;
+  outcome: PoolOutcome | undefined;
+  /** Why the pool could not be reconciled at all. */
+  error: NodepoolError | undefined;
+}
+
+/** What a run did to one pool, moves of other pools' outcomes included. */
+export interface PoolSummary extends PoolResult {
+  joined: number;
+  left: number;
+  updated: number;
+}
+
+export interface Applied {
+  /** Of the pools of the intent, in its order. */
+  own: PoolResult[];
+  /** Of other pools that share changed nodes with them, by name. */
+  others: PoolResult[];
+}
+
+/** Carries out what was proposed. */
+export async function reconcile(
+  { state, pods, pools }: Pick<ProposedReconcile, 'state' | 'pods' | 'pools'>,
+  options: ApplyOptions,
+  deps: ApplyDeps,
+): Promise<PoolSummary[]> {
+  deps.warn(pools.flatMap(name => firstStripWarning(state, name)));
+  const { own, others } = await apply(state, { pools }, options, deps, pods);
+  deps.warn(others.flatMap(notUpToDate));
+  const moves = movesOf(own);
+  return own.map((result): PoolSummary => {
+    const { pool } = result;
+    const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
+    const left = moves.filter(move => move.from === pool && move.to !== pool).length;
+    const isUpdate = ({ from, to, changes }: NodeMove) => from === pool && to === pool && changes.length > 0;
+    // A node whose pods are evicted in between is written twice.
+    const unfinished = new Set(result.outcome?.unfinished);
+    const updated = new Set(moves.flatMap(move => (isUpdate(move) && !unfinished.has(move.node) ? move.node : [])))
+      .size;
+    return { ...result, joined, left, updated };
+  });
+}
+
+/** @param pods on each node, where they are counted into the status. A pool that cannot be written stops no other. */
+export async function apply(
+  state: ClusterState,
+  intent: Intent,
+  options: ApplyOptions,
+  deps: ApplyDeps,
+  pods?: ReadonlyMap<string, number>,
+): Promise<Applied> {
+  const { pools, changes, isDeletion = false } = intent;
+  const counted = pods === undefined ? {} : { podsOn: (node: string) => pods.get(node) ?? 0 };
+  const before = stateBefore(state, intent);
+  const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
+  const touched = new Set(named.flatMap(node => before.poolsOf(node)));
+  const writeLimiter = new WriteRateLimiter(deps.clock);
+  const contests = contestsOf(deps);
+  const reconciler = reconcilerOf(state, options, deps, {
+    writeLimiter,
+    contests,
+    ...counted,
+    ...defined({ changes }),
+  });
+  const first = await untilIdle(pools, reconciler, options, { ...deps, state });
+  const moves = movesOf(first);
+  for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
+  // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
+  for (const pool of named.flatMap(node => state.poolsOf(node))) touched.add(pool);
+  const shared = touchedByOthers(first);
+  const gained = first.filter(result => shared.has(result.pool) && !isLeft(result)).map(({ pool }) => pool);
+  const second = new Map(
+    (await untilIdle(gained, reconciler, options, { ...deps, state })).map(result => [result.pool, result]),
+  );
+  const own = first.map(result => merged(result, second.get(result.pool)));
+  const others = [...touched].filter(pool => !pools.includes(pool) && state.isStaying(pool)).toSorted();
+  const only = new Set([...named, ...moves.map(({ node }) => node)]);
+  const rest = reconcilerOf(state, options, deps, { writeLimiter, contests, ...counted, only });
+  return { own, others: await untilIdle(others, rest, options, { ...deps, state }) };
+}
+
+export function movesOf(results: readonly PoolResult[]): NodeMove[] {
+  return results.flatMap(({ outcome }) => outcome?.moves ?? []);
+}
+
+/** Warnings about a pool outside of the intent whose nodes or status could not be written. */
+export function notUpToDate({ pool, outcome, error }: PoolResult): Warning[] {
+  const problems = [...messagesOf(outcome?.failures ?? []), ...(error === undefined ? [] : [error.oneLine])];
+  const [first] = problems;
+  const warnings = (outcome?.warnings ?? []).map(warning => warningAbout(pool, warning));
+  if (first === undefined) return warnings;
+  const more = andMore(problems.length - 1, ' (', ')');
+  const message = `${pool} is not up to date: ${first}${more}`;
+  return [...warnings, { message, next: `run \`kubectl nodepool reconcile ${pool}\`` }];
+}
+
+/** Whether what is left of the pool is for a later run. */
+function isLeft({ outcome }: PoolResult): boolean {
+  return outcome === undefined || outcome.kind === 'interrupted' || outcome.drain !== undefined;
+}
+
+/** Pools that took part in moves of other pools' outcomes. */
+function touchedByOthers(results: readonly PoolResult[]): Set<string> {
+  const touched = new Set<string>();
+  for (const { pool, outcome } of results) {
+    for (const { from, to } of outcome?.moves ?? []) {
+      for (const other of [from, to]) if (other !== undefined && other !== pool) touched.add(other);
+    }
+  }
+  return touched;
+}
+
+function contestsOf({ cluster, clock, events }: ApplyDeps): Contests {
+  const isAsked = events !== undefined && !cluster.isDryRun;
+  const asks = isAsked
+    ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, cluster.nodes.serverTime) }
+    : {};
+  return new Contests({ clock, nodes: cluster.nodes, ...asks });
+}
+
+function reconcilerOf(
+  state: ClusterState,
+  { concurrency, consent, deleted }: ApplyOptions,
+  { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
+  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contests' | 'podsOn'>,
+): Reconciler {
+  const limiters = limitersOf(concurrency);
+  const optional = defined({ progress, onEviction, consent, deleted, signal });
+  return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...own });
+}
+
+/** A pool of which nodes wait for their pods to be evicted. */
+interface Draining {
+  /** The pool with which the run began. */
+  known: NodePool | undefined;
+  /** Nodes and pods left at the best, and since when. */
+  least: number;
+  since: number;
+}
+
+/**
+ * Reconciles the pools until each is done: one that was changed meanwhile at once, one whose pods are evicted later. That one is given
+ * up, with a failure, when for `timeoutMs` no pod was evicted and no node was finished. It ends, too, when the signal is aborted or the
+ * pool is edited. What is left goes on with the next run.
+ * @returns results in the order of the pools
+ */
+export async function untilIdle(
+  pools: readonly string[],
+  reconciler: Pick<Reconciler, 'reconcile'>,
+  { timeoutMs = EVICTION_TIMEOUT_MS }: { timeoutMs?: number },
+  { cluster, state, clock, signal }: Pick<ApplyDeps, 'cluster' | 'clock' | 'signal'> & { state: ClusterState },
+): Promise<PoolResult[]> {
+  const results = new Map<string, PoolResult>();
+  const draining = new Map(
+    pools.map(pool => [pool, { known: state.pool(pool), least: Number.POSITIVE_INFINITY, since: clock.now() }]),
+  );
+  const waiting = new Set<string>();
+  const queue = new WorkQueue<string>({ clock });
+  let crash: { error: unknown } | undefined;
+
+  const reconcile = async (pool: string): Promise<ReconcileResult> => {
+    const before = results.get(pool);
+    const drain = draining.get(pool);
+    const isEdited = waiting.delete(pool) && drain !== undefined && (await isChanged(pool, drain, state, cluster));
+    if (isEdited) {
+      addOnce(before?.outcome?.failures ?? [], specChangedFailure(pool));
+      return { kind: 'done' };
+    }
+    const next = await resultOf(pool, reconciler.reconcile(pool));
+    const result = before === undefined ? next : merged(before, next);
+    results.set(pool, result);
+    const { outcome, error } = result;
+    if (outcome?.kind === 'interrupted') results.set(pool, interrupted(result, state));
+    if (outcome === undefined || error !== undefined || outcome.kind === 'interrupted') return { kind: 'done' };
+    if (outcome.isChanged) return { kind: 'requeueAfter', ms: 0 };
+    if (outcome.drain?.afterMs === undefined || drain === undefined) return { kind: 'done' };
+    const left = outcome.drain.nodes.length + outcome.drain.pods;
+    if (left < drain.least) [drain.least, drain.since] = [left, clock.now()];
+    const leftMs = timeoutMs > 0 ? drain.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
+    if (leftMs <= 0) {
+      const message = `gave up after ${timeoutMs / 1000} s without an eviction: ${drainingText(outcome.drain)}`;
+      outcome.failures.push({ message, next: `continue with \`kubectl nodepool reconcile ${pool}\`` });
+      return { kind: 'done' };
+    }
+    waiting.add(pool);
+    return { kind: 'requeueAfter', ms: Math.min(outcome.drain.afterMs, leftMs) };
+  };
+  const controller = new Controller<string>({
+    name: 'run',
+    queue,
+    workers: WORKERS,
+    clock,
+    log: () => {},
+    reconcile: pool =>
+      reconcile(pool).catch((error: unknown) => {
+        crash ??= { error };
+        return { kind: 'done' };
+      }),
+  });
+  // Pools that wait are not waited for.
+  const stop = () => queue.shutDown();
+  for (const pool of pools) queue.add(pool);
+  signal?.addEventListener('abort', stop);
+  controller.start();
+  await queue.idle();
+  signal?.removeEventListener('abort', stop);
+  await controller.stop();
+  if (crash !== undefined) throw crash.error;
+  return pools.flatMap(pool => {
+    const result = results.get(pool);
+    if (result === undefined) return [];
+    const isWaiting = waiting.has(pool) || result.outcome?.isChanged;
+    return isWaiting ? interrupted(result, state) : result;
+  });
+}
+
+/** A NodepoolError is the pool's; any other error is thrown. */
+async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolResult> {
+  try {
+    return { pool, outcome: await work, error: undefined };
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    return { pool, outcome: undefined, error };
+  }
+}
+
+/** Of both reconciles, as if they were one; the state of the pool is that after the second. */
+function merged(first: PoolResult, second: PoolResult | undefined): PoolResult {
+  if (second === undefined) return first;
+  const { pool, outcome, error } = second;
+  if (first.outcome === undefined) return { pool, outcome, error: error ?? first.error };
+  if (outcome === undefined) return { pool, outcome: first.outcome, error };
+  return { pool, outcome: mergedOutcome(first.outcome, outcome), error };
+}
+
+/** Of the nodes that it has begun to drain, those that are not finished are left; the last reconcile may have finished some. */
+function interrupted(result: PoolResult, state: ClusterState): PoolResult {
+  const { pool, outcome } = result;
+  if (outcome === undefined) return result;
+  const waiting = state.members(pool).filter(({ name }) => {
+    const plan = planOf(state, name);
+    return plan !== undefined && isDraining(plan);
+  });
+  const unwritten = Math.max(outcome.unwritten, waiting.length);
+  const unfinished = waiting.map(({ name }) => name);
+  return { ...result, outcome: { ...outcome, kind: 'interrupted', unwritten, unfinished } };
+}
+
+/**
+ * Whether the spec was edited since the run began, which writes the pool as it was read then. Reads the pool: one that was paused, or
+ * resumed with the spec of before, is not edited, and the next reconcile sees that.
+ */
+async function isChanged(
+  name: string,
+  { known }: Draining,
+  state: ClusterState,
+  { pools }: Pick<ClusterPort, 'pools'>,
+): Promise<boolean> {
+  const asked = state.beginRead();
+  const read = await attempt(() => pools.getCoerced(name));
+  // It could be read when the run began.
+  const latest = 'refusal' in read ? state.pool(name) : read.value;
+  if (known === undefined) return latest !== undefined;
+  if (latest === undefined || latest.metadata.uid !== known.metadata.uid) return true;
+  if (!isPaused(latest) && !isSamePool(known, latest)) return true;
+  state.setPool(latest, asked);
+  return false;
+}

@@ -1,0 +1,56 @@
+/**
+ * Repairs of the last hour, by the Events of a pool: each one-shot run is a process of its own, and counts what those before it
+ * did. Not guaranteed: an Event that is gone, or whose note is cut before the change, does not count, and nor do nodes that a
+ * note does not name ("and 12 more").
+ */
+
+import type { EventsPort, PoolEventObject } from '../../../kube/connection.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import type { Change } from '../../../nodepool/plan/change.ts';
+import type { NodePool } from '../../../nodepool/types.ts';
+import { REASON } from '../../../reconciler/events.ts';
+import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../../reconciler/limits/contests.ts';
+import { isNamedIn } from './named-in.ts';
+
+/** As events.ts ends a change that repairs. */
+const REPAIR = /\((drift|unmanaged)\)/;
+
+/** @returns undefined for a user who may not list Events */
+export async function earlierRepairs(
+  { metadata: { name, uid } }: NodePool,
+  events: Pick<EventsPort, 'listObjects'>,
+  serverTime: () => Date,
+): Promise<EarlierRepairs | undefined> {
+  try {
+    const found = await events.listObjects(name);
+    const now = serverTime().getTime();
+    const recent = found.filter(
+      event =>
+        event.reason === REASON.nodesUpdated &&
+        REPAIR.test(event.note) &&
+        event.poolUid === uid &&
+        now - lastSeen(event) < WINDOW_MS,
+    );
+    return {
+      hasAny: recent.length > 0,
+      count: (change, node) =>
+        recent
+          .filter(({ note }) => isOf(change, note) && isNamedIn(note, node))
+          .reduce((sum, { count }) => sum + count, 0),
+    };
+  } catch (error) {
+    // Who may not list Events reconciles all the same.
+    if (error instanceof NodepoolError) return undefined;
+    throw error;
+  }
+}
+
+/** By the server's clock: whoever wrote the Event may have another. */
+function lastSeen({ firstSeen, lastSeen, object: { metadata } }: PoolEventObject): number {
+  return Date.parse(metadata.creationTimestamp ?? firstSeen) + Date.parse(lastSeen) - Date.parse(firstSeen);
+}
+
+function isOf(change: Change, note: string): boolean {
+  const what = whatOf(change);
+  return ['set to', 'changed from', 'removed', 'restored to'].some(action => note.includes(`${what} ${action} `));
+}

@@ -1,0 +1,137 @@
+/** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
+
+import { showError, showWarning, warnOnce } from '../../../cli/error-line.ts';
+import type { Connection, Deps } from '../../../cli/factory.ts';
+import { dryRunSuffix } from '../../../cli/flags.ts';
+import type { Io } from '../../../cli/io.ts';
+import { EXIT } from '../../../cli/report-error.ts';
+import type { ClusterPort } from '../../../kube/cluster.ts';
+import type { DryRun } from '../../../kube/connection.ts';
+import { defined } from '../../../nodepool/json.ts';
+import { unfinishedRollout } from '../../../nodepool/status/status.ts';
+import { type Warning, warningAbout } from '../../../nodepool/warning.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { droppedFields, lackingWarning } from '../../../reconciler/write/status-fields.ts';
+import { type Approve, agree } from '../consent/consent.ts';
+import { namesUnlessAll, type PoolChoice } from '../pools/choose-pools.ts';
+import { reportNoPools } from '../pools/pool-choice.ts';
+import { type PoolSummary, reconcile } from './apply.ts';
+import { showFailures } from './failure-lines.ts';
+import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
+import { proposeReconcile } from './propose.ts';
+import { reconcileDeps } from './reconcile-deps.ts';
+
+export interface ReconcileChoice {
+  pools: PoolChoice;
+  concurrency: number;
+  /** With lines to stdout, a dry run prints what would change before its result. */
+  dryRun: DryRun;
+  podCounts: boolean;
+  approve: Approve;
+  /** Of a proposal; as the caller's own, which prints each once. */
+  warn?: (warnings: readonly Warning[]) => void;
+  /** See proposeReconcile(). */
+  released?: ReadonlySet<string> | undefined;
+  /** See ApplyOptions. */
+  timeoutMs?: number;
+  /** To stdout; lines by default. */
+  print?: 'lines' | 'nothing' | 'json' | 'yaml';
+}
+
+/** Prints the results to stdout, failures and warnings to stderr; returns the exit code. */
+export async function showReconcile(choice: ReconcileChoice, deps: Deps, connection: Connection): Promise<number> {
+  const { io } = deps;
+  const { concurrency, dryRun } = choice;
+  const { cluster } = connection;
+  const names = await namesUnlessAll(choice.pools, cluster.pools);
+  if (names?.length === 0) {
+    await printResults([], choice, io);
+    reportNoPools(io);
+    return EXIT.done;
+  }
+  const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`, {
+    quiet: choice.print === 'nothing',
+  });
+  const { warn = warnOnce(io) } = choice;
+  const { workloads } = connection;
+  const reading = {
+    cluster,
+    workloads,
+    ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}),
+  };
+  const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
+  const propose = async () => {
+    const proposal = await proposeReconcile(names ?? [], reading, choice.released);
+    warn(proposal.warnings);
+    return proposal;
+  };
+  const agreed = await agree(propose, approve).catch(error => {
+    work.stop();
+    throw error;
+  });
+  if (agreed === undefined) {
+    work.stop();
+    io.err('nothing was reconciled');
+    return EXIT.error;
+  }
+  const { proposal, consent } = agreed;
+  if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
+    const { printChanges } = await import('../changes/show-diff.ts');
+    const { showImpactToPerson } = await import('../changes/show-planned.ts');
+    await work.aside(async () => {
+      await printChanges(proposal.plan, cluster, io);
+      await showImpactToPerson(proposal.plan, io, connection, proposal.state);
+    });
+  }
+  const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
+  const options = { concurrency, consent, ...defined({ timeoutMs: choice.timeoutMs }) };
+  const summaries = await interruptible(io, signal =>
+    reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
+  );
+  await printResults(summaries, choice, io);
+  if (summaries.length === 0) {
+    io.err('No pools found. Create one with `kubectl nodepool create`.');
+    return EXIT.done;
+  }
+  const dropped = droppedFields(summaries.flatMap(({ outcome }) => outcome?.lacking ?? []));
+  if (dropped.length > 0) showWarning(io, lackingWarning(dropped));
+  const said = new Set<string>();
+  for (const { pool, outcome, error } of summaries) {
+    for (const warning of outcome?.warnings ?? []) showWarning(io, warningAbout(pool, warning));
+    showFailures(io, outcome?.failures ?? [], pool, said);
+    if (error !== undefined) showError(io, error, pool);
+  }
+  if (isInterrupted(summaries)) return reportInterruption(io, summaries);
+  const codes = summaries.map(exitCode);
+  // An error takes precedence over a pool that is not 200.
+  return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
+}
+
+async function inMemory(state: ClusterState, cluster: ClusterPort): Promise<ClusterPort> {
+  const { dryRunCluster } = await import('./dry-run-cluster.ts');
+  return dryRunCluster(cluster, state);
+}
+
+async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
+  const suffix = dryRunSuffix(dryRun);
+  if (print === 'json' || print === 'yaml') {
+    const { printSummaries } = await import('./print-summary-data.ts');
+    io.out(printSummaries(pools, { dryRun: dryRun !== 'none' }, print));
+    return;
+  }
+  // Without their lines, a script would end with 3 and no reason.
+  const shown = print === 'lines' ? pools : pools.filter(pool => exitCode(pool) === EXIT.unhealthy);
+  if (shown.length === 0) return;
+  const { renderSummaries } = await import('./print-summary.ts');
+  const { makeStyle } = await import('../../../print/style.ts');
+  const text = renderSummaries(shown, { suffix, isTerminal: io.stdoutIsTTY }, makeStyle(io.color));
+  if (print === 'lines') io.out(text);
+  else io.err(text);
+}
+
+function exitCode({ outcome, error }: PoolSummary): number {
+  if (error !== undefined || outcome === undefined || outcome.failures.length > 0) return EXIT.error;
+  if (outcome.kind === 'released') return EXIT.done;
+  const isStopped = unfinishedRollout(outcome.status)?.reason === 'RolloutStopped';
+  return outcome.status?.status === 200 && !isStopped ? EXIT.done : EXIT.unhealthy;
+}

@@ -1,0 +1,207 @@
+/** The flags of a pool's spec, for create and edit. */
+import * as Flags from '@oclif/core/flags';
+import { repeatedFlag } from '../../../cli/flags.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { setOwn } from '../../../nodepool/json.ts';
+import type { Requirement } from '../../../nodepool/membership/label-query.ts';
+import { parseTerms, type Term } from '../../../nodepool/membership/label-selector.ts';
+import type { SpecEdits } from '../../../nodepool/spec/edits.ts';
+import type { NodePoolSpec } from '../../../nodepool/types.ts';
+import {
+  parseAnnotationEdits,
+  parseAnnotations,
+  parseLabelEdits,
+  parseLabels,
+  parseTaintEdits,
+  parseTaints,
+} from './flag-syntax.ts';
+import { parseStartupTaintEdits, parseStartupTaints } from './startup-taint-flag.ts';
+
+const GROUP = { helpGroup: 'POOL' };
+const UNMANAGED = "Others' labels and taints: Keep (default) or Remove, even those of clouds and CNI.";
+
+export const createPoolFlags = {
+  label: repeatedFlag({
+    ...GROUP,
+    summary: 'Label to set on members: a=b,c=d; repeatable.',
+    helpValue: 'KEY=VALUE',
+  }),
+  taint: repeatedFlag({
+    ...GROUP,
+    summary: 'Taint to set on members; repeatable.',
+    helpValue: 'KEY[=VALUE]:EFFECT',
+  }),
+  'startup-taint': repeatedFlag({
+    ...GROUP,
+    summary: 'For new nodes: a:Effect[,until=T][,again=Boot].',
+    helpValue: 'TAINT',
+  }),
+  handler: Flags.string({
+    ...GROUP,
+    summary: 'Handler of the RuntimeClass node-pool-NAME.',
+    helpValue: 'NAME',
+  }),
+  'node-selector': repeatedFlag({
+    ...GROUP,
+    summary: 'Selector of members, as kubectl get -l takes it; default: node-role.kubernetes.io/NAME="".',
+    helpValue: 'SELECTOR',
+  }),
+  annotation: Flags.string({
+    ...GROUP,
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Annotation of members; repeatable, no lists.',
+    helpValue: 'KEY=VALUE',
+  }),
+  unmanaged: Flags.option({
+    ...GROUP,
+    options: ['Keep', 'Remove'] as const,
+    summary: UNMANAGED,
+    helpValue: 'Keep|Remove',
+  })(),
+  // Not --no-execute, which reads as if nothing were done.
+  noexecute: Flags.option({
+    ...GROUP,
+    options: ['Immediate', 'Drain'] as const,
+    summary: 'NoExecute taints: Drain evicts pods first.',
+    helpValue: 'Immediate|Drain',
+  })(),
+};
+
+export const editPoolFlags = {
+  ...createPoolFlags,
+  label: repeatedFlag({
+    ...GROUP,
+    summary: 'Set or remove labels: a=b,c-; repeatable.',
+    helpValue: 'KEY=VALUE|KEY-',
+  }),
+  taint: repeatedFlag({
+    ...GROUP,
+    summary: 'Set or remove taints; a- removes all of a.',
+    helpValue: 'KEY[=VALUE]:EFFECT[-]',
+  }),
+  'startup-taint': repeatedFlag({
+    ...GROUP,
+    summary: 'Set or remove a taint of new nodes: a:Effect[,until=T][,again=Boot], a-.',
+    helpValue: 'TAINT|KEY-',
+  }),
+  handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),
+  'node-selector': repeatedFlag({
+    ...GROUP,
+    summary: "Set requirements on members' labels: a=b, '!a'; a- removes those of a.",
+    helpValue: 'SELECTOR|KEY-',
+  }),
+  annotation: Flags.string({
+    ...GROUP,
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Set or remove an annotation; no lists.',
+    helpValue: 'KEY=VALUE|KEY-',
+  }),
+};
+
+export interface PoolFlags {
+  label?: string[] | undefined;
+  taint?: string[] | undefined;
+  'startup-taint'?: string[] | undefined;
+  handler?: string | undefined;
+  'node-selector'?: string[] | undefined;
+  annotation?: string[] | undefined;
+  unmanaged?: 'Keep' | 'Remove' | undefined;
+  noexecute?: 'Immediate' | 'Drain' | undefined;
+}
+
+export function hasPoolFlags(flags: PoolFlags): boolean {
+  return Object.keys(createPoolFlags).some(name => flags[name as keyof PoolFlags] !== undefined);
+}
+
+/** The spec in the flags of create. Throws a usage error that quotes the flag. */
+export function specFromFlags(flags: PoolFlags): NodePoolSpec {
+  return {
+    ...(flags.label ? { labels: parseLabels(flags.label) } : {}),
+    ...(flags.taint ? { taints: parseTaints(flags.taint) } : {}),
+    ...(flags.handler === undefined ? {} : { handler: flags.handler }),
+    ...selectorOf(flags['node-selector'] ?? []),
+    ...(flags.unmanaged ? { unmanaged: flags.unmanaged } : {}),
+    ...(flags.noexecute ? { noExecute: flags.noexecute } : {}),
+    ...(flags.annotation ? { annotations: parseAnnotations(flags.annotation) } : {}),
+    ...(flags['startup-taint'] ? { startupTaints: parseStartupTaints(flags['startup-taint']) } : {}),
+  };
+}
+
+/** The changes in the flags of edit. Throws a usage error that quotes the flag. */
+export function editsFromFlags(flags: PoolFlags): SpecEdits {
+  const taints = parseTaintEdits(flags.taint ?? []);
+  const startupTaints = parseStartupTaintEdits(flags['startup-taint'] ?? []);
+  const selector = parseSelectorFlag(flags['node-selector'] ?? [], true);
+  return {
+    labels: mapEdits(parseLabelEdits(flags.label ?? [])),
+    nodeSelector: mapEdits({ set: selector.labels, remove: selector.remove }),
+    matchExpressions: selector.expressions,
+    annotations: mapEdits(parseAnnotationEdits(flags.annotation ?? [])),
+    setTaints: taints.set,
+    removeTaints: taints.remove,
+    setStartupTaints: startupTaints.set,
+    removeStartupTaints: startupTaints.remove,
+    handler: flags.handler,
+    unmanaged: flags.unmanaged,
+    noExecute: flags.noexecute,
+  };
+}
+
+function selectorOf(texts: readonly string[]): NodePoolSpec {
+  const { labels, expressions } = parseSelectorFlag(texts, false);
+  return {
+    ...(Object.keys(labels).length > 0 ? { nodeSelector: labels } : {}),
+    ...(expressions.length > 0 ? { matchExpressions: expressions } : {}),
+  };
+}
+
+function mapEdits({ set, remove }: ReturnType<typeof parseLabelEdits>): Record<string, string | null> {
+  return { ...set, ...Object.fromEntries(remove.map(key => [key, null])) };
+}
+
+// `--node-selector`, in the syntax of `kubectl get -l`: `a=b`, `a in (b,c)`, `!a`, `a>4`; and `a-` in an edit.
+
+interface SelectorFlag {
+  labels: Record<string, string>;
+  expressions: Requirement[];
+  remove: string[];
+}
+
+const FORM = "write it like key=value, 'key in (a,b)' or '!key', as for kubectl get -l";
+
+/** Parses all `--node-selector` of a command line. @param mayRemove `key-` removes what the pool requires of a label */
+function parseSelectorFlag(texts: readonly string[], mayRemove: boolean): SelectorFlag {
+  const found: SelectorFlag = { labels: {}, expressions: [], remove: [] };
+  for (const text of texts) {
+    for (const term of termsOf(text, mayRemove)) add(term, text, found);
+  }
+  const { labels, expressions, remove } = found;
+  const twice = remove.find(key => Object.hasOwn(labels, key) || expressions.some(each => each.key === key));
+  if (twice !== undefined) throw refusal(`${twice}-`, `${twice} is both set and removed`, 'give one of the two');
+  return { ...found, remove: [...new Set(remove)] };
+}
+
+function termsOf(text: string, mayRemove: boolean): Term[] {
+  // Mostly the variable of a script that is not set.
+  if (text.trim() === '') throw refusal(text, 'the value of the flag is empty', FORM);
+  try {
+    return parseTerms(text, mayRemove);
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    throw refusal(text, error.message.replace(/^cannot read the selector: /, ''), FORM);
+  }
+}
+
+function add({ key, operator, values }: Term, text: string, { labels, expressions, remove }: SelectorFlag): void {
+  if (operator === 'Remove') remove.push(key);
+  else if (operator !== 'Equals') expressions.push({ key, operator, ...(values.length > 0 ? { values } : {}) });
+  else if (Object.hasOwn(labels, key) && labels[key] !== values[0]) {
+    throw refusal(text, `${key} is given twice with different values`, "write 'key in (a,b)' for one of several");
+  } else setOwn(labels, key, values[0] ?? '');
+}
+
+function refusal(text: string, problem: string, next: string): NodepoolError {
+  return new NodepoolError('usage', `--node-selector ${JSON.stringify(text)}: ${problem}`, next);
+}

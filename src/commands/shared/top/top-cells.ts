@@ -1,0 +1,46 @@
+/** Cells of the tables of `top`. */
+import { formatQuantity, type Quantity } from '../../../nodepool/quantity/quantity.ts';
+import { type Figures, percentOf, type Tally } from '../../../nodepool/quantity/resource-usage.ts';
+import type { BarGlyphs } from '../../../print/bar.ts';
+import { NONE, shorten } from '../../../print/cells.ts';
+import { displayQuantity } from '../../../print/quantity.ts';
+import type { Style } from '../../../print/style.ts';
+import type { Cell } from '../../../print/table.ts';
+
+export interface TopTableOptions {
+  headers: boolean;
+  /** Also shows extended resources that a pool or a node does not have. */
+  everyResource: boolean;
+  /** The terminal; undefined in a pipe, which has every column and no bars. */
+  terminal: { columns: number; glyphs: BarGlyphs } | undefined;
+}
+
+/** Characters of an amount: a huge quantity has thousands of digits. */
+const MAX_AMOUNT_WIDTH = 24;
+/** Percent of allocatable. */
+const [FILLING, FULL] = [80, 95];
+
+/** Schedulable nodes of all nodes. */
+export function nodesCell({ schedulable, nodes }: Tally): string {
+  return `${schedulable}/${nodes}`;
+}
+
+/** `42/110`: pods on the nodes, and how many they can run. */
+export function podsCell({ requested, allocatable }: Figures): string {
+  return `${amount(requested, 'pods')}/${amount(allocatable, 'pods')}`;
+}
+
+export function amount(quantity: Quantity | undefined, resource: string): string {
+  return quantity === undefined ? NONE : shorten(displayQuantity(resource, formatQuantity(quantity)), MAX_AMOUNT_WIDTH);
+}
+
+/** Truncated to whole percents, as by `kubectl describe node`. */
+export function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
+  const percent = percentOf(quantity, figures);
+  return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };
+}
+
+export function fillPaint(percent: number, style: Style): (text: string) => string {
+  if (percent >= FULL) return style.red;
+  return percent >= FILLING ? style.yellow : style.green;
+}

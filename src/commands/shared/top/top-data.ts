@@ -1,0 +1,131 @@
+/** `top -o json|yaml|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
+
+import { formatQuantity, type Quantity, quantityToNumber } from '../../../nodepool/quantity/quantity.ts';
+import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../../../nodepool/quantity/resource-usage.ts';
+import { renderCsv } from '../../../print/csv.ts';
+import { printDocument } from '../../../print/documents.ts';
+import type { Top, TopPool } from './top.ts';
+import type { TopNode, TopPod } from './top-pods.ts';
+
+/** What there is an object, or lines, for each of. */
+type Rows = 'pools' | 'nodes' | 'pods';
+
+/** Pools, and what else was asked for. Without the last newline. */
+export function printTop(found: Top, rows: Rows, format: 'json' | 'yaml'): string {
+  const { nodes, pods } = found;
+  const fields = {
+    ...usageFields(found),
+    ...(rows === 'nodes' ? { nodes: nodes.map(nodeJson) } : {}),
+    ...(rows === 'pods' ? { pods: pods.map(podJson) } : {}),
+  };
+  return printDocument('PoolUsage', fields, format);
+}
+
+/** Of each pool, of the nodes of none, and of all. */
+export function usageFields({ pools, total }: Pick<Top, 'pools' | 'total'>) {
+  const own = pools.filter(({ pool }) => pool !== undefined);
+  const rest = pools.find(({ pool }) => pool === undefined);
+  return {
+    pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
+    ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
+    total: tallyJson(total),
+  };
+}
+
+function podJson({ pod: { namespace, name, node }, pool, tally }: TopPod) {
+  return { namespace, name, node, ...(pool === undefined ? {} : { pool }), resources: resourcesJson(tally) };
+}
+
+function nodeJson({ node, pool, tally }: TopNode) {
+  const { name, ready, unschedulable } = node;
+  return { name, ...(pool === undefined ? {} : { pool }), ready, unschedulable, resources: resourcesJson(tally) };
+}
+
+function tallyJson(tally: Tally) {
+  return { nodeCount: tally.nodes, schedulableNodeCount: tally.schedulable, resources: resourcesJson(tally) };
+}
+
+function resourcesJson({ figures }: Pick<Tally, 'figures'>) {
+  return Object.fromEntries([...figures].map(([resource, its]) => [resource, figuresJson(its)]));
+}
+
+function figuresJson(figures: Figures) {
+  const known = MEASURES.flatMap(measure => {
+    const quantity = figures[measure];
+    if (quantity === undefined) return [];
+    return [[measure, { quantity: formatQuantity(quantity), value: numberOf(quantity) }] as const];
+  });
+  return {
+    ...Object.fromEntries(known),
+    requestedPercent: rounded(percentOf(figures.requested, figures)),
+    limitsPercent: rounded(percentOf(figures.limits, figures)),
+    usedPercent: rounded(percentOf(figures.used, figures)),
+  };
+}
+
+/** Undefined for infinity, which JSON does not have. */
+function numberOf(quantity: Quantity): number | undefined {
+  const value = quantityToNumber(quantity);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** To hundredths. */
+function rounded(percent: number | undefined): number | undefined {
+  return percent === undefined ? undefined : Math.round(percent * 100) / 100;
+}
+
+/** The columns that version 0.1.0 began with; others come last. */
+const FIRST = MEASURES.filter(measure => measure !== 'maxFree');
+const FIGURES = [
+  'resource',
+  ...FIRST.flatMap(measure => [measure, `${measure}Value`]),
+  'requestedPercent',
+  'limitsPercent',
+  'usedPercent',
+  'maxFree',
+  'maxFreeValue',
+];
+
+const HEADS: Readonly<Record<Rows, string[]>> = {
+  pools: ['pool', 'nodes', 'schedulableNodes'],
+  nodes: ['node', 'pool', 'schedulable'],
+  pods: ['namespace', 'pod', 'node', 'pool'],
+};
+
+/** A line for each resource of each pool, node or pod; unknown values are empty. Without totals. */
+export function topCsv({ pools, nodes, pods }: Top, { rows, headers }: { rows: Rows; headers: boolean }): string {
+  const header = [...HEADS[rows], ...FIGURES];
+  const lines = {
+    pools: () => pools.flatMap(poolRows),
+    nodes: () => nodes.flatMap(nodeRows),
+    pods: () => pods.flatMap(podRows),
+  };
+  const found = lines[rows]();
+  return renderCsv(headers ? [header, ...found] : found);
+}
+
+function podRows({ pod: { namespace, name, node }, pool = '', tally }: TopPod): string[][] {
+  return figureRows([namespace, name, node, pool], tally);
+}
+
+function poolRows({ pool = '', tally }: TopPool): string[][] {
+  return figureRows([pool, String(tally.nodes), String(tally.schedulable)], tally);
+}
+
+function nodeRows({ node, pool = '', tally }: TopNode): string[][] {
+  return figureRows([node.name, pool, String(takesPods(node))], tally);
+}
+
+function figureRows(head: string[], { figures }: Pick<Tally, 'figures'>): string[][] {
+  return [...figures].map(([resource, its]) => [
+    ...head,
+    resource,
+    ...FIRST.flatMap(measure => quantityCells(its[measure])),
+    ...[its.requested, its.limits, its.used].map(quantity => String(rounded(percentOf(quantity, its)) ?? '')),
+    ...quantityCells(its.maxFree),
+  ]);
+}
+
+function quantityCells(quantity: Quantity | undefined): string[] {
+  return quantity === undefined ? ['', ''] : [formatQuantity(quantity), String(numberOf(quantity) ?? '')];
+}

@@ -1,0 +1,279 @@
+/** What pools and nodes have, what their pods ask for, what they use, and what is free. */
+import type { Clock } from '../../../controller/clock.ts';
+import { collectGarbage } from '../../../controller/collect.ts';
+import type { ClusterReader, Connection } from '../../../kube/connection.ts';
+import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/ports/pods.ts';
+import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
+import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
+import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
+import { omittedTexts } from '../../../nodepool/quantity/node-resources.ts';
+import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
+import { isAccelerator, usualResources } from '../../../nodepool/quantity/resource-names.ts';
+import {
+  type Figures,
+  MEASURES,
+  type Measure,
+  NO_LOAD,
+  type NodeFacts,
+  percentOf,
+  type Reading,
+  Tally,
+} from '../../../nodepool/quantity/resource-usage.ts';
+import { suggest } from '../../../nodepool/suggest.ts';
+import type { Node } from '../../../nodepool/types.ts';
+import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { poolNotFound } from '../pools/not-found.ts';
+import { allPermitted } from '../pools/permitted.ts';
+import { selectorError } from '../pools/selector-error.ts';
+import { type TopNode, type TopPod, topPods } from './top-pods.ts';
+import { type Choice, chooseResources } from './top-resources.ts';
+
+export interface TopOptions {
+  /** Empty: all pools, and the nodes of no pool. */
+  names: string[];
+  /** A label selector of pools, as the server takes it; then nodes of no pool are left out as well. */
+  selector: string | undefined;
+  /** Whether pods and usage are read: without them only what nodes offer is known. */
+  pods: boolean;
+  /** Whether each node is wanted too. */
+  nodes: boolean;
+  /** Whether each pod is wanted too. */
+  eachPod: boolean;
+  resources: Choice;
+  /** See parseSortKey(). */
+  sortBy: string;
+}
+
+export interface TopDeps {
+  cluster: ClusterReader;
+  pods: Pick<PodsPort, 'demand'>;
+  nodeUsage: Connection['nodeUsage'];
+  podUsage: Connection['podUsage'];
+  clock: Clock;
+}
+
+export interface TopPool {
+  /** Undefined: the nodes that belong to no pool. */
+  pool: string | undefined;
+  tally: Tally;
+}
+
+export interface Top {
+  /** In the order asked for: by name, nodes of no pool last, where there are any. */
+  pools: TopPool[];
+  /** The same: by pool and name. Empty unless they were asked for. */
+  nodes: TopNode[];
+  /** The same, by pool, node, namespace and name. Empty unless they were asked for. */
+  pods: TopPod[];
+  /** Of all pools in here. */
+  total: Tally;
+  /** What figures there are for. */
+  resources: string[];
+  /** Undefined where nobody asked for it. */
+  usage: Usage | undefined;
+  podUsage: PodUsage | undefined;
+  /** What counts as nothing because it cannot be read, and resources that no node has; each a sentence. */
+  warnings: string[];
+}
+
+/** Of 300 nodes, and of 5,000, with ten pods each, lists of the pods of each of a quarter took about as long as one of all. */
+const MAX_SHARE = 0.25;
+/** So many lists are under way at once, and none has a pod that is not needed: they are less work at any share. */
+const FEW = 10;
+/** How much longer than for the rest is waited for what is nice to have. */
+const USAGE_WAIT_MS = 5_000;
+
+/** Throws NodepoolError: a pool that is not there, a selector or a key that is none, a cluster that refuses. */
+export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
+  checkSortKey(options.sortBy, options.resources, options.pods);
+  if (options.eachPod) checkPodKey(options.sortBy);
+  const noUsage = new AbortController();
+  const usageAsked = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
+  const isAll = options.names.length === 0 && options.selector === undefined;
+  const podsAsked = options.eachPod ? deps.podUsage(noUsage.signal) : undefined;
+  const meant = meantPools(options, deps);
+  const demandOf = async () => {
+    const members = isAll ? undefined : membersOf(await meant);
+    return deps.pods.demand(members, options.eachPod).catch(error => {
+      throw options.eachPod ? error : withNoPods(error);
+    });
+  };
+  const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
+  const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
+  const [usage, podUsage] = await Promise.all([usageAsked, podsAsked]);
+  cancel();
+  const { resources, warnings } = chooseResources(options.resources, nodes, demand);
+  const key = parseSortKey(options.sortBy, resources, options.pods);
+  const table = new Table(resources, demand, usage, options.nodes || options.eachPod);
+  for (const name of pools) table.add(name, state.members(name));
+  if (isAll) {
+    const free = nodes.filter(node => state.ownership(node.name)?.owner === undefined);
+    if (free.length > 0) table.add(undefined, free);
+  }
+  for (const problem of demand?.problems ?? []) warnings.push(problem);
+  for (const problem of table.problems) warnings.push(problem);
+  const { total, pools: rows } = table;
+  const pods = options.eachPod ? topPods(table.nodes, demand?.pods ?? [], podUsage) : [];
+  const nodeRows = options.nodes ? sortTop(table.nodes, key) : [];
+  return {
+    ...{ pools: sortTop(rows, key), nodes: nodeRows, pods: sortTop(pods, key) },
+    ...{ total, resources, usage, podUsage, warnings },
+  };
+}
+
+/** What nodes offer is known without pods. */
+function withNoPods(error: unknown): unknown {
+  if (!(error instanceof ForbiddenError)) return error;
+  const otherwise = 'show allocatable only with --no-pods';
+  return new ForbiddenError(error.message, error.missing, { otherwise, cause: error });
+}
+
+/** The names of the nodes that figures are wanted of; undefined where one list of all pods is less work. */
+function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools>>): string[] | undefined {
+  const members = pools.flatMap(pool => state.members(pool)).map(({ name }) => name);
+  const isLess = members.length < nodes.length && members.length <= Math.max(FEW, nodes.length * MAX_SHARE);
+  return isLess ? members : undefined;
+}
+
+/** Pools and nodes, and the names of the pools that are meant, in order. Throws as top(). */
+async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
+  if (names.length > 0 && selector !== undefined) {
+    throw new NodepoolError('usage', 'names and -l exclude each other', 'give one of the two');
+  }
+  // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
+  const isMeant = selector === undefined ? undefined : readSelector(selector);
+  const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
+  // As loadClusterState(): what the reading left behind would stand beside what comes now.
+  collectGarbage();
+  const known = all.map(({ metadata }) => metadata.name);
+  const missing = names.filter(name => !known.includes(name));
+  const state = new ClusterState(all, nodes, []);
+  if (missing.length > 0) throw poolNotFound('top', missing, { pools: known, node: name => state.ownership(name) });
+  const matching = all.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
+  const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
+  return { state, nodes, pools: [...new Set(meant)].toSorted() };
+}
+
+function readSelector(selector: string): MatchLabels {
+  try {
+    return parseLabelSelector(selector);
+  } catch (error) {
+    throw selectorError(error, '-l', selector);
+  }
+}
+
+/** Adds up node after node. */
+class Table {
+  readonly pools: TopPool[] = [];
+  readonly nodes: TopNode[] = [];
+  readonly total: Tally;
+  readonly problems: string[] = [];
+  readonly #resources: readonly string[];
+  readonly #demand: Demand | undefined;
+  readonly #usage: Usage | undefined;
+  readonly #keepsNodes: boolean;
+  readonly #reading: Reading = { read: quantityReader(), onProblem: problem => this.problems.push(problem) };
+
+  constructor(resources: readonly string[], demand: Demand | undefined, usage: Usage | undefined, keepsNodes: boolean) {
+    this.#resources = resources;
+    this.#demand = demand;
+    this.#usage = usage;
+    this.#keepsNodes = keepsNodes;
+    this.total = this.#tally();
+  }
+
+  /** @param pool undefined: those of no pool */
+  add(pool: string | undefined, members: readonly Node[]): void {
+    const tally = this.#tally();
+    for (const node of members) this.problems.push(...omittedTexts(node).map(text => `left out: ${text}`));
+    if (this.#keepsNodes) for (const node of members.toSorted(byName)) this.#addNode(pool, node, tally);
+    else if (this.#demand === undefined) tally.addAllocatable(members, this.#reading);
+    else for (const node of members) tally.add(this.#factsOf(node), this.#reading);
+    this.total.addAll(tally);
+    this.pools.push({ pool, tally });
+  }
+
+  #addNode(pool: string | undefined, node: Node, tally: Tally): void {
+    const own = this.#tally();
+    own.add(this.#factsOf(node), this.#reading);
+    tally.addAll(own);
+    this.nodes.push({ node, pool, tally: own });
+  }
+
+  #tally(): Tally {
+    return new Tally(this.#resources, this.#demand !== undefined);
+  }
+
+  #factsOf(node: Node): NodeFacts {
+    const load = this.#demand && (this.#demand.byNode.get(node.name) ?? NO_LOAD);
+    return { node, load, used: this.#usage?.kind === 'served' ? this.#usage.byNode.get(node.name) : undefined };
+  }
+}
+
+function byName(a: Node, b: Node): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+// `--sort-by` of `top`.
+
+type SortKey = { by: 'name' } | { by: 'nodes' } | { by: 'figure'; resource: string; measure: Measure | 'percent' };
+
+const NEXT =
+  'write name, nodes, RESOURCE (most of it requested first) or RESOURCE.MEASURE, as cpu.free, of one shown or in --resources';
+
+const POD_NEXT = 'with --pods, write name, RESOURCE or RESOURCE.MEASURE, as cpu.requested';
+
+/**
+ * `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`; a resource alone means its percent, or what is allocatable where
+ * pods are not read. Throws a usage error.
+ * @param resources those there are figures of
+ */
+export function parseSortKey(text: string, resources: readonly string[], pods: boolean): SortKey {
+  if (text === 'name' || text === 'nodes') return { by: text };
+  if (resources.includes(text)) return { by: 'figure', resource: text, measure: pods ? 'percent' : 'allocatable' };
+  const dot = text.lastIndexOf('.');
+  const [resource, word] = [text.slice(0, Math.max(dot, 0)), text.slice(dot + 1)];
+  if (!resources.includes(resource)) {
+    const near = suggest(text, ['name', 'nodes', ...resources]);
+    const meant = near === undefined ? '' : `; did you mean "${near}"?`;
+    throw new NodepoolError('usage', `--sort-by: "${text}" is not shown${meant}`, NEXT);
+  }
+  const measure = word === 'percent' ? word : MEASURES.find(name => name === word);
+  if (measure === undefined) {
+    const all = [...MEASURES, 'percent'].join(', ');
+    throw new NodepoolError('usage', `--sort-by: "${word}" is not a measure`, `choose one of ${all}`);
+  }
+  if (!pods && measure !== 'allocatable') {
+    throw new NodepoolError('usage', `--sort-by: --no-pods leaves ${measure} unknown`, 'leave out --no-pods');
+  }
+  return { by: 'figure', resource, measure };
+}
+
+/** Throws a usage error where pods have no such figure, so that nothing would be sorted: see top-pods.ts. */
+function checkPodKey(text: string): void {
+  const measure = ['free', 'maxFree'].find(name => text.endsWith(`.${name}`));
+  const isPodless = text === 'nodes' || text === 'pods' || text.startsWith('pods.');
+  if (measure === undefined && !isPodless) return;
+  throw new NodepoolError('usage', `--sort-by: "${text}" is not known of a pod`, POD_NEXT);
+}
+
+/** Throws as parseSortKey() where no cluster could make it a key: nothing need be read for that. */
+function checkSortKey(text: string, choice: Choice, pods: boolean): void {
+  if (typeof choice !== 'string') parseSortKey(text, choice, pods);
+  else if (choice === 'usual' && !isAccelerator(text)) parseSortKey(text, usualResources([]), pods);
+}
+
+/** The most first, the unknown last; what is equal stays as it is, by name. */
+function sortTop<T extends { tally: Pick<Tally, 'nodes' | 'figures'> }>(rows: readonly T[], key: SortKey): T[] {
+  if (key.by === 'name') return [...rows];
+  if (key.by === 'nodes') return rows.toSorted((a, b) => b.tally.nodes - a.tally.nodes);
+  const { resource, measure } = key;
+  return rows.toSorted((a, b) => compare(b.tally.figures.get(resource), a.tally.figures.get(resource), measure));
+}
+
+function compare(a: Figures | undefined, b: Figures | undefined, measure: Measure | 'percent'): number {
+  if (measure === 'percent') return ((a && percentOf(a.requested, a)) ?? -1) - ((b && percentOf(b.requested, b)) ?? -1);
+  const [left, right] = [a?.[measure], b?.[measure]];
+  if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
+  return compareQuantities(left, right);
+}

@@ -1,0 +1,131 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { andMore } from '../../nodepool/plural.ts';
+import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import type { Top as Figures, TopOptions } from '../shared/top/top.ts';
+
+/** Warnings shown: thousands of pods can have the same error. */
+const MAX_WARNINGS = 10;
+
+interface Shown {
+  options: TopOptions;
+  /** Undefined: a table. */
+  output: 'json' | 'yaml' | 'csv' | undefined;
+  headers: boolean;
+  /** A line for each resource, instead of columns. */
+  byResource: boolean;
+}
+
+export default class Top extends BaseCommand<typeof Top> {
+  static override summary = 'Show requested, used and free resources of pools.';
+  static override description =
+    `Requests and limits are those of pods that are bound to a node and have not ended, counted by the scheduler's rules. USED is shown if the cluster serves metrics.k8s.io. FREE and FIT count nodes that accept new pods: Ready and not cordoned; NODES is how many of the pool's nodes do. FIT is the most that is free on one node: a pod that requests more cannot be scheduled now. On a terminal, columns that do not fit are left out; --by resource and a pipe show all.`;
+  static override examples = [
+    { description: 'All pools', command: '<%= config.bin %> top' },
+    { description: 'A line for each resource, with limits', command: '<%= config.bin %> top --by resource' },
+    { description: 'Each node of a pool', command: '<%= config.bin %> top gpu --nodes' },
+    {
+      description: 'The pods of a pool that request most CPU',
+      command: '<%= config.bin %> top gpu --pods --sort-by cpu.requested',
+    },
+    { description: 'The fullest pools first', command: '<%= config.bin %> top --sort-by memory' },
+    {
+      description: 'Free GPUs',
+      command: '<%= config.bin %> top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free',
+    },
+    { description: 'Numbers for a spreadsheet', command: '<%= config.bin %> top --nodes -o csv' },
+  ];
+  static override args = { name: namesArg('Names of the pools; none means all, and the nodes of no pool.') };
+  static override flags = {
+    nodes: Flags.boolean({ summary: 'Show each node.', exclusive: ['pods'] }),
+    pods: Flags.boolean({ summary: 'Show each pod.', exclusive: ['nodes', 'no-pods', 'by'] }),
+    by: Flags.option({
+      options: ['resource'] as const,
+      summary: 'A line for each resource, with limits.',
+      helpValue: 'resource',
+    })(),
+    resources: Flags.string({
+      summary: 'Resources to show: comma-separated names, or all. Default: cpu, memory, pods and accelerators.',
+      helpValue: 'NAME,…|all',
+    }),
+    'sort-by': Flags.string({
+      default: 'name',
+      summary: 'Sort by name, nodes, RESOURCE (highest requested percentage first) or RESOURCE.MEASURE, as cpu.free.',
+      helpValue: 'KEY',
+    }),
+    'no-pods': Flags.boolean({ summary: 'Skip pods and metrics; show allocatable only.' }),
+    output: Flags.option({
+      options: ['json', 'yaml', 'csv'] as const,
+      char: 'o',
+      summary: 'Output format, with exact quantities.',
+      helpValue: 'json|yaml|csv',
+    })(),
+    'no-headers': noHeadersFlag,
+    ...poolSelectorFlag,
+  };
+
+  protected async execute(flags: FlagsOf<typeof Top>, args: ArgsOf<typeof Top>, deps: Deps): Promise<number> {
+    const { nodes, pods: eachPod, by, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
+    const resources = flags.resources === undefined ? ('usual' as const) : parseResources(flags.resources);
+    const options = { names: args.name ?? [], selector, pods: !noPods, nodes, eachPod, resources, sortBy };
+    const found = await read(options, deps);
+    return show(found, { options, output, headers: !flags['no-headers'], byResource: by !== undefined }, deps);
+  }
+}
+
+async function read(options: TopOptions, { io, connect, progress }: Deps): Promise<Figures> {
+  const { systemClock } = await import('../../controller/clock.ts');
+  const { top } = await import('../shared/top/top.ts');
+  const connection = await connect();
+  // Nodes alone are read too fast for a spinner.
+  const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
+  const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
+  const { warnings, usage, podUsage } = found;
+  for (const warning of warnings.slice(0, MAX_WARNINGS)) showWarning(io, warning);
+  if (warnings.length > MAX_WARNINGS) showWarning(io, andMore(warnings.length - MAX_WARNINGS));
+  const failure = [podUsage, usage].find(each => each?.kind === 'failed');
+  if (failure?.kind === 'failed') showWarning(io, `no usage: metrics.k8s.io: ${failure.reason}`);
+  return found;
+}
+
+async function show(found: Figures, shown: Shown, { io }: Deps): Promise<number> {
+  const { options, output, headers } = shown;
+  if (output !== undefined) {
+    const { printTop, topCsv } = await import('../shared/top/top-data.ts');
+    const rows = options.eachPod ? 'pods' : options.nodes ? 'nodes' : 'pools';
+    io.out(output === 'csv' ? topCsv(found, { rows, headers }) : printTop(found, rows, output));
+    return EXIT.done;
+  }
+  const nothing = whatIsMissing(found, options);
+  if (nothing !== undefined) {
+    io.err(`No ${nothing} found.`);
+    return EXIT.done;
+  }
+  const { makeStyle } = await import('../../print/style.ts');
+  const { barGlyphs } = await import('../../print/bar.ts');
+  const terminal = io.stdoutIsTTY ? { columns: io.columns, glyphs: barGlyphs(io.env) } : undefined;
+  const table = { headers, everyResource: Array.isArray(options.resources), terminal };
+  const render = await rendererOf(shown);
+  io.out(render(found, table, makeStyle(io.color)));
+  return EXIT.done;
+}
+
+function whatIsMissing({ pools, nodes, pods }: Figures, options: TopOptions): string | undefined {
+  if (pools.length === 0) return 'pools';
+  if (options.nodes && nodes.length === 0) return 'nodes';
+  return options.eachPod && pods.length === 0 ? 'pods' : undefined;
+}
+
+async function rendererOf({ options, byResource }: Shown) {
+  if (byResource) {
+    const { renderNodeResources, renderPoolResources } = await import('./print-resources.ts');
+    return options.nodes ? renderNodeResources : renderPoolResources;
+  }
+  const { renderTopNodes, renderTopPods, renderTopPools } = await import('./print.ts');
+  if (options.eachPod) return renderTopPods;
+  return options.nodes ? renderTopNodes : renderTopPools;
+}

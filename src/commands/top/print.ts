@@ -1,0 +1,177 @@
+/** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
+
+import type { NoUsage, PodUsage } from '../../kube/ports/pods.ts';
+import type { Figures, Tally } from '../../nodepool/quantity/resource-usage.ts';
+import { NONE, nodeStatusCell, oneWord } from '../../print/cells.ts';
+import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
+import type { Style } from '../../print/style.ts';
+import { type Cell, DESCRIBE, renderTable } from '../../print/table.ts';
+import type { Top } from '../shared/top/top.ts';
+import { amount, nodesCell, percentCell, podsCell, type TopTableOptions } from '../shared/top/top-cells.ts';
+
+/** A column, and the cells of all rows. */
+interface Column extends Omit<FittedColumn<number>, 'cell'> {
+  cells: Cell[];
+}
+
+/** What a column shows of a resource. */
+interface Measure {
+  /** After the resource's name. */
+  suffix: string;
+  rank: number;
+  cell: (figures: Figures, resource: string) => Cell;
+  /** Of the resources that metrics.k8s.io reports. */
+  isUsage?: boolean;
+}
+
+/** No cell shows an age. */
+const NO_TIME = new Date(0);
+
+const METERED = ['cpu', 'memory'];
+
+/** Narrow enough for several of them in 80 columns. */
+const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
+
+/** Pools, then their total. */
+export function renderTopPools(
+  { pools, total, usage, resources }: Top,
+  options: TopTableOptions,
+  style: Style,
+): string {
+  const tallies = pools.map(({ tally }) => tally);
+  const names: Cell[] = pools.map(({ pool }) => pool ?? NONE);
+  const all = pools.length > 1 ? [...tallies, total] : tallies;
+  const sum: Cell[] = pools.length > 1 ? [{ text: 'TOTAL', paint: style.bold }] : [];
+  const columns = [
+    { header: 'POOL', cells: [...names, ...sum], cutFrom: 1, isName: true },
+    { header: 'NODES', cells: all.map(nodesCell), rank: 3 },
+    ...resourceColumns(all, resources, measuresOf(usage, true, style), usage !== undefined),
+  ];
+  return tableOf(columns, options);
+}
+
+/** Nodes, then the total of all. */
+export function renderTopNodes(
+  { nodes, total, usage, resources }: Top,
+  options: TopTableOptions,
+  style: Style,
+): string {
+  const hasSum = nodes.length > 1;
+  const tallies = nodes.map(({ tally }) => tally);
+  const sum = (text: string): Cell[] => (hasSum ? [{ text, paint: style.bold }] : []);
+  const columns = [
+    { header: 'NODE', cells: [...nodes.map(({ node }) => node.name), ...sum('TOTAL')], cutFrom: 1, isName: true },
+    { header: 'POOL', cells: [...nodes.map(({ pool }) => pool ?? NONE), ...sum(NONE)], rank: 5 },
+    {
+      header: 'STATUS',
+      cells: [...nodes.map(({ node }) => nodeStatusCell(node, style)), ...sum(nodesCell(total))],
+      rank: 3,
+    },
+    ...resourceColumns(
+      hasSum ? [...tallies, total] : tallies,
+      resources,
+      measuresOf(usage, false, style),
+      usage !== undefined,
+    ),
+  ];
+  return tableOf(columns, options);
+}
+
+/** Pods, without a total. */
+export function renderTopPods({ pods, podUsage, resources }: Top, options: TopTableOptions, style: Style): string {
+  const columns = [
+    { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
+    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1 },
+    { header: 'NAMESPACE', cells: pods.map(({ pod }) => pod.namespace), cutFrom: 0 },
+    { header: 'POD', cells: pods.map(({ pod }) => pod.name), cutFrom: 0, isName: true },
+    ...resourceColumns(
+      pods.map(({ tally }) => tally),
+      resources.filter(name => name !== 'pods'),
+      podMeasures(podUsage, style),
+      true,
+    ),
+  ];
+  return tableOf(columns, options);
+}
+
+function measuresOf(usage: Top['usage'], isOfPools: boolean, style: Style): Measure[] {
+  if (usage === undefined) {
+    return [{ suffix: '', rank: 0, cell: ({ allocatable }, resource) => amount(allocatable, resource) }];
+  }
+  const used: Measure = {
+    suffix: '-USED%',
+    rank: 6,
+    cell: figures => percentCell(figures.used, figures, style),
+    isUsage: true,
+  };
+  // What still fits is shown longest: of a pool on one node, of a node all that is free.
+  const maxFree: Measure = {
+    suffix: '-FIT',
+    rank: 0,
+    cell: (figures, resource) => amount(figures.maxFree, resource),
+  };
+  return [
+    { suffix: '-REQ', rank: 7, cell: ({ requested }, resource) => amount(requested, resource) },
+    { suffix: '%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
+    ...(usage.kind === 'served' ? [used] : []),
+    { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
+    // Of one node it is FREE.
+    ...(isOfPools ? [maxFree] : []),
+  ];
+}
+
+function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Measure[] {
+  const used: Measure[] = [
+    { suffix: '-USED', rank: 2, cell: ({ used }, resource) => amount(used, resource), isUsage: true },
+    { suffix: '-USED%', rank: 6, cell: figures => percentCell(figures.used, figures, style), isUsage: true },
+  ];
+  return [
+    { suffix: '-REQ', rank: 0, cell: ({ requested }, resource) => amount(requested, resource) },
+    { suffix: '%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
+    ...(usage?.kind === 'served' ? used : []),
+  ];
+}
+
+/** @param seesPods without pods, PODS is what nodes can run */
+function resourceColumns(
+  tallies: readonly Pick<Tally, 'figures'>[],
+  resources: readonly string[],
+  measures: readonly Measure[],
+  seesPods: boolean,
+): Column[] {
+  const headers = headersOf(resources);
+  const columnOf = (resource: string, header: string, { rank, cell }: Omit<Measure, 'suffix'>): Column => {
+    const cells = tallies.map(({ figures }): Cell => {
+      const its = figures.get(resource);
+      return its === undefined ? NONE : cell(its, resource);
+    });
+    return { header, cells, rank };
+  };
+  return resources.flatMap(resource => {
+    const header = headers.get(resource) ?? resource;
+    if (resource === 'pods' && seesPods) return [columnOf(resource, header, { rank: 4, cell: podsCell })];
+    const its = METERED.includes(resource) ? measures : measures.filter(({ isUsage = false }) => !isUsage);
+    return its.map(measure => columnOf(resource, `${header}${measure.suffix}`, measure));
+  });
+}
+
+/** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */
+function headersOf(resources: readonly string[]): Map<string, string> {
+  const short = (resource: string) => SHORT[resource] ?? resource.slice(resource.lastIndexOf('/') + 1).toUpperCase();
+  const times = (header: string) => resources.filter(resource => short(resource) === header).length;
+  return new Map(
+    resources.map(resource => {
+      const header = short(resource);
+      return [resource, oneWord(times(header) > 1 ? resource.toUpperCase() : header)];
+    }),
+  );
+}
+
+function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOptions): string {
+  const rows = (columns[0]?.cells ?? []).map((_, i) => i);
+  const all = columns.map(({ cells, ...column }) => ({ ...column, cell: (row: number): Cell => cells[row] ?? '' }));
+  const fitted: FittedColumn<number>[] =
+    terminal === undefined ? all : fitColumns(all, rows, NO_TIME, terminal.columns, DESCRIBE);
+  const table = rows.map(row => fitted.map(({ cell }) => cell(row, NO_TIME, Infinity)));
+  return renderTable(headers ? [fitted.map(({ header }) => header), ...table] : table, DESCRIBE);
+}

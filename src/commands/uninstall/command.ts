@@ -1,0 +1,124 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { parseDuration } from '../../cli/duration.ts';
+import { showWarning, warnOnce } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
+import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';
+import { noun, plural } from '../../nodepool/plural.ts';
+import { approver } from '../shared/consent/approve.ts';
+import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
+import { impactTeller } from '../shared/impact/show-impact.ts';
+import { quotedNameOf } from '../shared/install/object-name.ts';
+import { interruptible } from '../shared/reconcile/interruptible.ts';
+import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
+import { removeController } from './remove-controller.ts';
+import { type CrdUsage, uninstall } from './run.ts';
+
+/** As kubectl names a deleted object. */
+const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
+
+export default class Uninstall extends BaseCommand<typeof Uninstall> {
+  static override summary = 'Delete the NodePool CRD from the cluster.';
+  static override description =
+    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels, taints and annotations are removed from the nodes, and the values that they replaced are restored. The admission policies are deleted, too. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
+  static override examples = [
+    { description: 'Delete the CRD when no pool exists', command: '<%= config.bin %> uninstall' },
+    { description: 'Delete all pools, then the CRD', command: '<%= config.bin %> uninstall --cascade' },
+    { description: 'Delete only the controller', command: '<%= config.bin %> uninstall --controller' },
+    { description: 'Show what would be deleted', command: '<%= config.bin %> uninstall --cascade --dry-run' },
+  ];
+  static override flags = {
+    cascade: Flags.boolean({ summary: 'Release the nodes of all pools and delete the pools first.' }),
+    controller: Flags.boolean({
+      summary: 'Delete only the controller, its namespace and the policies.',
+      exclusive: ['cascade'],
+    }),
+    'dry-run': dryRunFlag(),
+    timeout: Flags.string({
+      default: '60s',
+      summary: 'Maximum time to wait until the CRD is deleted.',
+      helpValue: 'TIME',
+    }),
+    concurrency: concurrencyFlag,
+    yes: yesFlag('Without a terminal, --cascade needs it.'),
+  };
+
+  protected async execute(
+    flags: FlagsOf<typeof Uninstall>,
+    _args: ArgsOf<typeof Uninstall>,
+    deps: Deps,
+  ): Promise<number> {
+    const { io } = deps;
+    const timeoutMs = parseDuration(flags.timeout, '--timeout');
+    const dryRun = flags['dry-run'];
+    const { objects: controller } = await readController(deps.root);
+    const { objects: bornInPool } = await readBornInPool(deps.root);
+    const { objects: policies } = await readPolicies(deps.root);
+    if (flags.controller) {
+      return removeController({ controller: [...policies, ...controller], bornInPool, dryRun, yes: flags.yes }, deps);
+    }
+    const connection = await deps.connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
+    const { cluster, crd, manifests, workloads } = connection;
+    const outcome = await uninstall(
+      { cascade: flags.cascade, controller, bornInPool, policies, dryRun, timeoutMs, concurrency: flags.concurrency },
+      {
+        cluster,
+        crd,
+        manifests,
+        workloads,
+        async releasing(release) {
+          const work = await reconcileDeps(deps, connection, 'Releasing');
+          await interruptible(io, signal => release({ ...work, signal }).finally(work.stop));
+        },
+        stoppable: work => interruptible(io, work),
+        question,
+        warn: warnOnce(io),
+        approve: approver(
+          { yes: flags.yes, dryRun: dryRun !== 'none' },
+          io,
+          connection.pods,
+          impactTeller(io, connection),
+        ),
+      },
+    );
+    const suffix = dryRunSuffix(dryRun);
+    const shown = { output: undefined, suffix };
+    switch (outcome.kind) {
+      case 'absent':
+        io.out(`${CRD_NAME} is not installed`);
+        if (outcome.policies.length > 0) {
+          const message = `still installed: ${outcome.policies.map(quotedNameOf).join(', ')}`;
+          showWarning(io, { message, next: 'delete them with `kubectl nodepool uninstall --controller`' });
+        }
+        return 0;
+      case 'declined':
+        io.err('nothing was deleted');
+        return 1;
+      case 'deleted':
+        for (const policy of outcome.bornInPool) io.out(`${quotedNameOf(policy)} deleted${suffix}`);
+        if (dryRun !== 'none') {
+          await showPlan(outcome.plan, shown, io);
+          for (const name of outcome.found.pools) io.out(deletedLine(name, shown));
+        }
+        for (const result of outcome.results) reportDeletion(result, shown, deps);
+        for (const { pool, nodes } of outcome.found.orphans) {
+          io.out(`${plural(nodes, 'node')} of deleted pool "${pool}" released${suffix}`);
+        }
+        for (const policy of outcome.protections) io.out(`${quotedNameOf(policy)} deleted${suffix}`);
+        io.out(`${DELETED_CRD} deleted${suffix}`);
+        return 0;
+    }
+  }
+}
+
+function question({ pools, orphans }: CrdUsage): string {
+  const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+  const steps = [
+    ...(pools.length > 0 ? [`delete ${noun(pools.length, 'pool')} ${pools.join(', ')}`] : []),
+    ...(nodes > 0 ? [`release ${plural(nodes, 'node')} of deleted pools`] : []),
+    'delete the NodePool CRD',
+  ];
+  const text = steps.join(' and ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
+}

@@ -1,0 +1,244 @@
+/** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
+
+import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
+import type { WorkloadsPort } from '../../kube/ports/workloads.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { summarized } from '../../reconciler/failure.ts';
+import { type ClusterPlan, planCluster } from '../../reconciler/plan/cluster-plan.ts';
+import { nodesOf, stateBefore } from '../../reconciler/plan/intent.ts';
+import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { type Approve, agree } from '../shared/consent/consent.ts';
+import { classesDeletedWith, findRuntimeClassUsers } from '../shared/consent/runtime-class-users.ts';
+import { type DeleteResult, deletePools } from '../shared/delete/delete.ts';
+import { findPools, needsYesFor } from '../shared/delete/propose-deletion.ts';
+import { servedOf } from '../shared/install/admission-policies.ts';
+import { isForeign } from '../shared/install/foreign-objects.ts';
+import { refuseHelmRelease } from '../shared/install/helm-release.ts';
+import { MAX_NAMED } from '../shared/pools/choose-pools.ts';
+import { loadClusterState } from '../shared/pools/load-cluster-state.ts';
+import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../shared/reconcile/apply.ts';
+
+export interface UninstallOptions {
+  /** Releases and deletes the pools that exist, instead of refusing. */
+  cascade: boolean;
+  /** The objects of the controller in the cluster, which has to go first. */
+  controller: ManifestObject[];
+  /** The policy that gives new nodes what their pool gives, and its binding. */
+  bornInPool: ManifestObject[];
+  /** The policies that bind kubelets, and their bindings. */
+  policies: ManifestObject[];
+  dryRun: DryRun;
+  /** How long the server may take to remove the CRD. */
+  timeoutMs: number;
+  concurrency: number;
+}
+
+/** What still uses the CRD, and has to be deleted or released before it, by name. */
+export interface CrdUsage {
+  pools: string[];
+  /** Deleted pools, and how many nodes still have their records. */
+  orphans: { pool: string; nodes: number }[];
+}
+
+export interface UninstallDeps {
+  cluster: ApplyDeps['cluster'];
+  crd: CrdPort;
+  manifests: ManifestsPort;
+  workloads: () => Promise<WorkloadsPort>;
+  /** Runs what releases nodes. */
+  releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
+  /** Runs the removal of the CRD, with a signal that ends the wait. */
+  stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
+  /** In words, what is to be deleted and released. */
+  question(found: CrdUsage): string;
+  /** Gets sentences about workloads that name a RuntimeClass which is deleted, again with each proposal. */
+  warn(warnings: readonly string[]): void;
+  approve: Approve;
+}
+
+export type UninstallOutcome =
+  /** There is no CRD; `policies` are still installed. */
+  | { kind: 'absent'; policies: ManifestObject[] }
+  | { kind: 'declined' }
+  /** With a dry run: what would have been deleted and released, by the plan. */
+  | {
+      kind: 'deleted';
+      found: CrdUsage;
+      plan: ClusterPlan;
+      results: DeleteResult[];
+      /** Deleted before the pools. */
+      bornInPool: ManifestObject[];
+      /** Deleted after them: the policies that bind kubelets. */
+      protections: ManifestObject[];
+    };
+
+/** Throws NodepoolError while the controller runs, while something is left and cascade is not set, and when the server refuses or the time is over. */
+export async function uninstall(options: UninstallOptions, deps: UninstallDeps): Promise<UninstallOutcome> {
+  const crd = await deps.crd.get();
+  const bornInPool = await installed(await servedOf(options.bornInPool, deps.manifests), deps.manifests);
+  const protections = await installed(options.policies, deps.manifests);
+  if (crd === undefined) return { kind: 'absent', policies: [...bornInPool, ...protections] };
+  await refuseWithController(options.controller, deps.manifests);
+  const agreed = await agree(async () => {
+    const state = await loadClusterState(deps.cluster);
+    const found = usageOf(state);
+    if (!isEmpty(found) && !options.cascade) throw stillUsed(found);
+    const intent = { pools: state.poolNames(), isDeletion: true };
+    const covers = nodesOf(intent, stateBefore(state, intent), state).map(node => `node ${node}`);
+    const pools = [...state.pools()];
+    const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
+    const users = await findRuntimeClassUsers(classesDeletedWith(pools, state.runtimeClasses()), deps.workloads);
+    deps.warn(users.warnings);
+    const question = {
+      text: deps.question(found),
+      covers: ['the CRD', ...uids, ...covers, ...users.covers],
+      needsYes: needsYesFor(found.pools, users.needsYes),
+    };
+    return { found, plan: planCluster(state, intent), question };
+  }, deps.approve);
+  if (agreed === undefined) return { kind: 'declined' };
+  const { found, plan } = agreed.proposal;
+  const deleted = { kind: 'deleted', found, plan, bornInPool, protections } as const;
+  if (options.dryRun === 'client') return { ...deleted, results: [] };
+  // First: a node that is born while the pools go would keep what it got.
+  for (const policy of bornInPool) await deps.manifests.delete(policy);
+  if (options.dryRun === 'server') {
+    for (const policy of protections) await deps.manifests.delete(policy);
+    await deps.crd.delete(crd);
+    return { ...deleted, results: [] };
+  }
+  const results: DeleteResult[] = [];
+  // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
+  if (!isEmpty(found)) {
+    const applying = { concurrency: options.concurrency, consent: agreed.consent };
+    await deps.releasing(async work => {
+      results.push(...(await release(found.pools, applying, work)));
+    });
+  }
+  // Once no node has a record that a kubelet could write.
+  for (const policy of protections) await deps.manifests.delete(policy);
+  await deps.stoppable(async signal => {
+    await deps.crd.delete(crd);
+    await deps.crd.waitUntilGone(options.timeoutMs, signal);
+    if (signal.aborted && (await deps.crd.get()) !== undefined) throw notWaitedFor();
+  });
+  return { ...deleted, results };
+}
+
+/** Those that exist, the binding first. Throws for those of a Helm release. */
+async function installed(objects: readonly ManifestObject[], { get }: ManifestsPort): Promise<ManifestObject[]> {
+  const found: ManifestObject[] = [];
+  for (const object of objects.toReversed()) {
+    const live = await get(object);
+    refuseHelmRelease(live, 'uninstall');
+    if (live !== undefined) found.push(live);
+  }
+  return found;
+}
+
+/** Throws while the controller is installed: without the CRD it would fail for ever. */
+async function refuseWithController(controller: ManifestObject[], manifests: ManifestsPort): Promise<void> {
+  for (const object of controller.filter(({ kind }) => kind === 'Deployment')) {
+    const live = await manifests.get(object);
+    if (live === undefined || isForeign(object, live)) continue;
+    const { name, namespace } = object.metadata;
+    throw new NodepoolError(
+      'input',
+      `the controller is installed: deployment ${name} in namespace ${namespace}`,
+      'remove it first: kubectl nodepool uninstall --controller',
+    );
+  }
+}
+
+/** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. @returns of the pools */
+async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
+  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster);
+  const results = await deletePools({ ...options, pools, detachNodes: false }, deps);
+  throwFailures(results, deps.signal);
+  const state = await loadClusterState(deps.cluster);
+  const { pools: left, orphans } = usageOf(state);
+  if (left.length > 0) throw notReleased(left);
+  const { own } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
+  throwFailures(own, deps.signal);
+  // The list did not have them, and the server has.
+  const found = own.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
+  if (found.length > 0) throw notReleased(found);
+  return results;
+}
+
+function usageOf(state: ClusterState): CrdUsage {
+  const names = state.poolNames();
+  return {
+    pools: names.filter(name => state.pool(name) !== undefined),
+    orphans: names
+      .filter(name => state.pool(name) === undefined)
+      .map(pool => ({ pool, nodes: state.held(pool).length })),
+  };
+}
+
+function isEmpty({ pools, orphans }: CrdUsage): boolean {
+  return pools.length === 0 && orphans.length === 0;
+}
+
+function throwFailures(results: readonly PoolResult[], signal: AbortSignal | undefined): void {
+  const isCut = results.some(
+    ({ outcome, error }) => outcome?.kind === 'interrupted' || (outcome ?? error) === undefined,
+  );
+  if (signal?.aborted && isCut) throw interrupted(results);
+  const failures = results.flatMap(({ error, outcome }) =>
+    error === undefined ? (outcome?.failures ?? []) : [{ message: error.oneLine, next: error.next }],
+  );
+  const kinds = summarized(failures);
+  const [first] = kinds;
+  if (first === undefined) return;
+  const items = kinds.length === 1 ? [] : kinds.map(({ message }) => message);
+  const next = kinds.find(kind => kind.next !== undefined)?.next ?? 'run uninstall again to finish';
+  const message = kinds.length === 1 ? first.message : `${failures.length} writes failed:`;
+  throw new NodepoolError('cluster', message, next, { items });
+}
+
+function interrupted(results: readonly PoolResult[]): NodepoolError {
+  const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
+  return new NodepoolError(
+    'interrupted',
+    `interrupted: ${plural(movesOf(results).length, 'node')} released, ${plural(unwritten, 'node')} left; the CRD was not deleted`,
+    'run uninstall again to finish',
+  );
+}
+
+function notWaitedFor(): NodepoolError {
+  return new NodepoolError(
+    'interrupted',
+    'interrupted: all nodes are released; the server is still deleting the CRD',
+    'no action is needed; to check: kubectl get crd nodepools.nodes.lailin.xyz',
+  );
+}
+
+function stillUsed({ pools, orphans }: CrdUsage): NodepoolError {
+  const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
+  const names = orphans.map(({ pool }) => pool);
+  const what = [
+    ...(pools.length > 0
+      ? [`${pools.length === 1 ? '1 pool exists' : `${pools.length} pools exist`}: ${firstFew(pools, MAX_NAMED)}`]
+      : []),
+    ...(nodes > 0
+      ? [
+          `${nodes === 1 ? '1 node still has' : `${nodes} nodes still have`} labels or taints of deleted pools: ${firstFew(names, MAX_NAMED)}`,
+        ]
+      : []),
+  ];
+  const next =
+    pools.length > 0
+      ? 'delete them first, or add --cascade, which releases their nodes and deletes them'
+      : 'release them with `kubectl nodepool reconcile`, or add --cascade';
+  return new NodepoolError('input', what.join('; '), next);
+}
+
+function notReleased(pools: string[]): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `the CRD was not deleted: these pools could not be deleted or are new: ${pools.join(', ')}`,
+    `see \`kubectl nodepool describe ${pools[0]}\`, then run uninstall again`,
+  );
+}

@@ -1,0 +1,134 @@
+import * as Flags from '@oclif/core/flags';
+import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { parseDuration } from '../../cli/duration.ts';
+import { showError, showWarning } from '../../cli/error-line.ts';
+import type { Deps } from '../../cli/factory.ts';
+import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
+import { EXIT } from '../../cli/report-error.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import type { WaitCondition } from '../../nodepool/status/wait-condition.ts';
+import { poolRef } from '../../print/pool-ref.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
+
+/** A negative --timeout, as for kubectl wait. */
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+export default class Wait extends BaseCommand<typeof Wait> {
+  static override summary = 'Wait for a condition on pools.';
+  static override description =
+    `Ends when every pool meets the condition, or at the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write; a status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists, or does not. condition, jsonpath, create and delete follow the rules of 'kubectl wait'; of several conditions, each pool has to meet one after the other.
+
+Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 usage.`;
+  static override examples = [
+    {
+      description: 'Wait until the status of the pool is 200',
+      command: '<%= config.bin %> wait worker --for=status=200',
+    },
+    {
+      description: 'Wait until it has three Ready nodes, for at most five minutes',
+      command: '<%= config.bin %> wait worker --for=ready=3 --timeout=5m',
+    },
+    { description: 'Wait until all pools are Ready', command: '<%= config.bin %> wait --all --for=condition=Ready' },
+    {
+      description: 'Wait until a field has a value',
+      command: `<%= config.bin %> wait worker --for=jsonpath='{.status.unschedulableNodeCount}'=0`,
+    },
+    {
+      description: 'Wait until a pool is created, then until its status is 200',
+      command: '<%= config.bin %> wait worker --for=create --for=status=200',
+    },
+    { description: 'Wait until two pools are deleted', command: '<%= config.bin %> wait worker gpu --for=delete' },
+  ];
+  static override args = { name: namesArg('Names of the pools.') };
+  static override flags = {
+    ...poolChoiceFlags,
+    for: Flags.string({
+      required: true,
+      multiple: true,
+      multipleNonGreedy: true,
+      summary:
+        'Condition; repeatable, for one after the other: status=N, nodes=N, ready=N, condition=TYPE[=VALUE], jsonpath=PATH[=VALUE], create or delete.',
+      helpValue: 'CONDITION',
+    }),
+    output: nameOutputFlag,
+    timeout: Flags.string({
+      default: '30s',
+      summary: 'Longest wait for all pools; 0 checks once, a negative one waits for a week.',
+      helpValue: 'TIME',
+    }),
+  };
+
+  protected async execute(
+    flags: FlagsOf<typeof Wait>,
+    args: ArgsOf<typeof Wait>,
+    { io, connect }: Deps,
+  ): Promise<number> {
+    const pools = parsePoolChoice(args.name, flags);
+    const conditions = await Promise.all(flags.for.map(parseWaitCondition));
+    if (conditions.some(({ kind }) => kind === 'create') && !('names' in pools)) {
+      throw new NodepoolError(
+        'usage',
+        '--for=create waits for pools by name',
+        'name the pools in place of -l or --all',
+      );
+    }
+    const { timeout } = flags;
+    const isEndless = timeout.startsWith('-');
+    const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
+    const timeoutMs = isEndless ? WEEK_MS : limitMs;
+    const { systemClock } = await import('../../controller/clock.ts');
+    const { waitForEach } = await import('./run.ts');
+    const { cluster } = await connect();
+    const errors = await waitForEach(
+      { pools, conditions, timeoutMs },
+      {
+        pools: cluster.pools,
+        nodes: cluster.nodes,
+        clock: systemClock,
+        random: Math.random,
+        log: (level, message) => {
+          if (level === 'warning') showWarning(io, message);
+          if (level === 'error') showError(io, { message });
+        },
+        onMet(name, isLast) {
+          if (flags.output === undefined) io.out(`${poolRef(name)} condition met`);
+          else if (isLast) io.out(poolRef(name));
+        },
+      },
+    );
+    for (const error of errors) showError(io, error);
+    return errors.length === 0 ? EXIT.done : EXIT.error;
+  }
+}
+
+// The value of `wait --for`.
+
+/**
+ * Parses `status=N`, `nodes=N`, `ready=N`, and `create`, `delete`, `condition=TYPE[=VALUE]` and `jsonpath=PATH[=VALUE]` as
+ * kubectl wait does. Throws a usage error.
+ */
+export async function parseWaitCondition(text: string): Promise<WaitCondition> {
+  const lower = text.toLowerCase();
+  if (lower === 'create' || lower === 'delete') return { kind: lower };
+  const [, kind, number] = /^(status|nodes|ready)=(\d{1,9})$/.exec(text) ?? [];
+  if (kind === 'status' || kind === 'nodes' || kind === 'ready') return { kind, value: Number(number) };
+  const [, type, value = 'True'] = /^condition=([^=]+)(?:=(.+))?$/s.exec(text) ?? [];
+  if (type !== undefined) return { kind: 'condition', type, value };
+  const [, expression] = /^jsonpath=(.*)$/s.exec(text) ?? [];
+  if (expression !== undefined) {
+    const { jsonPathCondition } = await import('./jsonpath.ts');
+    return { kind: 'object', ...jsonPathCondition(expression) };
+  }
+  throw new NodepoolError(
+    'usage',
+    `--for: unrecognized condition: ${JSON.stringify(text)}`,
+    meantReady(text)
+      ? 'write --for=condition=Ready, or --for=status=200 for the status Normal'
+      : 'write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete',
+  );
+}
+
+/** `ready`, `Ready`, `status=Normal`, `status=Ready`. */
+function meantReady(text: string): boolean {
+  return /^(?:(?:status|condition)[=:])?(?:ready|normal)$/i.test(text);
+}

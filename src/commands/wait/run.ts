@@ -1,0 +1,157 @@
+/** Waits for a condition on pools: by a watch, and without one where the condition is met already. */
+
+import type { NodePoolsClient } from '../../kube/cluster.ts';
+import type { RawPool } from '../../kube/connection.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { coercePool } from '../../nodepool/spec/coerce.ts';
+import { currentText, isMet, type WaitCondition } from '../../nodepool/status/wait-condition.ts';
+import { type FollowDeps, follow } from '../shared/follow.ts';
+import { chosenPools, type PoolChoice } from '../shared/pools/choose-pools.ts';
+import { type NamesDeps, namesToSuggest, poolsNotFound } from '../shared/pools/not-found.ts';
+
+export interface WaitOptions {
+  pools: PoolChoice;
+  /** A pool that meets one goes on with the next; creation comes first. */
+  conditions: readonly WaitCondition[];
+  /** In milliseconds; 0 looks once. */
+  timeoutMs: number;
+}
+
+export interface WaitDeps extends FollowDeps, NamesDeps {
+  pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw' | 'firstNames'>;
+  /** Called for each pool and condition that it meets. */
+  onMet: (pool: string, isLast: boolean) => void;
+}
+
+interface OneWait {
+  pools: PoolChoice;
+  condition: WaitCondition;
+  timeoutMs: number;
+  onMet: (pool: string) => void;
+}
+
+/** As kubectl wait. Returns an error for each pool that does not meet all conditions. */
+export async function waitForEach(
+  { pools, conditions, timeoutMs }: WaitOptions,
+  deps: WaitDeps,
+): Promise<NodepoolError[]> {
+  const end = deps.clock.now() + timeoutMs;
+  const errors: NodepoolError[] = [];
+  let left = pools;
+  const sorted = conditions.toSorted((a, b) => isLate(a) - isLate(b));
+  for (const condition of sorted) {
+    const met: string[] = [];
+    const onMet = (name: string) => {
+      met.push(name);
+      deps.onMet(name, condition === sorted.at(-1));
+    };
+    const leftMs = Math.max(0, end - deps.clock.now());
+    errors.push(...(await waitForOne({ pools: left, condition, timeoutMs: leftMs, onMet }, deps)));
+    if (met.length === 0) break;
+    left = { names: met };
+  }
+  return errors;
+}
+
+/**
+ * Returns an error for each pool that does not meet the condition. A pool that does not exist is an error, unless the condition is
+ * its deletion or creation; for others, one that is deleted meanwhile may be recreated until the time is up. Pools are selected
+ * once, at the start; that none is selected is an error as well.
+ */
+async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
+  const { condition, timeoutMs, onMet } = options;
+  const { found, missing } = await chosenPools(options.pools, deps.pools);
+  const { kind } = condition;
+  // As kubectl wait.
+  if (found.length + missing.length === 0 && kind !== 'delete')
+    return [new NodepoolError('input', 'no matching pools found')];
+  const errors =
+    kind === 'delete' || kind === 'create'
+      ? []
+      : poolsNotFound('wait', missing, await namesToSuggest('wait', missing, deps));
+  const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
+  for (const pool of found) {
+    const answer = judge(condition, pool);
+    if (answer === true) onMet(pool.metadata.name);
+    else if (answer === false) open.set(pool.metadata.name, pool);
+    else errors.push(answer);
+  }
+  if (open.size > 0 && timeoutMs > 0) errors.push(...(await watch(open, options, deps)));
+  const what = timeoutMs === 0 ? 'condition not met for' : 'timed out waiting for the condition on';
+  for (const [name, pool] of open) {
+    const now = pool === undefined ? goneText(condition) : currentText(condition, pool);
+    errors.push(new NodepoolError('cluster', `${what} nodepools/${name}${now === undefined ? '' : `: ${now}`}`));
+  }
+  return errors;
+}
+
+const isLate = ({ kind }: WaitCondition) => (kind === 'create' ? 0 : 1);
+
+/** Pools that are waited for, as they are, by name; undefined: it has to be created. */
+type Open = Map<string, RawPool | undefined>;
+
+function goneText({ kind }: WaitCondition): string | undefined {
+  return kind === 'create' ? undefined : 'it was deleted';
+}
+
+/** Whether the condition is met, or why that cannot be known. */
+function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError {
+  try {
+    // A path may lead to fields that we do not know.
+    return isMet(condition, condition.kind === 'object' ? pool : coercePool<RawPool>(pool));
+  } catch (error) {
+    if (error instanceof NodepoolError) return error;
+    throw error;
+  }
+}
+
+/** Takes out of `open` what is met or gone; ends when nothing is left in it, or when the time is up. */
+async function watch(open: Open, { condition, timeoutMs, onMet }: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
+  const errors: NodepoolError[] = [];
+  const over = new AbortController();
+  const leave = (name: string) => {
+    open.delete(name);
+    if (open.size === 0) over.abort();
+  };
+  const met = (name: string) => {
+    onMet(name);
+    leave(name);
+  };
+  const gone = (name: string) => {
+    if (condition.kind === 'delete') met(name);
+    // As kubectl wait: it may be recreated before the time is up.
+    else open.set(name, undefined);
+  };
+  const look = (pool: RawPool) => {
+    const { name, uid } = pool.metadata;
+    if (!open.has(name)) return;
+    if (condition.kind === 'delete' && open.get(name)?.metadata.uid !== uid) return gone(name);
+    const answer = judge(condition, pool);
+    if (answer === true) met(name);
+    else if (answer === false) open.set(name, pool);
+    else {
+      errors.push(answer);
+      leave(name);
+    }
+  };
+  const cancel = deps.clock.after(timeoutMs, () => over.abort());
+  const watching = follow<RawPool>(
+    {
+      resource: 'nodepools.nodes.lailin.xyz',
+      watched: deps.pools.watchRaw({ names: [...open.keys()] }),
+      onStart(pools) {
+        const there = new Set(pools.map(({ metadata }) => metadata.name));
+        for (const name of [...open.keys()]) if (!there.has(name)) gone(name);
+        for (const pool of pools) look(pool);
+      },
+      onChanged: look,
+      onDeleted: ({ metadata: { name } }) => {
+        if (open.has(name)) gone(name);
+      },
+      signal: over.signal,
+    },
+    deps,
+  );
+  await watching.finally(cancel);
+  return errors;
+}

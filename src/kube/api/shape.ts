@@ -1,0 +1,193 @@
+/**
+ * The shape of objects that the server sends as JSON: the one place where their types are checked, so that all readers can rely
+ * on them. A server decodes its built-in types, so fields of another type come from something else in its place.
+ *
+ * Not guaranteed: the types of fields that no reader uses, and of custom resources, whose readers check them themselves.
+ */
+import { isObject } from '../../nodepool/json.ts';
+import { describeValue } from '../../nodepool/spec/typed.ts';
+
+/**
+ * `map`: of strings; `objects` and `strings` are lists; `opaque`: anything,
+ * which is not looked into.
+ */
+type Shape = 'object' | 'objects' | 'strings' | 'map' | 'string' | 'number' | 'boolean' | 'scalar' | 'time' | 'opaque';
+
+const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
+  [
+    'object',
+    `metadata spec template jobTemplate affinity nodeAffinity podAffinity podAntiAffinity labelSelector namespaceSelector
+    selector podAffinityTerm preference persistentVolumeClaim claimRef required scheduling nodeInfo regarding
+    involvedObject related series source deprecatedSource`,
+  ],
+  [
+    'objects',
+    `conditions taints tolerations containers initContainers ephemeralContainers volumes ownerReferences managedFields
+    matchExpressions matchFields nodeSelectorTerms preferredDuringSchedulingIgnoredDuringExecution
+    topologySpreadConstraints ports env envFrom volumeClaimTemplates versions addresses containerStatuses
+    initContainerStatuses allowedTopologies matchLabelExpressions schedulingGates resourceClaims`,
+  ],
+  ['strings', 'finalizers values accessModes namespaces matchLabelKeys mismatchLabelKeys shortNames categories'],
+  ['map', 'labels annotations matchLabels nodeSelector limits requests allocatable podFixed usage hard'],
+  [
+    'string',
+    `name generateName namespace uid resourceVersion kind apiVersion key operator effect type reason message note nodeName
+    phase handler holderIdentity topologyKey component bootID
+    whenUnsatisfiable storageClassName volumeName claimName runtimeClassName priorityClassName schedulerName
+    restartPolicy provisioner volumeBindingMode action reportingController reportingInstance manager
+    operation containerName protocol plural group`,
+  ],
+  [
+    'number',
+    `replicas revision leaseTransitions leaseDurationSeconds count generation observedGeneration readyReplicas
+    currentHealthy desiredHealthy disruptionsAllowed expectedPods containerPort hostPort tolerationSeconds weight
+    maxSkew minDomains parallelism completions deprecatedCount`,
+  ],
+  ['boolean', 'unschedulable controller blockOwnerDeletion hostNetwork suspend served'],
+  ['scalar', 'value'],
+  [
+    'time',
+    `creationTimestamp deletionTimestamp renewTime acquireTime lastTransitionTime eventTime firstTimestamp lastTimestamp
+    deprecatedFirstTimestamp deprecatedLastTimestamp lastObservedTime time`,
+  ],
+  ['opaque', 'fieldsV1 openAPIV3Schema data'],
+];
+const SHAPES: ReadonlyMap<string, Shape> = new Map(
+  FIELDS.flatMap(([shape, names]) => names.split(/\s+/).map(name => [name, shape] as const)),
+);
+/** Fields without which an item of the list says nothing, and is left out. */
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  conditions: ['type', 'status'],
+  taints: ['key', 'effect'],
+  ownerReferences: ['apiVersion', 'kind', 'name', 'uid'],
+};
+/** The same of whole objects, by kind. */
+const REQUIRED_OF: Readonly<Record<string, string>> = { RuntimeClass: 'handler', ControllerRevision: 'revision' };
+/** Of objects in each other; the built-in types have a dozen. */
+const MAX_DEPTH = 500;
+
+/** A field of an object has another type than the API's. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError';
+}
+
+/** Groups with types of Kubernetes alone. */
+const BUILT_IN = new Set([
+  ...['', 'apps', 'batch', 'policy', 'node.k8s.io', 'coordination.k8s.io', 'events.k8s.io', 'storage.k8s.io'],
+  ...['scheduling.k8s.io', 'apiextensions.k8s.io', 'admissionregistration.k8s.io', 'metrics.k8s.io'],
+]);
+
+/**
+ * Removes nulls, which are the same as absent, in place. Throws ShapeError that names the first field of a wrong type. Of
+ * objects of other groups than Kubernetes' own, only the metadata is looked at.
+ */
+export function checkShape(object: Record<string, unknown>, group: string): void {
+  if (BUILT_IN.has(group)) checkObject(object, '', 0);
+  else checkField(object, 'metadata', 'object', '', 0);
+}
+
+/**
+ * Throws ShapeError where an object, after checkShape(), lacks what every object of its kind has. A node without a name would not
+ * be released, a RuntimeClass without a handler be replaced.
+ */
+export function checkRequired(object: Record<string, unknown>, kind: string): void {
+  const { metadata } = object;
+  if (!isObject(metadata) || typeof metadata.name !== 'string' || metadata.name === '')
+    throw new ShapeError('metadata.name is missing');
+  const field = REQUIRED_OF[kind];
+  if (field !== undefined && object[field] === undefined) throw new ShapeError(`${field} is missing`);
+}
+
+function checkObject(object: Record<string, unknown>, path: string, depth: number): void {
+  if (depth > MAX_DEPTH) return;
+  for (const name in object) {
+    const value = object[name];
+    // The times of an Event are printed as the server sends them, as kubectl does.
+    if (value === null && depth === 0 && SHAPES.get(name) === 'time') continue;
+    if (value === null) delete object[name];
+    else checkField(object, name, shapeOf(name, path), path, depth);
+  }
+}
+
+function shapeOf(name: string, path: string): Shape | undefined {
+  // A condition has a status, too. Pods have amounts as overhead, a RuntimeClass an object with them. The affinity for nodes is one
+  // term, that for pods a list.
+  if (name === 'status' && path === '') return 'object';
+  if (name === 'overhead') return path.endsWith('spec') ? 'map' : 'object';
+  if (name !== 'requiredDuringSchedulingIgnoredDuringExecution') return SHAPES.get(name);
+  return path.endsWith('.nodeAffinity') ? 'object' : 'objects';
+}
+
+function checkField(
+  object: Record<string, unknown>,
+  name: string,
+  shape: Shape | undefined,
+  path: string,
+  depth: number,
+): void {
+  const value = object[name];
+  const here = path === '' ? name : `${path}.${name}`;
+  if (shape === 'opaque' || value === undefined || value === null) return;
+  if (!isShaped(value, shape))
+    throw new ShapeError(`${here} is ${describeValue(value)}, not ${NAMES[shape ?? 'opaque']}`);
+  if (shape === 'map') checkMap(value as Record<string, unknown>, here);
+  else if (Array.isArray(value)) object[name] = checkList(value, name, here, depth);
+  else if (isObject(value)) checkObject(value, here, depth + 1);
+}
+
+const NAMES: Readonly<Record<Shape, string>> = {
+  object: 'an object',
+  objects: 'a list',
+  strings: 'a list',
+  map: 'a map',
+  string: 'a string',
+  number: 'a number',
+  boolean: 'true or false',
+  scalar: 'a string or a number',
+  time: 'a time',
+  opaque: 'anything',
+};
+
+function isShaped(value: unknown, shape: Shape | undefined): boolean {
+  switch (shape) {
+    case undefined:
+    case 'opaque':
+      return true;
+    case 'object':
+    case 'map':
+      return isObject(value);
+    case 'objects':
+    case 'strings':
+      return Array.isArray(value);
+    case 'scalar':
+      return typeof value === 'string' || typeof value === 'number';
+    case 'time':
+      return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+    default:
+      return typeof value === shape;
+  }
+}
+
+function checkList(list: unknown[], name: string, path: string, depth: number): unknown[] {
+  const shape = SHAPES.get(name);
+  const items = list.includes(null) ? list.filter(item => item !== null) : list;
+  for (const [at, item] of items.entries()) {
+    const here = `${path}[${at}]`;
+    if (shape === 'objects' ? !isObject(item) : shape === 'strings' && typeof item !== 'string') {
+      throw new ShapeError(`${here} is ${describeValue(item)}, not ${shape === 'objects' ? 'an object' : 'a string'}`);
+    }
+    if (isObject(item)) checkObject(item, here, depth + 1);
+  }
+  const required = REQUIRED[name];
+  if (required === undefined) return items;
+  return items.filter(item => required.every(field => Object.hasOwn(item as object, field)));
+}
+
+function checkMap(map: Record<string, unknown>, path: string): void {
+  for (const key in map) {
+    const value = map[key];
+    if (value === null) delete map[key];
+    else if (typeof value !== 'string')
+      throw new ShapeError(`${path}[${key}] is ${describeValue(value)}, not a string`);
+  }
+}

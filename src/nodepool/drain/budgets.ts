@@ -1,0 +1,132 @@
+/**
+ * What PodDisruptionBudgets allow of a drain, over all its pods. The rules are those of the eviction subresource
+ * (k8s.io/kubernetes pkg/registry/core/pod/storage/eviction.go) and of the disruption controller.
+ */
+
+import { type LabelQuery, matchesQuery } from '../membership/label-query.ts';
+import { plural } from '../plural.ts';
+import { type DrainPod, podName } from './drain-filters.ts';
+
+/** A policy/v1 PodDisruptionBudget. */
+export interface Budget {
+  namespace: string;
+  name: string;
+  selector: LabelQuery | undefined;
+  minAvailable: number | string | undefined;
+  maxUnavailable: number | string | undefined;
+  /** Pods that are not Ready may go whatever the budget says. */
+  alwaysAllowsUnhealthy: boolean;
+  /** Undefined: the disruption controller has not seen this spec yet. */
+  status:
+    | { disruptionsAllowed: number; currentHealthy: number; desiredHealthy: number; expectedPods: number }
+    | undefined;
+  /** Why the disruption controller could not compute the status. */
+  syncError?: string;
+}
+
+/** What stands in the way; a budget that allows all of its pods has no forecast. */
+export type Forecast =
+  /**
+   * @param pods how many pods that it counts are to be evicted
+   * @param unready those of them that are not Ready, where waiting does not help them
+   */
+  | { kind: 'waits'; budget: string; pods: number; allowed: number; unready?: number }
+  /** It allows none even while all its pods are healthy. */
+  | { kind: 'never'; budget: string; pods: number; why: string }
+  /** @param why where the disruption controller gives a reason */
+  | { kind: 'unknown'; budget: string; pods: number; why?: string }
+  /** The server evicts no pod with several budgets. */
+  | { kind: 'several'; pod: string; budgets: string[] };
+
+/** @param pods all that are to be evicted */
+export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
+  const budgetsOf = budgetMatcher(budgets);
+  const held = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
+  const several: Forecast[] = [];
+  for (const pod of pods.filter(isCounted)) {
+    const own = budgetsOf(pod);
+    const [first, ...others] = own;
+    if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
+    else if (first !== undefined) held.get(first)?.push(pod);
+  }
+  const ofBudgets = [...held].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
+  return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
+}
+
+/** Why no waiting lets these pods go, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. The others of `pods` are left out. */
+export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget[]): Map<string, string> {
+  const budgetsOf = budgetMatcher(budgets);
+  return new Map(
+    pods.filter(isCounted).flatMap(pod => {
+      const why = whyNeverEvicted(budgetsOf(pod), pod.isReady);
+      return why === undefined ? [] : [[pod.uid, why] as const];
+    }),
+  );
+}
+
+/** Why the Eviction API never evicts a pod that these budgets select: the server evicts none with several of them. */
+export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: boolean): string | undefined {
+  if (first === undefined) return undefined;
+  if (others.length > 0)
+    return `several PodDisruptionBudgets: ${[first, ...others].map(({ name }) => name).join(', ')}`;
+  const why = isReady || !passesUnready(first) ? neverBecause(first) : undefined;
+  return why === undefined ? undefined : `PodDisruptionBudget ${first.namespace}/${first.name}: ${why}`;
+}
+
+/** A pod, as far as a budget looks at it. */
+type Labelled = Pick<DrainPod, 'namespace' | 'labels'>;
+
+/** Finds the budgets that select a pod, for many pods. */
+export function budgetMatcher(budgets: readonly Budget[]): (pod: Labelled) => Budget[] {
+  const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
+  return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
+}
+
+/**
+ * Where the pods that stay Pending leave the budget too few healthy ones, evictions by the Eviction API wait for ever. Undefined: they
+ * do not. @param pending evicted pods that find no place
+ */
+export function shortOf(budget: Budget, pending: readonly Labelled[]): { pending: number; needs: number } | undefined {
+  const { status } = budget;
+  const budgetsOf = budgetMatcher([budget]);
+  const own = pending.filter(pod => budgetsOf(pod).length > 0).length;
+  if (status === undefined || own === 0 || status.currentHealthy - own >= status.desiredHealthy) return undefined;
+  return { pending: own, needs: status.desiredHealthy };
+}
+
+/** Others are evicted without a look at budgets. */
+function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
+  return phase === 'Running' && deletionTimestamp === undefined;
+}
+
+function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, { budget: string }> | undefined {
+  const { status, syncError, namespace, name } = budget;
+  const passesUnhealthy = passesUnready(budget);
+  const pods = all.filter(({ isReady }) => isReady || !passesUnhealthy).length;
+  const of = { budget: `${namespace}/${name}`, pods };
+  if (pods === 0) return undefined;
+  const why = neverBecause(budget);
+  if (why !== undefined) return { kind: 'never', ...of, why };
+  if (status === undefined) return { kind: 'unknown', ...of, ...(syncError === undefined ? {} : { why: syncError }) };
+  const allowed = Math.max(0, status.disruptionsAllowed);
+  if (allowed >= pods) return undefined;
+  const unready = passesUnhealthy || status.desiredHealthy > 0 ? 0 : all.filter(({ isReady }) => !isReady).length;
+  return { kind: 'waits', ...of, allowed, ...(unready > 0 ? { unready } : {}) };
+}
+
+/** Enough healthy pods, or the policy, let those go that are not Ready; where none has to be healthy, only the policy. */
+function passesUnready({ alwaysAllowsUnhealthy, status }: Budget): boolean {
+  if (alwaysAllowsUnhealthy || status === undefined) return alwaysAllowsUnhealthy;
+  return status.currentHealthy >= status.desiredHealthy && status.desiredHealthy > 0;
+}
+
+/** Undefined: it may allow an eviction, now or later. */
+export function neverBecause({ minAvailable, maxUnavailable, status }: Budget): string | undefined {
+  if (status !== undefined && status.disruptionsAllowed > 0) return undefined;
+  if (maxUnavailable === 0 || maxUnavailable === '0%') return `maxUnavailable is ${maxUnavailable}`;
+  if (minAvailable === '100%') return 'minAvailable is 100%';
+  if (status === undefined || status.expectedPods === 0 || status.desiredHealthy < status.expectedPods)
+    return undefined;
+  const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
+  return `${rule}, and it covers ${plural(status.expectedPods, 'pod')}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the scheduler
+ * filters nodes. Resources, volumes, pod (anti-)affinity and topology spread are NOT judged.
+ */
+import { own } from '../json.ts';
+import { meets, meetsNode, type Requirement } from '../membership/label-query.ts';
+import { tolerates } from '../spec/toleration.ts';
+import type { Node, Taint, Toleration } from '../types.ts';
+
+export interface NodeTerm {
+  matchExpressions?: Requirement[];
+  matchFields?: Requirement[];
+}
+
+/** What of a node decides whether a term matches it. */
+type NamedLabels = Pick<Node, 'name' | 'labels'>;
+
+export interface PodPlacement {
+  nodeSelector: Record<string, string>;
+  /** Of the required node affinity: one must match. Undefined: the pod has none. */
+  nodeTerms: NodeTerm[] | undefined;
+  tolerations: Toleration[];
+}
+
+/** `no nodes`: there are none. `no match`: selector or affinity match none. `taints`: those that match repel the pod. */
+export type Unplaced = 'no nodes' | 'no match' | 'taints';
+
+/** @param nodes that are Ready and schedulable. Undefined: one of them takes the pod */
+export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Unplaced | undefined {
+  if (nodes.length === 0) return 'no nodes';
+  const matching = nodes.filter(node => isMatching(placement, node));
+  if (matching.length === 0) return 'no match';
+  return matching.some(node => untolerated(node, placement.tolerations) === undefined) ? undefined : 'taints';
+}
+
+/** Whether nodeSelector and required node affinity match the node. */
+export function isMatching({ nodeSelector, nodeTerms }: Omit<PodPlacement, 'tolerations'>, node: NamedLabels): boolean {
+  const isSelected = Object.entries(nodeSelector).every(([key, value]) => own(node.labels, key) === value);
+  return isSelected && (nodeTerms === undefined || nodeTerms.some(term => matchesTerm(term, node)));
+}
+
+/** A term without requirements matches nothing. */
+export function matchesTerm(
+  { matchExpressions = [], matchFields = [] }: NodeTerm,
+  { name, labels }: NamedLabels,
+): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchExpressions.every(requirement => meetsNode(requirement, own(labels, requirement.key))) &&
+    matchFields.every(requirement => requirement.key === 'metadata.name' && meets(requirement, name))
+  );
+}
+
+/** The first taint that keeps pods away and is not tolerated; PreferNoSchedule does not. */
+export function untolerated({ taints }: Pick<Node, 'taints'>, tolerations: readonly Toleration[]): Taint | undefined {
+  return taints.find(
+    taint => taint.effect !== 'PreferNoSchedule' && !tolerations.some(toleration => tolerates(toleration, taint)),
+  );
+}
+
+/** What the scheduler takes a cordoned node to have. */
+const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+/** Whether a cordoned node takes the pod, all the same. */
+export function toleratesCordon({ tolerations }: Pick<PodPlacement, 'tolerations'>): boolean {
+  return tolerations.some(each => tolerates(each, CORDONED));
+}

@@ -1,0 +1,126 @@
+/** Plans a cordon or an uncordon of one node: what is written, or whose maintenance is in the way. Pure. */
+
+import type { NodePatch } from '../plan/plan.ts';
+import { timestamp } from '../timestamp.ts';
+import type { Node } from '../types.ts';
+import {
+  activeMaintenance,
+  formatMaintenance,
+  isSameOwner,
+  type Maintenance,
+  maintenanceOf,
+  type Owner,
+} from './maintenance.ts';
+
+export interface CordonChange {
+  /** What spec.unschedulable is to be. */
+  unschedulable: boolean;
+  /** Begins a maintenance, or changes the user's own; undefined begins none. */
+  maintenance?: MaintenanceWish | undefined;
+  /** Of another user's maintenance. Without it, nodes in one are left alone. */
+  takeover?: boolean;
+}
+
+export interface MaintenanceWish {
+  reason?: string | undefined;
+  /** RFC 3339. */
+  until?: string | undefined;
+}
+
+/** What becomes of the maintenance of a node; `removed`: it was stale or unreadable. */
+export type MaintenanceChange =
+  | { kind: 'begun' | 'updated' }
+  | { kind: 'taken over' | 'ended'; from: Owner }
+  | { kind: 'removed'; from: Owner | undefined };
+
+export type CordonPlan =
+  | { kind: 'already' }
+  | { kind: 'refused'; holder: Maintenance }
+  | {
+      kind: 'write';
+      patch: Pick<NodePatch, 'unschedulable' | 'maintenance'>;
+      /** Undefined where there is none, and where the user ends the own. */
+      change: MaintenanceChange | undefined;
+      /** An uncordon that leaves the node unschedulable, as it was before the maintenance that ends. */
+      staysCordoned?: true;
+    };
+
+type Subject = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
+
+/** Whether the plan depends on who is asking. */
+export function needsOwner(node: Subject, { maintenance }: CordonChange): boolean {
+  return maintenance !== undefined || activeMaintenance(node) !== undefined;
+}
+
+/** @param owner who is asking; undefined only where it is not needed */
+export function planCordon(node: Subject, change: CordonChange, owner: Owner | undefined, now: Date): CordonPlan {
+  const holder = activeMaintenance(node);
+  const isMine = holder !== undefined && owner !== undefined && isSameOwner(holder.owner, owner);
+  if (holder !== undefined && !isMine && change.takeover !== true) return { kind: 'refused', holder };
+  if (!change.unschedulable) return planUncordon(node, isMine ? undefined : holder);
+  const wish = change.maintenance;
+  if (holder === undefined && wish === undefined) return planBare(node);
+  const next = maintenanceAfter({ node, holder, isMine, owner, wish }, now);
+  const isKept = holder !== undefined && formatMaintenance(holder) === next;
+  const patch = {
+    ...(node.unschedulable ? {} : { unschedulable: true }),
+    ...(isKept ? {} : { maintenance: next }),
+  };
+  if (Object.keys(patch).length === 0) return { kind: 'already' };
+  if (holder === undefined) return { kind: 'write', patch, change: { kind: 'begun' } };
+  return { kind: 'write', patch, change: isMine ? { kind: 'updated' } : { kind: 'taken over', from: holder.owner } };
+}
+
+interface After {
+  node: Subject;
+  holder: Maintenance | undefined;
+  isMine: boolean;
+  owner: Owner | undefined;
+  wish: CordonChange['maintenance'];
+}
+
+/** What is not wished stays as it is. Whoever takes it over has it from now on. */
+function maintenanceAfter({ node, holder, isMine, owner, wish = {} }: After, now: Date): string {
+  if (owner === undefined) throw new Error('the owner of a maintenance is not known');
+  const reason = wish.reason ?? holder?.reason;
+  const until = wish.until ?? holder?.until;
+  const wasUnschedulable = holder === undefined ? node.unschedulable : holder.wasUnschedulable === true;
+  return formatMaintenance({
+    owner,
+    since: isMine && holder !== undefined ? holder.since : timestamp(now),
+    ...(reason === undefined ? {} : { reason }),
+    ...(until === undefined ? {} : { until }),
+    uid: node.uid,
+    ...(wasUnschedulable ? { wasUnschedulable } : {}),
+  });
+}
+
+/** A cordon without a maintenance must not bring a stale one back. */
+function planBare(node: Subject): CordonPlan {
+  if (node.unschedulable) return { kind: 'already' };
+  if (node.maintenance === undefined) return { kind: 'write', patch: { unschedulable: true }, change: undefined };
+  return { kind: 'write', patch: { unschedulable: true, maintenance: null }, change: removalOf(node) };
+}
+
+/** @param taken the maintenance of another user that ends, too */
+function planUncordon(node: Subject, taken: Maintenance | undefined): CordonPlan {
+  const holder = activeMaintenance(node);
+  const staysCordoned = holder?.wasUnschedulable === true;
+  const patch = {
+    ...(node.unschedulable && !staysCordoned ? { unschedulable: false } : {}),
+    ...(node.maintenance === undefined ? {} : { maintenance: null }),
+  };
+  if (Object.keys(patch).length === 0) return { kind: 'already' };
+  const done = { kind: 'write', patch, ...(staysCordoned ? { staysCordoned } : {}) } as const;
+  if (node.maintenance === undefined || (holder !== undefined && taken === undefined))
+    return { ...done, change: undefined };
+  return { ...done, change: taken === undefined ? removalOf(node) : { kind: 'ended', from: taken.owner } };
+}
+
+function removalOf(node: Subject): MaintenanceChange {
+  const state = maintenanceOf(node);
+  return {
+    kind: 'removed',
+    from: state === undefined || state.kind === 'unreadable' ? undefined : state.maintenance.owner,
+  };
+}

@@ -1,0 +1,170 @@
+/** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
+
+import { own } from '../json.ts';
+import { drainingTaints } from '../plan/no-execute.ts';
+import { heldStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
+import type { FieldError } from '../spec/field-error.ts';
+import { taintFrom, taintId } from '../spec/taint.ts';
+import type { Node, NodePool, Taint } from '../types.ts';
+import { isSelectorKnown } from './known-selector.ts';
+import { meetsNode } from './label-query.ts';
+import type { Ownership } from './membership.ts';
+import { matches, membershipSelector, partsOf } from './selector.ts';
+import { strayPoolLabel } from './stray-label.ts';
+
+/** A label or an expression of the pool's selector. */
+export interface SelectorReason {
+  key: string;
+  /** As kubectl writes it: `a=b`, `a in (b,c)`. */
+  requirement: string;
+  isMet: boolean;
+  /** The value on the node; undefined when the node does not have the label. */
+  live: string | undefined;
+}
+
+/** The rule by which one of two matching pools owns the node. */
+type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
+
+export type Verdict =
+  /** `over`: the other pools that match, each with the deciding rule. */
+  | { kind: 'member'; over: { pool: string; rule: Rule }[] }
+  | { kind: 'lost'; to: string; rule: Rule }
+  | { kind: 'no match' }
+  | { kind: 'deleting' }
+  /** A pool with an invalid spec gets no new nodes. */
+  | { kind: 'invalid'; errors: FieldError[] }
+  /** The selector cannot be read: the pool keeps the nodes that it holds and gets no new ones. */
+  | { kind: 'unknown selector'; keeps: boolean };
+
+export interface PoolReason {
+  pool: string;
+  selector: SelectorReason[];
+  verdict: Verdict;
+  /** The node still has what this pool applied but is no longer a member; the next reconcile removes it. */
+  toBeCleaned: boolean;
+}
+
+/** A startup taint that the pool gave, or did not have to give, when the node joined. */
+export interface StartupReason {
+  /** Its value is the one that was given. */
+  taint: Taint;
+  /** It is there as it was given; else it was lifted, removed or changed, or never given. */
+  isHeld: boolean;
+  /** The condition that it waits for. */
+  until: string | undefined;
+  /** It is given again when the node boots. */
+  isGivenAgain: boolean;
+}
+
+export interface Explanation {
+  node: string;
+  owner: string | undefined;
+  /** The owner first, then the pools that match but do not own the node, then the others by name. */
+  pools: PoolReason[];
+  /** The startup taints that its record has, of the owner; absent when there are none. */
+  startup?: StartupReason[];
+  /** Taints of the owner that wait until the pods that they would evict are gone; absent when there are none. */
+  draining?: Taint[];
+  /** A deleted pool whose labels and taints stay on the node until the next reconcile. */
+  gone: string | undefined;
+  /** The value of POOL_LABEL, where no pool has set it; absent elsewhere. */
+  strayLabel?: string;
+}
+
+/**
+ * @param ownership of the node among these pools, from `PoolIndex.ownership`
+ * @param errorsOf returns the validation errors of a pool
+ */
+export function explain(
+  node: Node,
+  pools: readonly NodePool[],
+  ownership: Ownership,
+  errorsOf: (pool: string) => FieldError[],
+): Explanation {
+  const byName = new Map(pools.map(pool => [pool.metadata.name, pool]));
+  const holder = ownership.record?.pool;
+  const reasons = pools.map((pool): PoolReason => {
+    const { name } = pool.metadata;
+    return {
+      pool: name,
+      selector: isSelectorKnown(pool) ? reasonsOf(pool, node) : [],
+      verdict: verdictOf(pool, node, ownership, byName, errorsOf(name)),
+      toBeCleaned: holder === name && ownership.owner !== name,
+    };
+  });
+  const strayLabel = strayPoolLabel(node, ownership, byName.get(ownership.owner ?? ''));
+  return {
+    node: node.name,
+    owner: ownership.owner,
+    ...startupReasons(node, ownership, byName),
+    ...drainingOf(ownership),
+    pools: reasons.toSorted((a, b) => rank(a) - rank(b) || (a.pool < b.pool ? -1 : 1)),
+    gone: holder !== undefined && !byName.has(holder) ? holder : undefined,
+    ...(strayLabel === undefined ? {} : { strayLabel }),
+  };
+}
+
+function drainingOf({ record, owner }: Ownership): Pick<Explanation, 'draining'> {
+  return record?.draining === undefined || record.pool !== owner ? {} : { draining: drainingTaints(record.draining) };
+}
+
+function startupReasons(
+  node: Node,
+  { record, owner }: Ownership,
+  pools: ReadonlyMap<string, NodePool>,
+): Pick<Explanation, 'startup'> {
+  if (record === undefined || record.pool !== owner || record.startup.size === 0) return {};
+  const wanted = startupTaintsById(pools.get(owner)?.spec ?? {});
+  const held = new Set(heldStartupTaints(node, record).map(taintId));
+  const startup = [...record.startup].map(([id, given]) => ({
+    taint: taintFrom(id, given ?? ''),
+    isHeld: held.has(id),
+    until: wanted.get(id)?.until?.nodeCondition,
+    isGivenAgain: wanted.get(id)?.again === 'Boot',
+  }));
+  return { startup };
+}
+
+function verdictOf(
+  pool: NodePool,
+  node: Node,
+  { record, owner, conflicting }: Ownership,
+  byName: ReadonlyMap<string, NodePool>,
+  errors: FieldError[],
+): Verdict {
+  const { name, deletionTimestamp } = pool.metadata;
+  const ruleBetween = (winner: string, other: string) =>
+    ruleOf(record?.pool, byName.get(winner) ?? pool, byName.get(other) ?? pool);
+  const isKnown = isSelectorKnown(pool);
+  if (deletionTimestamp !== undefined) {
+    return isKnown && !matches(membershipSelector(pool), node.labels) ? { kind: 'no match' } : { kind: 'deleting' };
+  }
+  if (!isKnown) return { kind: 'unknown selector', keeps: owner === name };
+  if (owner === name) {
+    return { kind: 'member', over: conflicting.map(other => ({ pool: other, rule: ruleBetween(name, other) })) };
+  }
+  if (owner !== undefined && conflicting.includes(name))
+    return { kind: 'lost', to: owner, rule: ruleBetween(owner, name) };
+  if (!matches(membershipSelector(pool), node.labels)) return { kind: 'no match' };
+  return { kind: 'invalid', errors };
+}
+
+function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): Rule {
+  if (holder === winner.metadata.name) return 'holds the node already';
+  const [ours, theirs] = [winner.metadata.creationTimestamp ?? '', other.metadata.creationTimestamp ?? ''];
+  return ours === theirs ? 'has the smaller name' : 'is older';
+}
+
+function reasonsOf(pool: NodePool, { labels }: Node): SelectorReason[] {
+  return partsOf(membershipSelector(pool)).map(({ text, ...requirement }) => {
+    const live = own(labels, requirement.key);
+    return { key: requirement.key, requirement: text, isMet: meetsNode(requirement, live), live };
+  });
+}
+
+function rank({ verdict, toBeCleaned }: PoolReason): number {
+  if (verdict.kind === 'member' || (verdict.kind === 'unknown selector' && verdict.keeps)) return 0;
+  if (verdict.kind === 'lost') return 1;
+  if (toBeCleaned) return 2;
+  return verdict.kind === 'no match' ? 4 : 3;
+}

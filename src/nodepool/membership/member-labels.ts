@@ -1,0 +1,198 @@
+/**
+ * Computes the label changes that make a node join or leave a pool. Only labels of the pool's selector change, and only
+ * those that a user may change. For an expression no label is set or removed: it says something of the node that others use,
+ * too, such as its rack. Each function returns a merge patch of labels, or throws a NodepoolError that names the node and the
+ * label.
+ */
+import { NodepoolError } from '../errors.ts';
+import { own, setOwn } from '../json.ts';
+import type { AppliedRecord } from '../plan/record.ts';
+import { isClusterLabel } from '../spec/validation.ts';
+import type { Node, NodePool } from '../types.ts';
+import { meetsNode } from './label-query.ts';
+import { providerOf } from './provider-labels.ts';
+import {
+  isControlPlaneRole,
+  keysOf,
+  matches,
+  membershipSelector,
+  needsLabel,
+  partsOf,
+  quotedSelector,
+  ROLE_PREFIX,
+  type Selector,
+  type SelectorPart,
+  selectorText,
+} from './selector.ts';
+
+const NO_SELECTOR: Selector = { labels: {}, expressions: [] };
+
+/** null removes the label. */
+export type LabelPatch = Record<string, string | null>;
+
+/** Cloud controllers, Node Feature Discovery and drivers set these. */
+const FACTS = /^(?:topology\.kubernetes\.io|feature\.node\.kubernetes\.io|nvidia\.com)\//;
+
+/**
+ * The labels that make a node a member of the pool.
+ * @param record what is currently applied to the node: values that a pool set may be replaced
+ * @param source the pool that the node leaves; the labels that make it a member there are removed in the same patch
+ */
+export function labelsToJoin(
+  node: Node,
+  record: AppliedRecord | undefined,
+  pool: NodePool,
+  source?: NodePool,
+): LabelPatch {
+  const selector = membershipSelector(pool);
+  const left: Selector = source === undefined ? NO_SELECTOR : membershipSelector(source);
+  const patch: LabelPatch = {};
+  const needed = partsOf(selector).flatMap(part => (needsLabel(part) ? part.key : []));
+  for (const key of Object.keys(left.labels)) {
+    if (!needed.includes(key) && !isClusterSet(key)) setOwn<string | null>(patch, key, null);
+  }
+  for (const [key, value] of Object.entries(selector.labels)) {
+    const live = labelOf(node, key);
+    if (live === value) continue;
+    const isOurs = live === undefined || Object.hasOwn(left.labels, key) || record?.labels.get(key)?.value === live;
+    if (!isOurs || isClusterSet(key)) throw notFree(node, pool, key, value, live);
+    setOwn<string | null>(patch, key, value);
+  }
+  const labels = patchedLabels(node.labels, patch);
+  const unmet = partsOf({ labels: {}, expressions: selector.expressions }).find(
+    part => !meetsNode(part, own(labels, part.key)),
+  );
+  if (unmet !== undefined) throw notMet(node, pool, unmet, own(labels, unmet.key));
+  if (source !== undefined && matches(left, labels)) {
+    const cannot = `node ${node.name} cannot leave pool ${source.metadata.name}`;
+    const key = expressionKey(left, needed);
+    if (key !== undefined) throw isFact(cannot, node, source, key);
+    const by = selectorText(left);
+    const of = keysOf(left).every(isClusterSet) ? 'the cluster itself sets' : `pool ${pool.metadata.name} needs, too`;
+    const why = isAbsence(left) ? `nodes without a label, ${by}` : `it by ${by}, which ${of}`;
+    throw new NodepoolError('input', `${cannot}: that selects ${why}`, selectByOwnLabel(source));
+  }
+  return patch;
+}
+
+/**
+ * The labels that make a node leave the pool. Labels by which another pool selects the node also stay, when removing
+ * another label is enough.
+ * @param rivals the other pools that match the node
+ * @param isOwner whether the pool owns the node, and does not only match it
+ */
+export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodePool[], isOwner: boolean): LabelPatch {
+  const selector = membershipSelector(pool);
+  const removable = Object.keys(selector.labels).filter(key => !isClusterSet(key));
+  const shared = rivals.flatMap(rival => keysOf(membershipSelector(rival)));
+  const alone = removable.filter(key => !shared.includes(key));
+  const keys = alone.length > 0 ? alone : isOwner ? removable : [];
+  if (keys.length > 0) return Object.fromEntries(keys.map(key => [key, null]));
+  const { name } = pool.metadata;
+  const cannot = `node ${node.name} cannot be removed from pool ${name}`;
+  const expression = expressionKey(selector, shared) ?? (isOwner ? expressionKey(selector, []) : undefined);
+  if (expression !== undefined) throw isFact(cannot, node, pool, expression);
+  if (isAbsence(selector)) {
+    throw new NodepoolError(
+      'input',
+      `${cannot}: that selects nodes without a label, ${selectorText(selector)}`,
+      selectByOwnLabel(pool),
+    );
+  }
+  if (removable.length > 0 || expressionKey(selector, []) !== undefined) {
+    const others = rivals.map(({ metadata }) => metadata.name).join(', ');
+    throw new NodepoolError(
+      'input',
+      `${cannot}: pool ${others} has it by the same labels, ${selectorText(selector)}`,
+      `change which nodes the pool has: \`kubectl nodepool edit ${name}\``,
+    );
+  }
+  // As of a pool that adopt created.
+  throw new NodepoolError(
+    'input',
+    `${cannot}: the cluster itself sets the labels ${selectorText(selector)}`,
+    selectByOwnLabel(pool),
+  );
+}
+
+/** A label without which no node meets the selector's expressions. @param kept labels that stay */
+function expressionKey({ expressions }: Selector, kept: readonly string[]): string | undefined {
+  return expressions.find(part => needsLabel(part) && !isClusterSet(part.key) && !kept.includes(part.key))?.key;
+}
+
+/** Whether nodes match by labels that they do not have, and by no others. */
+function isAbsence(selector: Selector): boolean {
+  return keysOf(selector).length > 0 && !partsOf(selector).some(needsLabel);
+}
+
+/** @param key of an expression without which the node would not match */
+function isFact(cannot: string, node: Node, { metadata: { name } }: NodePool, key: string): NodepoolError {
+  const edit = `change which nodes the pool has: \`kubectl nodepool edit ${name}\``;
+  const remove = `remove the label yourself: \`kubectl label node ${node.name} ${key}-\``;
+  return new NodepoolError(
+    'input',
+    `${cannot}: that selects it by an expression about the label ${key}, which others may use, too`,
+    isControlPlaneRole(key) ? edit : `${remove}, or ${edit}`,
+  );
+}
+
+/** What makes it possible to take nodes from a pool whose labels stay on them. */
+function selectByOwnLabel(pool: NodePool): string {
+  const { name } = pool.metadata;
+  const own = `${ROLE_PREFIX}${name}=`;
+  return `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${quotedSelector(membershipSelector(pool))} ${own}\`, then \`kubectl nodepool edit ${name} --node-selector ${own}\`; nodes that are added later need that label`;
+}
+
+/** The patch without values that are already set. */
+export function effective(live: Readonly<Record<string, string>>, patch: LabelPatch): LabelPatch {
+  return Object.fromEntries(Object.entries(patch).filter(([key, value]) => (own(live, key) ?? null) !== value));
+}
+
+/** The labels, or annotations, after the patch. */
+export function patchedLabels(labels: Record<string, string>, patch: LabelPatch): Record<string, string> {
+  const merged = { ...labels };
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete merged[key];
+    else setOwn(merged, key, value);
+  }
+  return merged;
+}
+
+/** Also where it is not set again once it is gone: it says what the machine is, and not who wants it. */
+function isClusterSet(key: string): boolean {
+  return isClusterLabel(key) || FACTS.test(key) || providerOf(key) !== undefined;
+}
+
+export function labelOf({ labels }: Node, key: string): string | undefined {
+  return own(labels, key);
+}
+
+function notFree(node: Node, pool: NodePool, key: string, value: string, live: string | undefined): NodepoolError {
+  const has = live === undefined ? `has no label ${key}` : `has the label ${key}=${live}`;
+  const next = isClusterSet(key)
+    ? 'the cluster itself sets that label: choose other nodes'
+    : `choose other nodes, or change it yourself: \`kubectl label node ${node.name} ${key}=${value} --overwrite\``;
+  return new NodepoolError(
+    'input',
+    `node ${node.name} ${has}, and members of pool ${pool.metadata.name} have ${key}=${value}`,
+    next,
+  );
+}
+
+function notMet(
+  node: Node,
+  pool: NodePool,
+  { key, operator, values = [], text }: SelectorPart,
+  live: string | undefined,
+): NodepoolError {
+  const has = live === undefined ? `has no label ${key}` : `has the label ${key}=${live}`;
+  const change = { In: `${key}=${values[0]}`, Exists: `${key}=`, NotIn: `${key}-`, DoesNotExist: `${key}-` }[operator];
+  const next = isClusterSet(key)
+    ? 'the cluster itself sets that label: choose other nodes'
+    : `choose other nodes, or change it yourself: \`kubectl label node ${node.name} ${change ?? `${key}=NUMBER`}${change?.endsWith('-') ? '' : ' --overwrite'}\``;
+  return new NodepoolError(
+    'input',
+    `node ${node.name} ${has}, and members of pool ${pool.metadata.name} meet ${text}`,
+    next,
+  );
+}

@@ -1,0 +1,201 @@
+/**
+ * `spec.noExecute: Drain`: a taint with the effect NoExecute is set on a node when no pod is left there that it would evict. Until
+ * then its twin, a taint with the same key and value and the effect NoSchedule, keeps pods away, and the record says since
+ * when it was decided: for which values the drain has begun.
+ *
+ * What is due follows from spec, record and node. That pods are gone is not known from these: who plans says so.
+ */
+
+import { type DrainPod, hasEnded } from '../drain/drain-filters.ts';
+import { andMore, firstFew, plural } from '../plural.ts';
+import { taintFrom, taintId } from '../spec/taint.ts';
+import { evictedAfter, tolerates } from '../spec/toleration.ts';
+import type { NodePool, Taint } from '../types.ts';
+import type { Change } from './change.ts';
+import type { SlotPolicy, SlotWrite } from './merge-slots.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { isStrippable } from './record-slots.ts';
+
+/** Values by id of the taint, as `dedicated:NoExecute`. */
+export type Draining = ReadonlyMap<string, string>;
+
+export interface Deferred {
+  /** Taints that wait, with their values. */
+  draining: Draining;
+  /** Taints that the pool sets meanwhile, by their ids. */
+  twins: ReadonlyMap<string, string>;
+  /** Live taints that stay as they are meanwhile: what the waiting ones replace, and twins of somebody else. */
+  untouched: ReadonlySet<string>;
+}
+
+/**
+ * @param kept live taints without startup taints that the pool takes back now
+ * @param startup ids of those that the node is given now
+ */
+export function deferredTaints(
+  live: ReadonlyMap<string, string>,
+  kept: ReadonlyMap<string, string>,
+  record: AppliedRecord | undefined,
+  pool: NodePool,
+  startup: ReadonlySet<string>,
+  { isTransient }: SlotPolicy,
+): Deferred | undefined {
+  const { metadata, spec } = pool;
+  if (spec.noExecute !== 'Drain') return undefined;
+  const applied = record?.pool === metadata.name ? record.taints : undefined;
+  const own = new Set((spec.taints ?? []).map(taintId));
+  const isOver = (taint: Taint) =>
+    isTransient(taintId(taint)) && applied?.get(taintId(taint))?.value === (taint.value ?? '');
+  const waiting = [
+    ...(spec.taints ?? []).filter(
+      taint => taint.effect === 'NoExecute' && live.get(taintId(taint)) !== (taint.value ?? '') && !isOver(taint),
+    ),
+    ...restoredTaints(applied, live, pool).filter(taint => !own.has(taintId(taint)) && !isTransient(taintId(taint))),
+  ];
+  if (waiting.length === 0) return undefined;
+  const twins = new Map<string, string>();
+  const untouched = new Set(waiting.map(taintId));
+  for (const { key, value = '' } of waiting) {
+    const id = taintId({ key, effect: 'NoSchedule' });
+    if (own.has(id)) continue;
+    const isTheirs = kept.has(id) && record?.taints.get(id)?.value !== kept.get(id);
+    if (isTheirs) untouched.add(id);
+    // A startup taint of that key keeps pods away, too.
+    else if (!startup.has(id)) twins.set(id, value);
+  }
+  return { draining: new Map(waiting.map(taint => [taintId(taint), taint.value ?? ''])), twins, untouched };
+}
+
+/** Taints with the effect NoExecute that the pool displaced, and sets again as its spec no longer has or strips them. */
+function restoredTaints(
+  applied: AppliedRecord['taints'] = new Map(),
+  live: ReadonlyMap<string, string>,
+  { spec }: NodePool,
+): Taint[] {
+  return [...applied].flatMap(([id, { value, displaced }]) => {
+    const isLeft = displaced !== undefined && (live.get(id) ?? null) === value && displaced !== value;
+    if (!isLeft || !id.endsWith(':NoExecute')) return [];
+    return spec.unmanaged === 'Remove' && isStrippable(id) ? [] : [taintFrom(id, displaced)];
+  });
+}
+
+/** Whether the record says that the drain for exactly these values has begun. */
+export function hasBegun(record: AppliedRecord | undefined, { draining }: Deferred): boolean {
+  const begun = record?.draining;
+  return begun?.size === draining.size && [...draining].every(([id, value]) => begun.get(id) === value);
+}
+
+/** What is written in the end, beside liftedTwins(). */
+export function deferredWrites(
+  { draining }: Deferred,
+  live: ReadonlyMap<string, string>,
+  applied: ReadonlyMap<string, AppliedSlot> | undefined,
+): SlotWrite[] {
+  return [...draining].map(([id, to]): SlotWrite => {
+    const from = live.get(id) ?? null;
+    const why = applied?.get(id)?.value === to ? 'drift' : 'spec';
+    return { id, from, to, action: from === null ? 'add' : 'change', why };
+  });
+}
+
+/** The twins that go in the end. */
+export function liftedTwins({ twins }: Deferred, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
+  return [...twins].map(([id, from]): SlotWrite => {
+    const to = applied.get(id)?.displaced ?? null;
+    return { id, from, to, action: to === null ? 'remove' : 'restore', why: 'released' };
+  });
+}
+
+/** Whether the change is one of a drain: it has the turn of the taint, or none where that is drift. */
+export function isOfDrain(
+  { kind, key, effect }: Change,
+  drain: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,
+): boolean {
+  const isIt = ({ id }: SlotWrite) => id === `${key}:${effect}`;
+  return kind === 'taint' && drain !== undefined && (drain.writes.some(isIt) || drain.lifted.some(isIt));
+}
+
+export function drainingTaints(draining: Draining = new Map()): Taint[] {
+  return [...draining].map(([id, value]) => taintFrom(id, value));
+}
+
+/** The reason of the condition Applied while pods are evicted. */
+export const DRAINING = 'Draining';
+/** Nodes in a message. */
+const MAX_NAMED = 3;
+
+/** `pods of 2 nodes are evicted before a NoExecute taint is set there: a, b; pod ns/p on node a waits for …` */
+export function drainingText({ nodes, blocked }: { nodes: readonly string[]; blocked: string | undefined }): string {
+  const what = `pods of ${plural(nodes.length, 'node')} are evicted before a NoExecute taint is set there`;
+  return `${what}: ${firstFew(nodes, MAX_NAMED)}${blocked === undefined ? '' : `; ${blocked}`}`;
+}
+
+export interface PodsLeft {
+  pods: DrainPod[];
+  /** They come back as soon as they are gone. */
+  areLast: boolean;
+  /** Came back after the pods of their owner were evicted. */
+  returned: DrainPod[];
+}
+
+/**
+ * Pods that must go before the taints are set; none: they may be set. As the taint eviction controller decides, a pod stays
+ * only if it tolerates all of them for ever; but one that has ended is disrupted by nothing, and a mirror pod is no pod.
+ *
+ * Pods that tolerate what keeps pods away, as those of a DaemonSet that tolerates every NoSchedule, come back as soon as
+ * they are gone. So they are evicted last, and only until they terminate or are not Ready: budgets do not count
+ * such pods, so the taint that ends them then takes nothing from a budget.
+ * @param taints that are to be set @param live of the node
+ * @param isReturned whether the pod came after the pods of its owner were evicted; `tolerates`: it tolerates what keeps pods away
+ */
+export function podsLeft(
+  pods: readonly DrainPod[],
+  taints: readonly Taint[],
+  live: readonly Taint[],
+  isReturned: (pod: DrainPod, tolerates: boolean) => boolean = () => false,
+): PodsLeft {
+  const keys = new Set(taints.map(({ key }) => key));
+  const closing = live.filter(({ key, effect }) => effect === 'NoSchedule' && keys.has(key));
+  const returns = ({ placement: { tolerations } }: DrainPod) =>
+    closing.every(taint => tolerations.some(toleration => tolerates(toleration, taint)));
+  const isCounted = (pod: DrainPod) => pod.isReady && pod.deletionTimestamp === undefined;
+  const affected = pods.filter(
+    pod => !pod.isMirror && !hasEnded(pod) && evictedAfter(pod.placement.tolerations, taints) !== Infinity,
+  );
+  const { due = [], back = [] } = Object.groupBy(affected, pod => (isReturned(pod, returns(pod)) ? 'back' : 'due'));
+  const returned = back.filter(isCounted);
+  const first = due.filter(pod => !returns(pod));
+  if (first.length > 0) return { pods: first, areLast: false, returned };
+  const last = due.filter(isCounted);
+  return { pods: last, areLast: last.length > 0, returned };
+}
+
+/** Taints and nodes that a condition names. */
+const MAX_WITHHELD_TAINTS = 20;
+const MAX_WITHHELD_NODES = 5;
+
+/**
+ * `not set again, as that would evict pods: taint a=b:NoExecute of 12 nodes: n1, n2, n3, n4, n5 and 7 more; ...`
+ * @param before the message so far, in which only the first nodes are named
+ * @param withheld nodes by the text of the taint
+ */
+export function withheldText(
+  before: string | undefined,
+  withheld: readonly (readonly [taint: string, nodes: readonly string[]])[],
+): string | undefined {
+  if (withheld.length === 0) return before;
+  const known = before?.matchAll(/\btaint (\S+) of (\d+) nodes?: ([^;]*?)(?: and \d+ more)?(?=;)/g) ?? [];
+  const all = new Map<string, { count: number; names: readonly string[] }>();
+  for (const [, taint = '', count, names = ''] of known)
+    all.set(taint, { count: Number(count), names: names.split(', ') });
+  for (const [taint, nodes] of withheld) {
+    const { count, names } = all.get(taint) ?? { count: 0, names: [] };
+    const others = nodes.filter(node => !names.includes(node));
+    all.set(taint, { count: count + others.length, names: [...names, ...others].slice(0, MAX_WITHHELD_NODES) });
+  }
+  const texts = [...all].map(
+    ([taint, { count, names }]) =>
+      `taint ${taint} of ${plural(count, 'node')}: ${names.join(', ')}${andMore(count - names.length, ' ')}`,
+  );
+  return `not set again, as that would evict pods: ${firstFew(texts, MAX_WITHHELD_TAINTS, '; ', '; ')}; \`kubectl taint nodes NODE TAINT\` sets one`;
+}

@@ -1,0 +1,140 @@
+/**
+ * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired,
+ * startup taints whose condition is True are lifted, and those of a node that has booted are given again. A slot that leaves the spec is left alone: whoever changes it now keeps
+ * the change, as after the rollout. A member without a record gets one. A taint that pods are evicted for first has to wait, as they do.
+ */
+
+import { defined } from '../json.ts';
+import { memberLabels } from '../membership/selector.ts';
+import { areAnnotationsKnown } from '../spec/annotations.ts';
+import { taintFrom, taintId } from '../spec/taint.ts';
+import type { Node, NodePool, Taint } from '../types.ts';
+import { describeWrite } from './change.ts';
+import {
+  ANNOTATION_POLICY,
+  foldWrites,
+  labelPolicy,
+  type PlanRules,
+  type SlotPolicy,
+  type SlotWrite,
+  taintPolicy,
+  written,
+} from './merge-slots.ts';
+import { patchOf, type SamePlan, type UnreadPlan, type WritePlan } from './plan.ts';
+import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
+import {
+  type Birth,
+  bootDue,
+  LONG_REGISTERED,
+  startupDue,
+  startupGiven,
+  startupSince,
+  startupTaintsById,
+} from './startup-taints.ts';
+
+/** @param record what the pool applied to the member last */
+export function planRepair(
+  node: Node,
+  record: AppliedRecord,
+  pool: NodePool,
+  rules: PlanRules = {},
+  birth: Birth = LONG_REGISTERED,
+): SamePlan | UnreadPlan | WritePlan {
+  const { name } = pool.metadata;
+  const { annotations = {} } = pool.spec;
+  const whose = { node, owner: name, previous: name };
+  // Of a pool of the earlier operator: nodes that join can be recognized once all members have a record (takeover.ts).
+  if (node.record === undefined) {
+    const patch = { resourceVersion: node.resourceVersion, record: formatRecord(record) };
+    return { ...whose, kind: 'write', changes: [], patch };
+  }
+  const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const since = startupSince(node, record, withGiven(pool, record), live);
+  const due = startupDue(node, record, pool, birth);
+  const given = startupGiven(node, record, pool, birth, due, written(live, since.writes));
+  const startup = { slots: new Map([...since.slots, ...given.slots]), boot: bootDue(node, record, pool) };
+  const writes = {
+    label: drifted(
+      labelPolicy(rules),
+      record.labels,
+      new Set(Object.keys(memberLabels(pool))),
+      new Map(Object.entries(node.labels)),
+    ),
+    taint: [
+      ...foldWrites([...since.writes, ...given.writes]),
+      ...drifted(taintPolicy(rules), record.taints, repairedTaints(pool, record), live),
+    ],
+    annotation: drifted(
+      ANNOTATION_POLICY,
+      record.annotations,
+      new Set(Object.keys(annotations)),
+      new Map(Object.entries(node.annotations ?? {})),
+    ),
+  };
+  const changes = (['label', 'taint', 'annotation'] as const).flatMap(kind =>
+    writes[kind].map(write => describeWrite(kind, write, false)),
+  );
+  const isNoted =
+    startup.boot === record.boot && [...startup.slots].every(([id, value]) => record.startup.get(id) === value);
+  if (changes.length === 0 && isNoted) return { ...whose, kind: 'same' };
+  const forgetting = {
+    labels: forgotten(record.labels, writes.label),
+    taints: forgotten(record.taints, writes.taint),
+    annotations: forgotten(record.annotations, writes.annotation),
+  };
+  const { boot: _boot, ...rest } = record;
+  const startupNow = isNoted
+    ? defined({ boot: record.boot })
+    : { startup: startup.slots, ...defined({ boot: startup.boot }) };
+  const next = formatRecord({ ...rest, ...forgetting, ...startupNow });
+  const patch = {
+    ...patchOf(node, writes.label, writes.taint, writes.annotation),
+    ...(next === node.record ? {} : { record: next }),
+  };
+  const write: WritePlan = { ...whose, kind: 'write', changes, patch };
+  const isKnown = areAnnotationsKnown(node, record.annotations, Object.keys(annotations));
+  return isKnown ? write : { ...whose, kind: 'unread', after: write };
+}
+
+/** Slots that the pool set and still sets, with whatever value, and that somebody else has changed or removed. */
+function drifted(
+  { isTransient }: SlotPolicy,
+  applied: ReadonlyMap<string, AppliedSlot>,
+  wanted: ReadonlySet<string>,
+  live: ReadonlyMap<string, string>,
+): SlotWrite[] {
+  return [...applied].flatMap(([id, { value }]): SlotWrite[] => {
+    const from = live.get(id) ?? null;
+    if (value === null || value === from || !wanted.has(id) || isTransient(id)) return [];
+    return [{ id, from, to: value, action: from === null ? 'add' : 'change', why: 'drift' }];
+  });
+}
+
+/** Somebody else changed these: what was there before is not restored. See displacedBy() in merge-slots.ts. */
+function forgotten(
+  applied: ReadonlyMap<string, AppliedSlot>,
+  writes: readonly SlotWrite[],
+): ReadonlyMap<string, AppliedSlot> {
+  const repaired = new Set(writes.filter(({ why }) => why === 'drift').map(({ id }) => id));
+  return new Map([...applied].map(([id, slot]) => [id, repaired.has(id) ? { value: slot.value } : slot]));
+}
+
+/**
+ * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the twins of those that
+ * a drain has begun for, and that are still wanted, are.
+ */
+function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<string> {
+  const { taints = [], noExecute } = spec;
+  if (noExecute !== 'Drain') return new Set(taints.map(taintId));
+  const waits = ({ effect }: Taint) => effect === 'NoExecute';
+  const begun = taints.filter(taint => waits(taint) && draining?.has(taintId(taint)));
+  const twins = begun.map(({ key }) => taintId({ key, effect: 'NoSchedule' }));
+  return new Set([...taints.filter(taint => !waits(taint)).map(taintId), ...twins]);
+}
+
+/** Startup taints that left the spec go with it, in the node's turn. */
+function withGiven(pool: NodePool, { startup }: AppliedRecord): NodePool {
+  const wanted = startupTaintsById(pool.spec);
+  const given = [...startup].flatMap(([id, value]) => (wanted.has(id) || value === null ? [] : taintFrom(id, value)));
+  return { ...pool, spec: { ...pool.spec, startupTaints: [...wanted.values(), ...given] } };
+}

@@ -1,0 +1,108 @@
+/** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
+
+import { taintFrom, taintId } from '../spec/taint.ts';
+import type { Node, NodePool, Taint } from '../types.ts';
+import {
+  foldWrites,
+  mergeSlots,
+  type PlanRules,
+  type SlotPolicy,
+  type SlotWrite,
+  taintPolicy,
+  written,
+} from './merge-slots.ts';
+import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedTwins } from './no-execute.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { type Birth, bootDue, startupDue, startupGiven, startupSince, startupTaintsById } from './startup-taints.ts';
+import { strip } from './strip.ts';
+
+/**
+ * The merge does not see startup taints: neither those that stay, nor those that the pool takes back. Nor does it see taints that
+ * wait until pods are evicted, and what they replace.
+ * @param isCleared the pods are gone that the taints in the record wait for
+ */
+export function planTaints(
+  node: Node,
+  record: AppliedRecord | undefined,
+  owner: NodePool | undefined,
+  leaving: boolean,
+  isCleared: boolean,
+  rules: PlanRules,
+  birth: Birth,
+) {
+  const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const since = startupSince(node, record, owner, live);
+  const kept = written(live, since.writes);
+  const seen = new Map(kept);
+  for (const [id, given] of since.slots) if (given !== null) seen.delete(id);
+  const due = owner === undefined ? new Set<string>() : startupDue(node, record, owner, birth);
+  // A pool that keeps its node and drains sets those again that it displaced, too, once the pods are evicted.
+  const drains = !leaving && owner?.spec.noExecute === 'Drain';
+  const policy = taintPolicy(drains ? { ...rules, withholdsNoExecute: false } : rules);
+  const deferred = owner && deferredTaints(live, kept, record, owner, due, policy);
+  // The record names the taints that the pods were looked at for: a spec that has others by now needs another look.
+  const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
+  const held = isCleared && begun ? undefined : deferred;
+  const had = held === undefined ? record?.taints : without(record?.taints, held.draining);
+  const visible = held === undefined ? seen : without(seen, held.untouched);
+  const desired = desiredTaints(visible, had, owner, held, leaving, policy);
+  const merged = mergeSlots(policy, leaving, had, desired, visible);
+  for (const id of held?.draining.keys() ?? []) {
+    const slot = record?.taints.get(id);
+    if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
+  }
+  const start = owner && startupGiven(node, record, owner, birth, due, written(kept, merged.writes));
+  return {
+    applied: merged.applied,
+    startup: start === undefined || start.slots.size === 0 ? since.slots : new Map([...since.slots, ...start.slots]),
+    boot: owner && bootDue(node, record, owner),
+    writes: foldWrites([...since.writes, ...merged.writes, ...(start?.writes ?? [])]),
+    draining: held?.draining,
+    withheld: merged.withheld,
+    deferred: deferred && {
+      hasBegun: begun,
+      writes: deferredWrites(deferred, live, leaving ? undefined : record?.taints),
+      lifted: liftedTwins(deferred, merged.applied),
+    },
+  };
+}
+
+function desiredTaints(
+  live: ReadonlyMap<string, string>,
+  applied: ReadonlyMap<string, AppliedSlot> | undefined,
+  owner: NodePool | undefined,
+  held: Deferred | undefined,
+  leaving: boolean,
+  policy: SlotPolicy,
+) {
+  const own = (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? ''] as const);
+  const desired = new Map<string, string | null>([
+    ...own.filter(([id]) => held?.draining.has(id) !== true),
+    ...(held?.twins ?? []),
+  ]);
+  if (owner?.spec.unmanaged === 'Remove') {
+    const startup = startupTaintsById(owner.spec);
+    // What an earlier pool stripped comes back, as this one would leave it. What this one stripped stays away from its members.
+    strip(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)), policy);
+  }
+  return desired;
+}
+
+function without<V>(map: ReadonlyMap<string, V> = new Map(), ids: { has(id: string): boolean }): Map<string, V> {
+  return new Map([...map].filter(([id]) => !ids.has(id)));
+}
+
+/** The live list with the writes applied. Keeps the order, and keeps untouched taints complete (with timeAdded). */
+export function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
+  const pending = new Map(writes.map(write => [write.id, write.to]));
+  const taints: Taint[] = [];
+  for (const taint of live) {
+    const id = taintId(taint);
+    const to = pending.get(id);
+    if (to === undefined) taints.push(taint);
+    else if (to !== null) taints.push(taintFrom(id, to));
+    pending.delete(id);
+  }
+  for (const [id, to] of pending) if (to !== null) taints.push(taintFrom(id, to));
+  return taints;
+}

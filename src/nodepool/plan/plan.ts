@@ -1,0 +1,397 @@
+/**
+ * Plans the changes of one node by a three-way merge, for labels, taints and annotations alike: what was applied (the
+ * record), what is desired (the owner's spec) and what is live.
+ *
+ * - A slot (key, or taint `key:Effect`) in the spec is set; the value that it displaces goes into the record.
+ * - A slot that left the spec, or whose pool released the node, gets the displaced value back. If someone else has
+ *   changed it since, it stays.
+ * - A slot in neither the spec nor the record is not touched, except a label or taint with `unmanaged: Remove`.
+ *
+ * Startup taints are not merged: startup-taints.ts says what becomes of them. Nor are taints that wait until pods are
+ * evicted: no-execute.ts.
+ */
+
+import { defined } from '../json.ts';
+import { keysOf, memberLabels, membershipSelector } from '../membership/selector.ts';
+import { stoppedRollout } from '../rollout/stopped-rollouts.ts';
+import { areAnnotationsKnown } from '../spec/annotations.ts';
+import { isSameTaint, taintFrom, taintId } from '../spec/taint.ts';
+import type { Node, NodePool, Taint } from '../types.ts';
+import { type Change, describeWrite, isOfSpec } from './change.ts';
+import {
+  ANNOTATION_POLICY,
+  labelPolicy,
+  mergeSlots,
+  type PlanRules,
+  type SlotPolicy,
+  type SlotWrite,
+} from './merge-slots.ts';
+import { drainingTaints, isOfDrain } from './no-execute.ts';
+import { planTaints, rewriteTaints } from './plan-taints.ts';
+import {
+  type AppliedRecord,
+  type AppliedSlot,
+  formatRecord,
+  isOversized,
+  MAX_SINCE_LENGTH,
+  MAX_STAMP_LENGTH,
+  stampOf,
+} from './record.ts';
+import { NO_SLOTS } from './record-slots.ts';
+import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
+import { strip } from './strip.ts';
+import { withoutPassed } from './transient-states.ts';
+
+export type { Change, FieldSetter } from './change.ts';
+
+/** A merge patch of one node; null deletes. The server rejects it when resourceVersion has changed. */
+export interface NodePatch {
+  resourceVersion: string;
+  labels?: Record<string, string | null>;
+  /** The whole list, because spec.taints is an atomic list. */
+  taints?: Taint[];
+  /** Without the record. */
+  annotations?: Record<string, string | null>;
+  /** The new value of the record annotation. */
+  record?: string | null;
+  /** The record replaces the mark. */
+  dropsMark?: true;
+  unschedulable?: boolean;
+  /** The new value of the maintenance annotation. */
+  maintenance?: string | null;
+}
+
+/** By the first thing that stands against the write, in this order. `after`: what is done once it does not any more. */
+export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | TurnPlan | UnreadPlan | DuePlan | SamePlan;
+
+/** What can be done now. */
+export type DuePlan = WritePlan | DrainPlan;
+
+/** The node of a plan, and whose it is. */
+export interface Planned {
+  node: Node;
+  /** The owner after the plan. */
+  owner: string | undefined;
+  /** The pool that held the node before. */
+  previous: string | undefined;
+}
+
+/** A pool is paused: nothing must be written. */
+export interface PausedPlan extends Planned {
+  kind: 'paused';
+  pool: string;
+  after: OversizedPlan | TurnPlan | UnreadPlan | DuePlan;
+}
+
+/** The labels of these pools would move the node in an endless cycle: nothing must be written. */
+export interface CirclePlan extends Planned {
+  kind: 'circle';
+  pools: readonly string[];
+}
+
+/** The record would exceed its limits: nothing must be written, and each run reports it. */
+export interface OversizedPlan extends Planned {
+  kind: 'oversized';
+  /** It would be a step of a rollout. */
+  isStep: boolean;
+}
+
+/** A step of a rollout: the changed spec of a pool with spec.rollout reaches a member, whose turn has to come first. */
+export interface TurnPlan extends Planned {
+  kind: 'turn';
+  after: UnreadPlan | DuePlan;
+  /** What is written while it waits, if anything is: see planRepair(). */
+  meanwhile?: UnreadPlan | WritePlan;
+}
+
+/**
+ * Annotations of the pool were not kept when the node was read, and are taken for absent here. The node must be read
+ * again before it is written: a value of somebody else would be lost.
+ */
+export interface UnreadPlan extends Planned {
+  kind: 'unread';
+  after: DuePlan;
+}
+
+/** Nothing is written before pods are evicted. */
+export interface DrainPlan extends Planned {
+  kind: 'drain';
+  /** None. */
+  changes: Change[];
+  patch?: undefined;
+  drain: PlannedDrain;
+}
+
+export interface WritePlan extends Planned {
+  kind: 'write';
+  /** None where only the record is written. */
+  changes: Change[];
+  patch: NodePatch;
+  /** Begins, or goes on, after the write. */
+  drain?: PlannedDrain;
+  /** Sets taints that waited, as the pods that they would evict are gone. */
+  isCleared?: true;
+  /** Taints with the effect NoExecute that the pool displaced, and that are not set again: nobody agreed to evictions. */
+  withheld?: Taint[];
+}
+
+/** There is nothing to do. */
+export interface SamePlan extends Planned {
+  kind: 'same';
+}
+
+/** What the plan comes to once it waits for nothing. */
+export function endOf(plan: NodePlan): CirclePlan | OversizedPlan | DuePlan | SamePlan {
+  return 'after' in plan ? endOf(plan.after) : plan;
+}
+
+/** What is done once the plan waits for nothing; undefined where nothing is to be done, or can be. */
+export function dueOf(plan: NodePlan | undefined): DuePlan | undefined {
+  const end = plan && endOf(plan);
+  return end?.kind === 'write' || end?.kind === 'drain' ? end : undefined;
+}
+
+/** The plan once its turn in a rollout has come, or where none is needed. */
+export function inTurn(plan: NodePlan): Exclude<NodePlan, TurnPlan> {
+  return plan.kind === 'turn' ? plan.after : plan;
+}
+
+/** Whether it is a step of a rollout, whatever else stands against it. */
+export function isStep(plan: NodePlan | undefined): boolean {
+  switch (plan?.kind) {
+    case 'paused':
+      return isStep(plan.after);
+    case 'oversized':
+      return plan.isStep;
+    default:
+      return plan?.kind === 'turn';
+  }
+}
+
+/** Whether the node has to be read first, whatever else stands against it. */
+export function isUnread(plan: NodePlan): boolean {
+  return plan.kind === 'unread' || ('after' in plan && isUnread(plan.after));
+}
+
+/** Whether pods are evicted now, before a taint is set; in a rollout it may have to wait for its turn all the same. */
+export function isDraining(plan: NodePlan): boolean {
+  return plan.kind !== 'paused' && dueOf(plan)?.drain?.hasBegun === true;
+}
+
+/** With those that follow when pods are evicted. */
+export function allChanges(plan: Pick<DuePlan, 'changes' | 'drain'> | undefined): Change[] {
+  if (plan?.drain === undefined) return plan?.changes ?? [];
+  return [...plan.changes, ...plan.drain.changes];
+}
+
+/** Taints that wait until the pods that they would evict are gone. */
+export interface PlannedDrain {
+  /** As the spec has them. */
+  taints: Taint[];
+  /** Not among the changes of the plan. */
+  changes: Change[];
+  /** The record has it: pods are evicted now. */
+  hasBegun: boolean;
+  /** RFC 3339: since when, if the record says so. */
+  since?: string;
+}
+
+/**
+ * @param record what is currently applied, from `PoolIndex.ownership`
+ * @param pool that owns the node; undefined releases the node
+ * @param rivals the other pools that match the node: labels of their selectors are never stripped
+ * @param rules of the command, and of the pools of the record and of the owner
+ * @param isCleared no pod is left that the taints which wait, by the record, would evict
+ * @param birth whether the node is given startup taints
+ */
+export function planNode(
+  node: Node,
+  record: AppliedRecord | undefined,
+  pool: NodePool | undefined,
+  rivals: readonly NodePool[] = [],
+  isCleared = false,
+  rules: PlanRules = {},
+  birth: Birth = LONG_REGISTERED,
+): NodePlan {
+  const leaving = record !== undefined && record.pool !== pool?.metadata.name;
+  const owner = pool && withoutPassed(pool, node, leaving ? undefined : record, birth, rules.transient);
+  const whose: Planned = { node, owner: owner?.metadata.name, previous: heldBy(node, record, owner) };
+  if (record === undefined && owner === undefined) return { ...whose, kind: 'same' };
+  if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return { ...whose, kind: 'same' };
+
+  const policy = labelPolicy(rules);
+  const labels = mergeSlots(
+    policy,
+    leaving,
+    record?.labels,
+    desiredLabels(node, record, owner, rivals, policy),
+    new Map(Object.entries(node.labels)),
+  );
+  const taints = planTaints(node, record, owner, leaving, isCleared, rules, birth);
+  const desired = new Map(Object.entries(owner?.spec.annotations ?? {}));
+  const live = new Map(Object.entries(node.annotations ?? {}));
+  const annotations = mergeSlots(ANNOTATION_POLICY, leaving, record?.annotations, desired, live);
+
+  const changes = [
+    ...labels.writes.map(write => describeWrite('label', write, leaving)),
+    ...taints.writes.map(write => describeWrite('taint', write, leaving)),
+    ...annotations.writes.map(write => describeWrite('annotation', write, leaving)),
+  ];
+  const isKnown = areAnnotationsKnown(node, record?.annotations, desired.keys());
+  const withheld =
+    taints.withheld.size > 0 ? { withheld: [...taints.withheld].map(([id, value]) => taintFrom(id, value)) } : {};
+  if (record === undefined && pool !== undefined && isHeldBack(pool, node, birth)) {
+    const empty = { labels: NO_SLOTS, taints: NO_SLOTS, annotations: NO_SLOTS };
+    const joined = formatRecord({ pool: pool.metadata.name, ...empty, startup: taints.startup });
+    const patch = { resourceVersion: node.resourceVersion, record: joined };
+    return waiting(whose, { changes: [], patch, ...withheld }, { isUnread: !isKnown });
+  }
+  const { deferred, draining } = taints;
+  const drainingSince = deferred?.hasBegun ? record?.drainingSince : undefined;
+  const afterDrain = (deferred?.writes ?? []).map(write => describeWrite('taint', write, leaving));
+  const drain = deferred &&
+    draining && {
+      taints: drainingTaints(draining),
+      changes: [...afterDrain, ...deferred.lifted.map(write => describeWrite('taint', write, false))],
+      hasBegun: deferred.hasBegun,
+      ...defined({ since: drainingSince }),
+    };
+  // What was given at birth is completed by the first write: the node joins.
+  const isMember = !leaving && record !== undefined && node.mark !== 'record';
+  const isDrained = afterDrain.some(isOfSpec);
+  const isChanged = changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
+  const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
+  // A drain that has begun had its turn, or needed none: the record has the time of a turn.
+  const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
+  const isRolledOut = isTurn && owner?.spec.rollout !== undefined;
+  const known = leaving ? undefined : record?.generation;
+  const merged: AppliedRecord | undefined = owner && {
+    pool: owner.metadata.name,
+    ...(known === undefined ? {} : { generation: known }),
+    labels: labels.applied,
+    taints: taints.applied,
+    annotations: annotations.applied,
+    startup: taints.startup,
+    ...defined({ boot: taints.boot }),
+    ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
+    ...(draining === undefined ? {} : { draining, ...defined({ drainingSince }) }),
+  };
+  const { generation } = owner?.metadata ?? {};
+  // A new generation that changes nothing else in the record is no reason to write it. One that the pool never had goes with the
+  // next write: see stale-pools.ts.
+  const isForged = (known ?? 0) > (generation ?? Number.POSITIVE_INFINITY) && changes.length > 0;
+  const isRecordDue = isForged || (merged && formatRecord(merged)) !== node.record;
+  const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;
+  const next = applied && formatRecord(applied);
+  const addedLater = (isRolledOut ? MAX_STAMP_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH);
+  if (applied !== undefined && next !== undefined && isOversized(applied, next, addedLater))
+    return { ...whose, kind: 'oversized', isStep: isRolledOut };
+  const patch: NodePatch = {
+    ...patchOf(node, labels.writes, taints.writes, annotations.writes),
+    ...(isRecordDue ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) } : {}),
+  };
+  const cleared = deferred !== undefined && draining === undefined ? { isCleared: true as const } : {};
+  const what = { changes, ...defined({ drain }), ...cleared, ...withheld };
+  const marks = { isUnread: !isKnown, isStep: isRolledOut };
+  return waiting(whose, changes.length > 0 || isRecordDue ? { ...what, patch } : what, marks);
+}
+
+/** What is done with the node, behind what stands against it. */
+export function waiting(
+  { node, owner, previous }: Planned,
+  {
+    patch,
+    changes,
+    drain,
+    ...more
+  }: Pick<WritePlan, 'changes' | 'drain' | 'isCleared' | 'withheld'> & { patch?: NodePatch },
+  marks: { isUnread: boolean; isStep?: boolean },
+): SamePlan | TurnPlan | UnreadPlan | DuePlan {
+  const whose: Planned = { node, owner, previous };
+  const due: DuePlan | undefined =
+    patch !== undefined
+      ? { ...whose, kind: 'write', changes, patch, ...defined({ drain }), ...more }
+      : drain && { ...whose, kind: 'drain', changes: [], drain };
+  if (due === undefined) return { ...whose, kind: 'same' };
+  const after: UnreadPlan | DuePlan = marks.isUnread ? { ...whose, kind: 'unread', after: due } : due;
+  return marks.isStep ? { ...whose, kind: 'turn', after } : after;
+}
+
+/** Without the record. */
+export function patchOf(
+  { resourceVersion, taints: live }: Node,
+  labels: readonly SlotWrite[],
+  taints: SlotWrite[],
+  annotations: readonly SlotWrite[],
+): NodePatch {
+  return {
+    resourceVersion,
+    ...(labels.length > 0 ? { labels: valuesOf(labels) } : {}),
+    ...(taints.length > 0 ? { taints: rewriteTaints(live, taints) } : {}),
+    ...(annotations.length > 0 ? { annotations: valuesOf(annotations) } : {}),
+  };
+}
+
+function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
+  return Object.fromEntries(writes.map(({ id, to }) => [id, to]));
+}
+
+/**
+ * Whether a running node joins without the spec, as a member that waits for its turn: the spec was stopped, and the node comes back after its
+ * label was gone for a second, say. New nodes get the spec all the same: they would run without the taints of the pool.
+ */
+function isHeldBack(pool: NodePool, { creationTimestamp }: Node, { isYoung, wasMember }: Birth): boolean {
+  const stop = pool.spec.rollout === undefined ? undefined : stoppedRollout(pool);
+  return stop !== undefined && (wasMember || (!isYoung && Date.parse(creationTimestamp) <= stop.at));
+}
+
+/** A node that was born in its pool joins it with the first write. */
+function heldBy({ mark }: Node, record: AppliedRecord | undefined, owner: NodePool | undefined): string | undefined {
+  return mark === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
+}
+
+/** A fast check that nothing has to change, as on nearly all nodes. False means that a merge is needed. */
+function isApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
+  const { metadata, spec } = owner;
+  if (record.pool !== metadata.name || spec.unmanaged === 'Remove' || record.draining !== undefined) return false;
+  const { taints = [], annotations } = spec;
+  if (record.taints.size !== taints.length) return false;
+  if (!isMapApplied(memberLabels(owner), node.labels, record.labels)) return false;
+  if (!isMapApplied(annotations, node.annotations, record.annotations)) return false;
+  if (!isStartupApplied(node, record, owner)) return false;
+  for (const taint of taints) {
+    const isLive = (live: Taint) => isSameTaint(live, taint);
+    if (record.taints.get(taintId(taint))?.value !== (taint.value ?? '') || !node.taints.some(isLive)) return false;
+  }
+  return formatRecord(record) === node.record;
+}
+
+function isMapApplied(
+  desired: Readonly<Record<string, string>> = NONE,
+  live: Readonly<Record<string, string>> = NONE,
+  applied: ReadonlyMap<string, AppliedSlot>,
+): boolean {
+  let count = 0;
+  for (const key in desired) {
+    if (live[key] !== desired[key] || applied.get(key)?.value !== desired[key]) return false;
+    count++;
+  }
+  return applied.size === count;
+}
+
+const NONE: Readonly<Record<string, string>> = {};
+
+function desiredLabels(
+  node: Node,
+  record: AppliedRecord | undefined,
+  owner: NodePool | undefined,
+  rivals: readonly NodePool[],
+  policy: SlotPolicy,
+) {
+  const desired = new Map<string, string | null>(owner === undefined ? [] : Object.entries(memberLabels(owner)));
+  if (owner?.spec.unmanaged === 'Remove') {
+    const membership = new Set([owner, ...rivals].flatMap(pool => keysOf(membershipSelector(pool))));
+    strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key), policy);
+  }
+  return desired;
+}

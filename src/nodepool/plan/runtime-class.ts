@@ -1,0 +1,186 @@
+/**
+ * The RuntimeClass `node-pool-<pool>`: pods that name it are scheduled to the pool's nodes and tolerate its taints.
+ *
+ * While a spec reaches the members step by step, or has to wait, the pods that are created meanwhile must fit on all of them: the
+ * class tolerates the taints of the spec and those that members have of an earlier one, and selects only by labels that all members
+ * have already. With `noExecute: Drain` alone, only taints with the effect NoExecute wait, and what they replace. Where all members
+ * have the spec, that is the class of the spec.
+ */
+
+import { memberLabels, membershipSelector } from '../membership/selector.ts';
+import { deepEqual } from '../merge-patch.ts';
+import { isPaused } from '../rollout/rollout.ts';
+import { isSameTaint, taintFrom, taintId } from '../spec/taint.ts';
+import {
+  API_VERSION,
+  GROUP,
+  type Node,
+  type NodePool,
+  type NodePoolSpec,
+  type RuntimeClass,
+  type Taint,
+  type Toleration,
+} from '../types.ts';
+import type { AppliedRecord } from './record.ts';
+import { isTransient, transientKeysOf } from './transient-states.ts';
+
+/** What a member has of the pool. */
+export interface Reached {
+  record: AppliedRecord;
+  /** Of the node: a kubelet can write a record, and no taints. */
+  taints: Node['taints'];
+}
+
+/** Whether members may have an earlier spec for longer than a reconcile. */
+export function isGradual(pool: NodePool): boolean {
+  return isStepwise(pool) || pool.spec.noExecute === 'Drain';
+}
+
+/** Whether all of a changed spec may wait. */
+function isStepwise(pool: NodePool): boolean {
+  return pool.spec.rollout !== undefined || isPaused(pool);
+}
+
+export function runtimeClassName(pool: string): string {
+  return `node-pool-${pool}`;
+}
+
+/** The pool that a RuntimeClass of this name belongs to, whether the pool exists or not. */
+export function poolOfRuntimeClass(name: string): string | undefined {
+  return /^node-pool-(.+)$/.exec(name)?.[1];
+}
+
+export type RuntimeClassPlan =
+  | { kind: 'none' }
+  | { kind: 'create'; desired: RuntimeClass }
+  /** Delete and create: another handler (immutable), an earlier pool as owner, or a deletion in progress. */
+  | { kind: 'replace'; current: RuntimeClass; desired: RuntimeClass }
+  | { kind: 'patch'; current: RuntimeClass; scheduling: Scheduling }
+  | { kind: 'delete'; current: RuntimeClass }
+  /** A RuntimeClass of this name has another owner; it is not taken over. */
+  | { kind: 'foreign'; current: RuntimeClass };
+
+/** What admission adds to the pods that name the RuntimeClass, when they are created. */
+type Scheduling = NonNullable<RuntimeClass['scheduling']>;
+
+export interface SchedulingChange {
+  before: Scheduling;
+  after: Scheduling;
+}
+
+/** Undefined: there is none, or the RuntimeClass is deleted. */
+export function schedulingChange(plan: RuntimeClassPlan): SchedulingChange | undefined {
+  if (plan.kind === 'none' || plan.kind === 'delete' || plan.kind === 'foreign') return undefined;
+  const before = plan.kind === 'create' ? undefined : plan.current.scheduling;
+  const after = plan.kind === 'patch' ? plan.scheduling : plan.desired.scheduling;
+  return { before: before ?? {}, after: after ?? {} };
+}
+
+/**
+ * @param current the RuntimeClass with the pool's name, whoever owns it
+ * @param reached members of a pool that isGradual(); without them, all members have the spec
+ */
+export function planRuntimeClass(
+  pool: NodePool,
+  current: RuntimeClass | undefined,
+  reached: readonly Reached[] = [],
+): RuntimeClassPlan {
+  const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool, reached) : undefined;
+  const owned = current === undefined ? undefined : ownership(pool, current);
+  const dying = current?.metadata.deletionTimestamp !== undefined;
+  if (desired === undefined) {
+    return current !== undefined && owned !== 'foreign' && !dying ? { kind: 'delete', current } : { kind: 'none' };
+  }
+  if (current === undefined) return { kind: 'create', desired };
+  if (owned === 'foreign') return { kind: 'foreign', current };
+  if (dying || owned === 'leftover' || current.handler !== desired.handler)
+    return { kind: 'replace', current, desired };
+  const scheduling = desired.scheduling ?? {};
+  return sameScheduling(current.scheduling ?? {}, scheduling)
+    ? { kind: 'none' }
+    : { kind: 'patch', current, scheduling };
+}
+
+function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): RuntimeClass | undefined {
+  const { handler } = pool.spec;
+  const taints = toleratedTaints(pool.spec);
+  if (handler === undefined || handler === '') return undefined;
+  return {
+    metadata: {
+      name: runtimeClassName(pool.metadata.name),
+      ownerReferences: [
+        {
+          apiVersion: API_VERSION,
+          kind: 'NodePool',
+          name: pool.metadata.name,
+          uid: pool.metadata.uid ?? '',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    handler,
+    scheduling: {
+      nodeSelector: { ...membershipSelector(pool).labels, ...labelsOfAll(pool, isStepwise(pool) ? reached : []) },
+      tolerations: [...taints, ...earlierTaints(pool, taints, reached)].map(({ key, value, effect }) => ({
+        key,
+        operator: 'Equal',
+        ...(value === undefined || value === '' ? {} : { value }),
+        effect,
+      })),
+    },
+  };
+}
+
+/** The labels of the spec that every member has. Other software changes those of states that pass: pods would find no node. */
+function labelsOfAll(pool: NodePool, reached: readonly Reached[]): Record<string, string> {
+  const own = transientKeysOf(pool);
+  const labels = Object.entries(memberLabels(pool)).filter(([key]) => !isTransient('label', key, own));
+  return Object.fromEntries(
+    labels.filter(([key, value]) => reached.every(({ record }) => record.labels.get(key)?.value === value)),
+  );
+}
+
+/** Taints that the pool has given to a member, and that the spec does not have; sorted, so that the order of nodes writes nothing. */
+function earlierTaints(pool: NodePool, taints: readonly Taint[], reached: readonly Reached[]): Taint[] {
+  const { taints: own = [] } = pool.spec;
+  // By their ids: what the first write of a drain changes is not written twice.
+  const waiting = new Set(own.filter(({ effect }) => effect === 'NoExecute').map(taintId));
+  const given = new Map(taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const found = new Map<string, Taint>();
+  for (const { record, taints: live } of reached) {
+    for (const [id, { value }] of record.taints) {
+      if (value === null || given.get(id) === value || !(isStepwise(pool) || waiting.has(id))) continue;
+      const taint = taintFrom(id, value);
+      if (live.some(each => isSameTaint(each, taint))) found.set(`${id} ${value}`, taint);
+    }
+  }
+  return [...found].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, taint]) => taint);
+}
+
+/** With what stands for a taint until the pods that it would evict are gone. */
+function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
+  if (noExecute !== 'Drain') return taints;
+  const own = new Set(taints.map(taintId));
+  const twins = taints
+    .filter(({ effect }) => effect === 'NoExecute')
+    .map((taint): Taint => ({ ...taint, effect: 'NoSchedule' }));
+  return [...taints, ...twins.filter(twin => !own.has(taintId(twin)))];
+}
+
+/** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */
+function ownership(pool: NodePool, runtimeClass: RuntimeClass): 'ours' | 'leftover' | 'foreign' {
+  const owner = runtimeClass.metadata.ownerReferences?.find(reference => reference.controller);
+  // Other API groups have the kind NodePool too, for example Karpenter.
+  const isPool = owner?.kind === 'NodePool' && owner.apiVersion.startsWith(`${GROUP}/`);
+  if (!isPool || owner.name !== pool.metadata.name) return 'foreign';
+  return owner.uid === pool.metadata.uid ? 'ours' : 'leftover';
+}
+
+function sameScheduling(a: Scheduling, b: Scheduling): boolean {
+  const normal = (tolerations: Toleration[] = []) =>
+    tolerations.map(toleration => ({ ...toleration, value: toleration.value || undefined }));
+  return (
+    deepEqual(a.nodeSelector ?? {}, b.nodeSelector ?? {}) && deepEqual(normal(a.tolerations), normal(b.tolerations))
+  );
+}

@@ -1,0 +1,247 @@
+/**
+ * Startup taints: a pool gives them to a young node in the write in which the node joins, and never again while it stays, but
+ * for `again: Boot`. The record has each with the value that was given; null: the pool did not give it, lifted it, or
+ * somebody else removed or changed it. So whoever removes one is not overruled.
+ *
+ * A node that is not young may run pods, and is given none: it comes back after a label was gone for a second, it lost its
+ * record, or its pool is new.
+ *
+ * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
+ */
+
+import { firstFew, plural } from '../plural.ts';
+import { formatTaint } from '../spec/syntax.ts';
+import { taintId } from '../spec/taint.ts';
+import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../types.ts';
+import type { SlotWrite } from './merge-slots.ts';
+import type { AppliedRecord } from './record.ts';
+import { NO_STARTUP, type StartupSlots } from './record-slots.ts';
+
+/** Nodes in a sentence. */
+const MAX_NAMED = 3;
+
+type Conditions = Pick<Node, 'ready' | 'conditions'>;
+
+/** What decides on startup taints, beside the node, its record and its pool. */
+export interface Birth {
+  isYoung: boolean;
+  /** Of any pool, before it left, or lost its record; as far as this process has seen it. */
+  wasMember: boolean;
+  /** Its boot id, if it is another one, changed a short while ago. */
+  isBooting: boolean;
+  /** Startup taints of earlier records that the node lost, as far as this process has seen it: the last values, as in a record. */
+  former: StartupSlots;
+}
+
+export const LONG_REGISTERED: Birth = { isYoung: false, wasMember: false, isBooting: false, former: NO_STARTUP };
+
+/** Such a node runs no pods that its taints would harm: it registered, or booted, no longer ago. */
+const YOUNG_MS = 10 * 60_000;
+/** Until then, the first report of Ready is one of the registration: the server's limits for a kubelet that reports nothing. */
+const REGISTERING_MS = 2 * 60_000;
+
+/**
+ * Registered a short while ago, or never Ready since then. A time ahead of ours is a short while ago.
+ * @param now milliseconds since 1970, of the server's clock if it is known
+ */
+export function isYoung({ creationTimestamp, ready, readySince }: Node, now: number): boolean {
+  const registered = Date.parse(creationTimestamp);
+  if (now - registered < YOUNG_MS) return true;
+  return !ready && (readySince === undefined || Math.abs(readySince * 1000 - registered) <= REGISTERING_MS);
+}
+
+export function isRecent(time: number, now: number): boolean {
+  return now - time < YOUNG_MS;
+}
+
+export function isConditionTrue({ ready, conditions }: Conditions, type: string): boolean {
+  return type === 'Ready' ? ready : conditions?.includes(type) === true;
+}
+
+export function startupTaintsById({ startupTaints = [] }: NodePoolSpec): Map<string, StartupTaint> {
+  return new Map(startupTaints.map(taint => [taintId(taint), taint]));
+}
+
+/** Those whose taints are given again when the node boots. */
+function givenAgain({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
+  return startupTaints.filter(taint => taint.again === 'Boot');
+}
+
+/** The boot id that the record of a member has to have: only for pools that give taints again. */
+export function bootDue({ boot }: Node, record: AppliedRecord | undefined, { spec }: NodePool): string | undefined {
+  return givenAgain(spec).length === 0 ? undefined : (boot ?? record?.boot);
+}
+
+/** Whether the node has booted since the pool gave it its startup taints. A record without a boot id is from before `again`. */
+function hasBooted({ boot }: Node, record: AppliedRecord): boolean {
+  return record.boot !== undefined && boot !== undefined && boot !== record.boot;
+}
+
+/**
+ * Ids of those that the node is given, unless it has such a taint: it joins, or has booted. A record that cannot be read shows
+ * that the node is not new.
+ */
+export function startupDue(
+  node: Node,
+  record: AppliedRecord | undefined,
+  { metadata, spec }: NodePool,
+  birth: Birth,
+): Set<string> {
+  if (spec.startupTaints === undefined) return new Set();
+  const { isYoung, isBooting, former } = birth;
+  const isMember = record?.pool === metadata.name;
+  const due = isMember
+    ? isBooting && hasBooted(node, record)
+      ? givenAgain(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
+      : []
+    : isYoung && !isUnreadable(node, record)
+      ? spec.startupTaints.filter(taint => lastOf(taintId(taint), node, record, former) !== null)
+      : [];
+  return new Set(due.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
+}
+
+/** A node that has booted has its pods: a taint with the effect NoExecute would end them whatever their budgets say. */
+function mayEvict({ noExecute }: NodePoolSpec): boolean {
+  return noExecute !== 'Drain';
+}
+
+function isUnreadable(node: Pick<Node, 'record'>, record: AppliedRecord | undefined): boolean {
+  return record === undefined && node.record !== undefined;
+}
+
+/** Of a record that the node leaves, or has lost. Null: the node had its startup taint of that id, and needs no other. */
+function lastOf(id: string, node: Node, record: AppliedRecord | undefined, former: StartupSlots) {
+  if (record?.startup.has(id) !== true) return former.get(id);
+  const held = heldStartupTaints(node, record).find(taint => taintId(taint) === id);
+  return held === undefined ? null : (held.value ?? '');
+}
+
+/**
+ * What a node that joins, was born in the pool, or has booted gets. One with a condition that a young node has already, exactly
+ * as the pool would give it, counts as given: its kubelet registered with it. One without stays with who set it.
+ * @param due as of startupDue() @param live after all other writes
+ */
+export function startupGiven(
+  node: Node,
+  record: AppliedRecord | undefined,
+  { metadata, spec }: NodePool,
+  birth: Birth,
+  due: ReadonlySet<string>,
+  live: ReadonlyMap<string, string>,
+): { slots: StartupSlots; writes: SlotWrite[] } {
+  if (spec.startupTaints === undefined) return { slots: NO_STARTUP, writes: [] };
+  const { isYoung, former } = birth;
+  const slots = new Map<string, string | null>();
+  const writes: SlotWrite[] = [];
+  const isMember = record?.pool === metadata.name;
+  for (const [id, taint] of startupTaintsById(spec)) {
+    const { value = '' } = taint;
+    const is = live.get(id);
+    // What a node was born with is in the mark, but for what it registered with itself.
+    const isBorn = isMember && node.mark === 'record' && !record.startup.has(id) && is === value;
+    if (isMember && !isBorn && !due.has(id)) continue;
+    const isNew = isMember || (isYoung && !isUnreadable(node, record));
+    const isOurs = is === value && ((isNew && taint.until !== undefined) || lastOf(id, node, record, former) === value);
+    if (isOurs && isLifted(node, taint)) {
+      writes.push({ id, from: value, to: null, action: 'remove', why: 'condition' });
+      slots.set(id, null);
+    } else if (due.has(id) && is === undefined) {
+      writes.push({ id, from: null, to: value, action: 'add', why: isMember ? 'booted' : 'joined' });
+      slots.set(id, value);
+    } else slots.set(id, isOurs ? value : null);
+  }
+  return { slots, writes };
+}
+
+/** What becomes of the startup taints that the record has; a node that leaves keeps none of them. */
+export function startupSince(
+  node: Conditions,
+  record: AppliedRecord | undefined,
+  owner: NodePool | undefined,
+  live: ReadonlyMap<string, string>,
+): { slots: StartupSlots; writes: SlotWrite[] } {
+  if (record === undefined || record.startup.size === 0) return { slots: NO_STARTUP, writes: [] };
+  const stays = record.pool === owner?.metadata.name;
+  const wanted = startupTaintsById(owner?.spec ?? {});
+  const slots = new Map<string, string | null>();
+  const writes: SlotWrite[] = [];
+  for (const [id, given] of record.startup) {
+    const taint = wanted.get(id);
+    // The next pool goes on with the same taint.
+    const goesOn = stays || (taint?.value ?? '') === given;
+    const why = given === null || live.get(id) !== given ? undefined : releasedBy(node, goesOn ? taint : undefined);
+    const isHeld = why === 'held';
+    slots.set(id, isHeld ? given : null);
+    if (why !== undefined && !isHeld) writes.push({ id, from: given, to: null, action: 'remove', why });
+  }
+  return { slots: stays ? slots : NO_STARTUP, writes };
+}
+
+/** Those that the pool gave, and that are there as it gave them. */
+export function heldStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }: AppliedRecord): Taint[] {
+  return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
+}
+
+/** An agent that needs longer to start is worth a look. */
+export const STARTING_MS = 15 * 60_000;
+
+export interface StuckTaints {
+  /** A sentence for each startup taint that nobody lifts. */
+  texts: string[];
+  /** Milliseconds until the next one may be such; undefined: none may. */
+  afterMs: number | undefined;
+}
+
+/** Startup taints of the pool on members that registered, or turned Ready or NotReady, more than STARTING_MS ago. */
+export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[], serverTime: () => Date): StuckTaints {
+  if (spec.startupTaints === undefined) return { texts: [], afterMs: undefined };
+  const now = serverTime().getTime();
+  const texts: string[] = [];
+  let afterMs: number | undefined;
+  for (const taint of spec.startupTaints) {
+    // By the taint that is there: with another value it is not the pool's to lift, whatever its condition is.
+    const stuck: { live: string; node: string }[] = [];
+    const { key, effect } = taint;
+    for (const node of members) {
+      const live = node.taints.find(each => each.key === key && each.effect === effect);
+      if (live === undefined) continue;
+      const since = Math.max(Date.parse(node.creationTimestamp), (node.readySince ?? 0) * 1000);
+      const left = since + STARTING_MS - now;
+      if (left <= 0) stuck.push({ live: formatTaint(live), node: node.name });
+      else afterMs = Math.min(afterMs ?? left, left);
+    }
+    const [wanted, until] = [formatTaint(taint), taint.until?.nodeCondition];
+    for (const [live, nodes] of Map.groupBy(stuck, each => each.live)) {
+      const notes = [...(live === wanted ? [] : [`the pool has ${wanted}`]), ...(until ? [`until ${until}`] : [])];
+      const why = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
+      const names = nodes.map(({ node }) => node).toSorted();
+      texts.push(
+        `nobody has lifted startup taint ${live}${why} from ${plural(names.length, 'node')}: ${firstFew(names, MAX_NAMED)}`,
+      );
+    }
+  }
+  return { texts, afterMs };
+}
+
+/** A fast check that nothing of them, nor the boot id, has to change on a member. */
+export function isStartupApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
+  const { startup, boot } = record;
+  const { spec } = owner;
+  if ((boot !== undefined || spec.startupTaints !== undefined) && boot !== bootDue(node, record, owner)) return false;
+  for (const [id, given] of startup) {
+    if (given === null) continue;
+    const isLive = node.taints.some(taint => taintId(taint) === id && (taint.value ?? '') === given);
+    const taint = spec.startupTaints?.find(candidate => taintId(candidate) === id);
+    if (!isLive || releasedBy(node, taint) !== 'held') return false;
+  }
+  return true;
+}
+
+function releasedBy(node: Conditions, taint: StartupTaint | undefined): 'held' | 'released' | 'condition' {
+  if (taint === undefined) return 'released';
+  return isLifted(node, taint) ? 'condition' : 'held';
+}
+
+function isLifted(node: Conditions, { until }: StartupTaint): boolean {
+  return until !== undefined && isConditionTrue(node, until.nodeCondition);
+}

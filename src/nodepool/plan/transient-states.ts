@@ -1,0 +1,341 @@
+/**
+ * Taints and labels by which other software marks a state of a node that passes: an agent is not ready yet, an update runs, the
+ * node is about to be removed. No pool strips, restores, adopts or repairs them (docs/decisions/0057).
+ *
+ * Not guaranteed: that the list is complete. More keys come from a flag and from an annotation of the pool; and two rules need no
+ * list: see merge-slots.ts and no-execute.ts.
+ */
+
+import { own } from '../json.ts';
+import type { FieldError } from '../spec/field-error.ts';
+import { keyProblem } from '../spec/syntax.ts';
+import { taintId } from '../spec/taint.ts';
+import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
+import type { Warning } from '../warning.ts';
+import type { AppliedRecord, AppliedSlot } from './record.ts';
+
+/** What the state belongs to: see PURPOSES. */
+export type TransientPhase = 'startup' | 'update' | 'removal' | 'failure' | 'state';
+
+export interface TransientState {
+  /** A key, `DOMAIN/*`, or `*ENDING`. */
+  key: string;
+  what: 'taint' | 'label';
+  /** Who sets it; the source of the entry is the project's documentation or code. */
+  project: string;
+  phase: TransientPhase;
+}
+
+export const PURPOSES: Readonly<Record<TransientPhase, string>> = {
+  startup: 'until an agent on the node is ready',
+  update: 'while the node is updated or under maintenance',
+  removal: 'before the node is removed',
+  failure: 'while the node has failed',
+  state: 'for a state that changes',
+};
+
+function entries(
+  what: TransientState['what'],
+  phase: TransientPhase,
+  keys: Readonly<Record<string, readonly string[]>>,
+): TransientState[] {
+  return Object.entries(keys).flatMap(([project, all]) => all.map(key => ({ key, what, project, phase })));
+}
+
+/** By project. Of a key that several entries match, the most specific entry counts. */
+export const TRANSIENT_STATES: readonly TransientState[] = [
+  ...entries('taint', 'startup', {
+    'Cluster Autoscaler': [
+      'ignore-taint.cluster-autoscaler.kubernetes.io/*',
+      'startup-taint.cluster-autoscaler.kubernetes.io/*',
+    ],
+    Karpenter: ['karpenter.sh/unregistered'],
+    Cilium: ['node.cilium.io/agent-not-ready'],
+    'AWS EBS CSI driver': ['ebs.csi.aws.com/agent-not-ready'],
+    'AWS EFS CSI driver': ['efs.csi.aws.com/agent-not-ready'],
+    'AWS FSx CSI driver': ['fsx.csi.aws.com/agent-not-ready'],
+    'AWS S3 CSI driver': ['s3.csi.aws.com/agent-not-ready'],
+    'Azure Disk CSI driver': ['disk.csi.azure.com/agent-not-ready'],
+    'Azure File CSI driver': ['file.csi.azure.com/agent-not-ready'],
+    Istio: ['cni.istio.io/not-ready'],
+    'OVN-Kubernetes': ['k8s.ovn.org/network-unavailable'],
+    Nidhogg: ['nidhogg.uswitch.com/*'],
+    Gardener: ['node.gardener.cloud/critical-components-not-ready'],
+    'Cluster API': ['node.cluster.x-k8s.io/uninitialized'],
+    'Node Readiness Controller': ['readiness.k8s.io/*'],
+    'a cloud controller manager': ['node.cloudprovider.kubernetes.io/uninitialized'],
+    // By convention.
+    'an agent of the node': ['*not-ready', '*uninitialized'],
+  }),
+  ...entries('taint', 'update', {
+    kOps: ['kops.k8s.io/scheduled-for-update'],
+    kured: ['weave.works/kured-node-reboot', 'kured.dev/*'],
+    'Machine Config Operator': ['UpdateInProgress'],
+    Gardener: ['deployment.machine.sapcloud.io/prefer-no-schedule'],
+    'Cluster API': ['node.cluster.x-k8s.io/outdated-revision'],
+    'Node Maintenance Operator (medik8s)': ['medik8s.io/drain'],
+    KubeVirt: ['kubevirt.io/drain'],
+    'AWS Node Termination Handler': ['aws-node-termination-handler/scheduled-maintenance'],
+    'an agent of the node': ['*unschedulable'],
+  }),
+  ...entries('taint', 'removal', {
+    'Cluster Autoscaler': ['ToBeDeletedByClusterAutoscaler'],
+    Karpenter: ['karpenter.sh/disrupted', 'karpenter.sh/disruption'],
+    'CAST AI': ['autoscaling.cast.ai/draining'],
+    GKE: ['cloud.google.com/impending-node-termination'],
+    AKS: ['remediator.kubernetes.azure.com/unschedulable', 'remediator.aks.microsoft.com/unschedulable'],
+    'AWS Node Termination Handler': ['aws-node-termination-handler/*'],
+    'a cloud controller manager': ['node.cloudprovider.kubernetes.io/shutdown'],
+  }),
+  ...entries('taint', 'failure', {
+    'self-node-remediation and fence-agents-remediation (medik8s)': ['medik8s.io/*'],
+    'LINSTOR HA Controller': ['drbd.linbit.com/*'],
+    'an administrator': ['node.kubernetes.io/out-of-service'],
+  }),
+  ...entries('taint', 'state', {
+    'Cluster Autoscaler': ['DeletionCandidateOfClusterAutoscaler', 'status-taint.cluster-autoscaler.kubernetes.io/*'],
+  }),
+  ...entries('label', 'update', {
+    'NVIDIA GPU Operator': [
+      'nvidia.com/gpu-driver-upgrade-state',
+      'nvidia.com/mig.config.state',
+      'nvidia.com/vgpu.config.state',
+      // Paused while a driver or the partition of the GPU changes. gpu.deploy.operands is an administrator's.
+      ...[
+        'container-toolkit',
+        'dcgm',
+        'dcgm-exporter',
+        'device-plugin',
+        'driver',
+        'gpu-feature-discovery',
+        'mig-manager',
+        'node-status-exporter',
+        'nvsm',
+        'operator-validator',
+        'sandbox-device-plugin',
+        'sandbox-validator',
+        'vfio-manager',
+        'vgpu-device-manager',
+        'vgpu-manager',
+      ].map(component => `nvidia.com/gpu.deploy.${component}`),
+    ],
+    'NVIDIA Network Operator': ['nvidia.com/ofed-driver-upgrade-state', 'network.nvidia.com/operator.mofed.wait'],
+    'AMD GPU Operator': ['operator.amd.com/gpu-driver-upgrade-state'],
+    'Flatcar Linux Update Operator': ['flatcar-linux-update.v1.flatcar-linux.net/*'],
+    'System Upgrade Controller': ['plan.upgrade.cattle.io/*'],
+    Gardener: ['node.machine.sapcloud.io/*'],
+  }),
+  ...entries('label', 'removal', {
+    'CAST AI': ['autoscaling.cast.ai/draining'],
+    'AWS Node Termination Handler': ['aws-node-termination-handler/*'],
+  }),
+  ...entries('label', 'state', {
+    KubeVirt: ['kubevirt.io/schedulable'],
+    'AWS VPC Resource Controller': ['vpc.amazonaws.com/has-trunk-attached'],
+  }),
+];
+
+/** Who sets keys that the list does not have. */
+const OTHERS = 'other software';
+
+const BY_KEY = new Map(TRANSIENT_STATES.map(state => [`${state.what} ${state.key}`, state]));
+const ENDINGS = TRANSIENT_STATES.filter(({ key }) => key.startsWith('*'));
+
+/** The entry of the list that the key of a taint or label has. */
+export function transientState(what: TransientState['what'], key: string): TransientState | undefined {
+  const slash = key.indexOf('/');
+  return (
+    BY_KEY.get(`${what} ${key}`) ??
+    (slash < 0 ? undefined : BY_KEY.get(`${what} ${key.slice(0, slash)}/*`)) ??
+    ENDINGS.find(entry => entry.what === what && key.endsWith(entry.key.slice(1)))
+  );
+}
+
+/** Whether the key is of the list or matches one of more patterns, each a key or `DOMAIN/*`. */
+export function isTransient(what: TransientState['what'], key: string, more: readonly string[] = []): boolean {
+  return more.some(pattern => isMatch(pattern, key)) || transientState(what, key) !== undefined;
+}
+
+function isMatch(pattern: string, key: string): boolean {
+  return pattern.endsWith('/*') ? key.startsWith(pattern.slice(0, -1)) : key === pattern;
+}
+
+/**
+ * Whether whoever runs the nodes is removing this one: an autoscaler, a shutdown, a reclaimed spot instance.
+ * @param record of the pool: what the pool gives the node, or gave it, says nothing of that
+ */
+export function isBeingRemoved(
+  { taints, labels }: Pick<Node, 'taints' | 'labels'>,
+  pool: Pick<NodePool, 'spec'>,
+  record?: AppliedRecord,
+): boolean {
+  const isRemoval = (what: TransientState['what'], key: string) =>
+    transientState(what, key)?.phase === 'removal' && !isGiven(what, key, pool, record);
+  return taints.some(({ key }) => isRemoval('taint', key)) || Object.keys(labels).some(key => isRemoval('label', key));
+}
+
+/**
+ * Whether a node that is NotReady may be so because somebody is working on it: it is cordoned, updated, or has one of the pool's or
+ * the flag's own keys. Of those nobody knows what they mean, and a label of the list may stay when its state is over.
+ * @param record as of isBeingRemoved()
+ */
+export function isInterrupted(
+  { taints, labels, unschedulable }: Pick<Node, 'taints' | 'labels' | 'unschedulable'>,
+  pool: Pick<NodePool, 'spec'>,
+  more: readonly string[],
+  record?: AppliedRecord,
+): boolean {
+  if (unschedulable) return true;
+  const isNamed = (key: string) => more.some(pattern => isMatch(pattern, key));
+  const isUpdate = (key: string) => transientState('taint', key)?.phase === 'update' || isNamed(key);
+  return (
+    taints.some(({ key }) => isUpdate(key) && !isGiven('taint', key, pool, record)) ||
+    Object.keys(labels).some(key => isNamed(key) && !isGiven('label', key, pool, record))
+  );
+}
+
+function isGiven(
+  what: TransientState['what'],
+  key: string,
+  { spec }: Pick<NodePool, 'spec'>,
+  record: AppliedRecord | undefined,
+): boolean {
+  if (what === 'label')
+    return own(spec.labels ?? {}, key) !== undefined || typeof record?.labels.get(key)?.value === 'string';
+  if ([...(spec.taints ?? []), ...(spec.startupTaints ?? [])].some(taint => taint.key === key)) return true;
+  if (record === undefined) return false;
+  const given = [...record.taints].map(([id, { value }]) => [id, value] as const);
+  return [...given, ...record.startup].some(([id, value]) => value !== null && id.startsWith(`${key}:`));
+}
+
+/** More are a mistake; each key of a node is compared with each of them. */
+export const MAX_TRANSIENT_KEYS = 50;
+
+/** The problem with a list of patterns, separated by commas, of the flag or the annotation; undefined when it is valid. */
+export function transientKeysProblem(text: string): string | undefined {
+  const patterns = split(text);
+  if (patterns.length > MAX_TRANSIENT_KEYS) return `more than ${MAX_TRANSIENT_KEYS} keys`;
+  for (const pattern of patterns) {
+    // "*" alone, or within a name, could mean every key of the node.
+    const problem = keyProblem(pattern.endsWith('/*') ? `${pattern.slice(0, -1)}x` : pattern);
+    if (problem !== undefined) return `${problem}; write KEY or DOMAIN/*`;
+  }
+  return undefined;
+}
+
+/** Those that are valid. */
+export function parseTransientKeys(text: string): string[] {
+  return transientKeysProblem(text) === undefined ? split(text) : [];
+}
+
+function split(text: string): string[] {
+  return text
+    .split(',')
+    .map(pattern => pattern.trim())
+    .filter(pattern => pattern !== '');
+}
+
+const ofPools = new WeakMap<NodePool, readonly string[]>();
+
+/** The patterns of the pool's annotation. */
+export function transientKeysOf(pool: NodePool | undefined): readonly string[] {
+  const text = pool?.metadata.annotations?.[TRANSIENT_KEYS_ANNOTATION];
+  if (pool === undefined || text === undefined) return NO_KEYS;
+  const known = ofPools.get(pool);
+  if (known !== undefined) return known;
+  const keys = parseTransientKeys(text);
+  ofPools.set(pool, keys);
+  return keys;
+}
+
+const NO_KEYS: readonly string[] = [];
+
+/** The problem with the pool's annotation. While it is there, no node is changed: keys that it should name would be stripped. */
+export function transientKeysErrors({ metadata }: NodePool): FieldError[] {
+  const message = transientKeysProblem(metadata.annotations?.[TRANSIENT_KEYS_ANNOTATION] ?? '');
+  return message === undefined ? [] : [{ field: `metadata.annotations[${TRANSIENT_KEYS_ANNOTATION}]`, message }];
+}
+
+/**
+ * The pool without labels and taints of states that a node which is not young is not given: it may have lost its record or its label for
+ * a moment, and the states have passed. What the pool gave it, and is there or still wanted so, stays.
+ * @param applied as in the record of the pool; undefined: the node joins
+ */
+export function withoutPassed(
+  pool: NodePool,
+  node: Pick<Node, 'labels' | 'taints'>,
+  applied: Pick<AppliedRecord, 'labels' | 'taints'> | undefined,
+  birth: { isYoung: boolean },
+  more: readonly string[] = NO_KEYS,
+): NodePool {
+  if (!namesAny(pool, more) || birth.isYoung) return pool;
+  const { labels, taints, ...spec } = pool.spec;
+  const isKept = (slot: AppliedSlot | undefined, to: string, live: string | undefined) =>
+    slot !== undefined && (slot.value === to || slot.value === live);
+  const entries = Object.entries(labels ?? {});
+  const keptLabels = entries.filter(
+    ([key, value]) => !isTransient('label', key, more) || isKept(applied?.labels.get(key), value, node.labels[key]),
+  );
+  const keptTaints = (taints ?? []).filter(taint => {
+    if (!isTransient('taint', taint.key, more)) return true;
+    const live = node.taints.find(each => taintId(each) === taintId(taint));
+    return isKept(applied?.taints.get(taintId(taint)), taint.value ?? '', live && (live.value ?? ''));
+  });
+  if (keptLabels.length === entries.length && keptTaints.length === (taints ?? []).length) return pool;
+  return { ...pool, spec: { ...spec, labels: Object.fromEntries(keptLabels), taints: keptTaints } };
+}
+
+const naming = new WeakMap<NodePool, { more: readonly string[]; names: boolean }>();
+
+/** Whether the spec has such a key: few do, and each plan asks. */
+function namesAny(pool: NodePool, more: readonly string[]): boolean {
+  const known = naming.get(pool);
+  if (known?.more === more) return known.names;
+  const names = transientKeysIn(pool, more).length > 0;
+  naming.set(pool, { more, names });
+  return names;
+}
+
+/** Labels and taints of the spec that mark a state that passes: what the pool gives, other software removes. */
+export function transientKeysIn(pool: NodePool, more: readonly string[] = []): TransientState[] {
+  const { labels = {}, taints = [] } = pool.spec;
+  const own = [...more, ...transientKeysOf(pool)];
+  const found = (what: TransientState['what'], key: string): TransientState[] => {
+    const state = transientState(what, key);
+    if (state !== undefined) return [{ ...state, key }];
+    return isTransient(what, key, own) ? [{ key, what, project: OTHERS, phase: 'state' }] : [];
+  };
+  return [
+    ...new Set(Object.keys(labels).toSorted()).values().flatMap(key => found('label', key)),
+    ...new Set(taints.map(({ key }) => key)).values().flatMap(key => found('taint', key)),
+  ];
+}
+
+/** `the taint b, which Cilium sets until an agent on the node is ready` */
+export function transientText({ what, key, project, phase }: TransientState): string {
+  return `the ${what} ${key}, which ${project} sets ${PURPOSES[phase]}`;
+}
+
+/** `pool a sets the taint b, which Cilium sets until an agent on the node is ready: …` */
+export function transientKeyWarning({ metadata }: NodePool, state: TransientState): Warning {
+  return {
+    message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it when they register, and it is not set again once it is removed`,
+    next: mayBeStartup(state) ? 'use spec.startupTaints, or remove it from the pool' : 'remove it from the pool',
+  };
+}
+
+/** What marks an update, a removal or a failure means nothing on a node that has just registered; of other keys nobody knows. */
+function mayBeStartup({ what, phase, project }: TransientState): boolean {
+  return what === 'taint' && (phase === 'startup' || project === OTHERS);
+}
+
+/** Warns about startup taints of a key by which other software marks something else than a node that starts. */
+export function startupKeyWarnings({ metadata, spec }: NodePool): Warning[] {
+  const keys = new Set((spec.startupTaints ?? []).map(({ key }) => key));
+  return [...keys].flatMap(key => {
+    const state = transientState('taint', key);
+    if (state === undefined || mayBeStartup(state)) return [];
+    const message = `pool ${metadata.name} gives new nodes ${transientText({ ...state, key })}`;
+    return { message, next: 'remove it from spec.startupTaints' };
+  });
+}

@@ -1,0 +1,70 @@
+/** Exact quantities by resource name, with arithmetic. */
+
+import type { ResourceList } from '../types.ts';
+import { addInAnyOrder, addQuantities, compareQuantities, parseQuantity, type Quantity } from './quantity.ts';
+
+export type Amounts = Map<string, Quantity>;
+
+export const ZERO: Quantity = { unscaled: 0n, exponent: 0, format: 'DecimalSI' };
+
+/** Parses a quantity. @throws QuantityError */
+export type ReadQuantity = (text: string) => Quantity;
+
+/** Number of cached texts; a cluster with many node sizes has a few hundred. */
+const MAX_TEXTS = 10_000;
+
+/** Caches parsed quantities: thousands of pods use the same few texts. */
+export function quantityReader(): ReadQuantity {
+  const known = new Map<string, Quantity>();
+  return text => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const quantity = parseQuantity(text);
+    if (known.size >= MAX_TEXTS) known.clear();
+    known.set(text, quantity);
+    return quantity;
+  };
+}
+
+/** @throws QuantityError */
+export function toAmounts(list: ResourceList | undefined, read: ReadQuantity): Amounts {
+  const amounts: Amounts = new Map();
+  addList(amounts, list, read);
+  return amounts;
+}
+
+/** Adds each of `more` to `total`. */
+export function addAmounts(total: Amounts, more: Amounts): void {
+  for (const [name, quantity] of more) addOne(total, name, quantity);
+}
+
+/** As addAmounts, for a list as the API has it: it avoids a Map for each list. @throws QuantityError */
+export function addList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
+  if (list !== undefined) for (const name of Object.keys(list)) addOne(total, name, read(list[name] ?? '0'));
+}
+
+/** Raises each amount in `total` to that of `other` where `other` is larger. */
+export function raiseAmounts(total: Amounts, other: Amounts): void {
+  for (const [name, quantity] of other) raiseOne(total, name, quantity);
+}
+
+/** As raiseAmounts, for a list as the API has it. @throws QuantityError */
+export function raiseToList(total: Amounts, list: ResourceList | undefined, read: ReadQuantity): void {
+  if (list !== undefined) for (const name of Object.keys(list)) raiseOne(total, name, read(list[name] ?? '0'));
+}
+
+function addOne(total: Amounts, name: string, quantity: Quantity): void {
+  const before = total.get(name);
+  total.set(name, before === undefined ? quantity : addInAnyOrder(before, quantity));
+}
+
+function raiseOne(total: Amounts, name: string, quantity: Quantity): void {
+  const before = total.get(name);
+  if (before === undefined || compareQuantities(quantity, before) > 0) total.set(name, quantity);
+}
+
+/** a - b, but at least zero. */
+export function remaining(a: Quantity, b: Quantity): Quantity {
+  const left = addQuantities(a, { ...b, unscaled: -b.unscaled });
+  return left.unscaled < 0n ? ZERO : left;
+}

@@ -1,0 +1,85 @@
+/**
+ * Limits which resources of a node's status are read. A kubelet reports them, and the API server validates neither the
+ * format of the names, nor their number, nor the size of a quantity.
+ */
+import { plural } from '../plural.ts';
+import { keyProblem } from '../spec/syntax.ts';
+import type { Node, OmittedResources, ResourceList } from '../types.ts';
+import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity-parse.ts';
+
+/** For a node and for a pool. A node with a dozen device plugins has about thirty. */
+export const MAX_RESOURCES = 128;
+
+/** Always kept. hugepages-* is not included: a kubelet can report any number of these. */
+export const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
+
+/** Cache of valid names: thousands of nodes report the same few. */
+const qualified = new Set<string>();
+const MAX_CACHED = 1000;
+const MAX_EXAMPLE_LENGTH = 80;
+
+interface NodeResources {
+  allocatable: ResourceList;
+  /** Undefined when nothing was left out. */
+  omitted: OmittedResources | undefined;
+}
+
+/**
+ * Keeps at most MAX_RESOURCES with a qualified name and a quantity within the limits: native resources first, then by
+ * name. The rest is counted. Texts that are no quantities are kept: every API server rejects them.
+ */
+export function readResources(list: ResourceList): NodeResources {
+  const names = Object.keys(list);
+  const valid = names.filter(isQualifiedName);
+  const readable = valid.filter(name => !isBeyondLimits(list[name] ?? '0'));
+  if (readable.length === names.length && names.length <= MAX_RESOURCES)
+    return { allocatable: list, omitted: undefined };
+  const kept = readable.toSorted(byImportance).slice(0, MAX_RESOURCES);
+  // The smallest name, so that the message does not depend on the order of the map.
+  const [example = ''] = names.filter(name => !isQualifiedName(name)).toSorted();
+  const [oversized] = valid.filter(name => isBeyondLimits(list[name] ?? '0')).toSorted();
+  return {
+    allocatable: Object.fromEntries(kept.map(name => [name, list[name] ?? '0'])),
+    omitted: {
+      unqualified: names.length - valid.length,
+      example: example.slice(0, MAX_EXAMPLE_LENGTH),
+      oversized: valid.length - readable.length,
+      oversizedExample: oversized === undefined ? '' : `${oversized} ${quoteQuantity(list[oversized] ?? '0')}`,
+      excess: readable.length - kept.length,
+    },
+  };
+}
+
+/** One sentence for each kind of resource that was left out. */
+export function omittedTexts({ name, omittedResources }: Node): string[] {
+  if (omittedResources === undefined) return [];
+  const { unqualified, example, oversized, oversizedExample, excess } = omittedResources;
+  return [
+    ...(unqualified === 0
+      ? []
+      : [
+          `node ${name}: ${plural(unqualified, 'resource')} without a qualified name, such as ${JSON.stringify(example)}`,
+        ]),
+    ...(oversized === 0
+      ? []
+      : [
+          `node ${name}: ${plural(oversized, 'resource')} with a quantity of more than ${MAX_DIGITS} digits, such as ${oversizedExample}`,
+        ]),
+    ...(excess === 0 ? [] : [`node ${name}: ${plural(excess, 'resource')} beyond the first ${MAX_RESOURCES}`]),
+  ];
+}
+
+/** IsQualifiedName of k8s.io/apimachinery: the rules of label keys. */
+function isQualifiedName(name: string): boolean {
+  if (qualified.has(name)) return true;
+  if (keyProblem(name) !== undefined) return false;
+  if (qualified.size >= MAX_CACHED) qualified.clear();
+  qualified.add(name);
+  return true;
+}
+
+function byImportance(a: string, b: string): number {
+  const [nativeA, nativeB] = [NATIVE_RESOURCES.includes(a), NATIVE_RESOURCES.includes(b)];
+  if (nativeA !== nativeB) return nativeA ? -1 : 1;
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,215 @@
+/**
+ * Exact Kubernetes quantities ("7910m", "6129040Ki"), with the same results as Go's resource.Quantity. One difference:
+ * Go prints 1000E as "1" because it has no larger suffix; here it stays "1000E".
+ */
+import { own } from '../json.ts';
+import type { ResourceList } from '../types.ts';
+import {
+  BINARY_SUFFIXES,
+  DECIMAL_SUFFIXES,
+  parseQuantity,
+  type Quantity,
+  QuantityError,
+  type QuantityFormat,
+  quoteQuantity,
+} from './quantity-parse.ts';
+
+export { parseQuantity, type Quantity, QuantityError, quoteQuantity } from './quantity-parse.ts';
+
+/** a + b as Go's Add: in the format of a, or in that of b when a is zero. */
+export function addQuantities(a: Quantity, b: Quantity): Quantity {
+  const format = a.unscaled === 0n ? b.format : a.format;
+  if (b.unscaled === 0n) return { unscaled: a.unscaled, exponent: a.exponent, format };
+  if (a.unscaled === 0n) return { unscaled: b.unscaled, exponent: b.exponent, format };
+  const exponent = Math.min(a.exponent, b.exponent);
+  return { unscaled: at(a, exponent) + at(b, exponent), exponent, format };
+}
+
+/**
+ * a + b in a format that does not depend on the order of the additions, as long as no quantity is negative: BinarySI if
+ * any non-zero term has it, otherwise DecimalSI likewise, otherwise DecimalExponent.
+ */
+export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
+  const sum = addQuantities(a, b);
+  const isEither = (format: QuantityFormat) => a.format === format || b.format === format;
+  if (a.unscaled === 0n || b.unscaled === 0n || a.format === b.format) return sum;
+  return { ...sum, format: isEither('BinarySI') ? 'BinarySI' : 'DecimalSI' };
+}
+
+/** Negative, zero or positive, as in Array.sort. */
+export function compareQuantities(a: Quantity, b: Quantity): number {
+  const exponent = Math.min(a.exponent, b.exponent);
+  const [left, right] = [at(a, exponent), at(b, exponent)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** The canonical form. */
+export function formatQuantity(quantity: Quantity): string {
+  if (quantity.unscaled === 0n) return '0';
+  const whole = quantity.format === 'BinarySI' ? wholeValue(quantity) : undefined;
+  if (whole !== undefined && (whole <= -1024n || whole >= 1024n)) return formatBinary(whole);
+  return formatDecimal(quantity);
+}
+
+/** An approximation, for bars and rounded columns. */
+export function quantityToNumber(quantity: Quantity): number {
+  return Number(`${quantity.unscaled}e${quantity.exponent}`);
+}
+
+/** The sum in this order, as Go's Add gives it; "0" for none. @throws QuantityError */
+export function sumQuantities(texts: readonly string[]): string {
+  const sum = new Sum(addQuantities);
+  for (const text of texts) sum.add(text);
+  return formatQuantity(sum.total());
+}
+
+/** As addResourceLists(), in canonical form. */
+export function sumResourceLists(
+  lists: Iterable<ResourceList>,
+  onProblem: (place: number, problem: string) => void,
+): ResourceList {
+  return Object.fromEntries([...addResourceLists(lists, onProblem)].map(([name, sum]) => [name, formatQuantity(sum)]));
+}
+
+/**
+ * The sums by resource; they do not depend on the order of the lists. Invalid quantities are left out.
+ * @param onProblem receives the index of the list, and a sentence that names the resource and the value
+ * @param only the resources to sum; default: all
+ */
+export function addResourceLists(
+  lists: Iterable<ResourceList>,
+  onProblem: (place: number, problem: string) => void,
+  only?: readonly string[],
+): Map<string, Quantity> {
+  const sums = new Map<string, Sum>();
+  let place = 0;
+  for (const list of lists) {
+    for (const name of only ?? Object.keys(list)) {
+      const text = own(list, name);
+      if (text === undefined) continue;
+      let sum = sums.get(name);
+      if (sum === undefined) {
+        sum = new Sum(addInAnyOrder);
+        sums.set(name, sum);
+      }
+      const problem = tryToAdd(sum, text);
+      if (problem !== undefined) onProblem(place, `allocatable ${name} ${quoteQuantity(text)}: ${problem}`);
+    }
+    place += 1;
+  }
+  return new Map([...sums].map(([name, sum]) => [name, sum.total()]));
+}
+
+function tryToAdd(sum: Sum, text: string): string | undefined {
+  try {
+    sum.add(text);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    return error.message;
+  }
+}
+
+/** A running sum. Small integers of one suffix, as nodes report them, are added as numbers while these are exact. */
+class Sum {
+  readonly #add: typeof addQuantities;
+  /** The sum while every term was a small integer with the same suffix. */
+  #count: number | undefined;
+  #suffix = '';
+  /** The sum otherwise. */
+  #exact: Quantity | undefined;
+
+  constructor(add: typeof addQuantities) {
+    this.#add = add;
+  }
+
+  add(text: string): void {
+    const suffix = simpleSuffix(text);
+    if (suffix !== undefined && this.#exact === undefined) {
+      const count = Number.parseInt(text, 10);
+      if (this.#count === undefined) {
+        this.#count = count;
+        this.#suffix = suffix;
+        return;
+      }
+      const total = this.#count + count;
+      if (suffix === this.#suffix && total <= Number.MAX_SAFE_INTEGER) {
+        this.#count = total;
+        return;
+      }
+    }
+    const current = this.#current();
+    const term = parseQuantity(text);
+    this.#exact = current === undefined ? term : this.#add(current, term);
+  }
+
+  total(): Quantity {
+    return this.#current() ?? { unscaled: 0n, exponent: 0, format: 'DecimalSI' };
+  }
+
+  #current(): Quantity | undefined {
+    if (this.#exact !== undefined) return this.#exact;
+    return this.#count === undefined ? undefined : parseQuantity(`${this.#count}${this.#suffix}`);
+  }
+}
+
+/** A number represents larger integers inexactly. */
+const MAX_DIGITS = 15;
+
+/**
+ * The suffix of a small integer in units, milli or Ki; undefined for a text that needs the full parser. Without regular
+ * expressions, because each node has eight such texts.
+ */
+function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
+  let digits = 0;
+  while (isDigit(text.charCodeAt(digits))) digits++;
+  if (digits === 0 || digits > MAX_DIGITS) return undefined;
+  if (digits === text.length) return '';
+  const rest = text.length - digits;
+  if (rest === 1 && text.endsWith('m')) return 'm';
+  return rest === 2 && text.endsWith('Ki') ? 'Ki' : undefined;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+/** The unscaled value at that exponent, which must not exceed the quantity's own. */
+function at({ unscaled, exponent }: Quantity, target: number): bigint {
+  return exponent === target ? unscaled : unscaled * 10n ** BigInt(exponent - target);
+}
+
+/** Undefined when there is a fractional part. */
+function wholeValue({ unscaled, exponent }: Quantity): bigint | undefined {
+  if (exponent >= 0) return unscaled * 10n ** BigInt(exponent);
+  const divisor = 10n ** BigInt(-exponent);
+  return unscaled % divisor === 0n ? unscaled / divisor : undefined;
+}
+
+function formatBinary(whole: bigint): string {
+  let [mantissa, suffix] = [whole, ''];
+  for (const next of BINARY_SUFFIXES.keys()) {
+    if (mantissa % 1024n !== 0n) break;
+    mantissa /= 1024n;
+    suffix = next;
+  }
+  return `${mantissa}${suffix}`;
+}
+
+/** The shortest mantissa with a power of a thousand. */
+function formatDecimal(quantity: Quantity): string {
+  let { unscaled, exponent } = quantity;
+  while (unscaled % 10n === 0n) {
+    unscaled /= 10n;
+    exponent++;
+  }
+  const target = Math.floor(exponent / 3) * 3;
+  if (quantity.format === 'DecimalExponent') {
+    return `${at({ ...quantity, unscaled, exponent }, target)}${target === 0 ? '' : `e${target}`}`;
+  }
+  const power = Math.min(target, 18);
+  const mantissa = at({ ...quantity, unscaled, exponent }, power);
+  return `${mantissa}${DECIMAL_NAMES.get(power) ?? ''}`;
+}
+
+const DECIMAL_NAMES = new Map([...DECIMAL_SUFFIXES].map(([suffix, power]) => [power, suffix]));

@@ -1,0 +1,168 @@
+/**
+ * The history of a pool's specs: an apps/v1 ControllerRevision for each, as StatefulSets and DaemonSets have
+ * (kubernetes pkg/controller/history). A spec that comes back is the same revision with a higher number.
+ */
+import { ellipsize } from '../cut-bytes.ts';
+import { NodepoolError } from '../errors.ts';
+import { isObject } from '../json.ts';
+import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
+import { deepEqual } from '../merge-patch.ts';
+import { API_VERSION, GROUP, type NodePool, type ObjectMeta, POOL_LABEL } from '../types.ts';
+
+/** apps/v1. Its data cannot be changed, on the server. */
+export interface ControllerRevision {
+  metadata: ObjectMeta;
+  data?: unknown;
+  revision: number;
+}
+
+/** Of a pool, as it was read. */
+type Pool = Pick<NodePool, 'metadata'> & { spec: object };
+
+/** The annotation with why a pool was changed, as kubectl reads it. */
+export const CHANGE_CAUSE = 'kubernetes.io/change-cause';
+/** Former specs that are kept beside the current one: the default revisionHistoryLimit of workloads. */
+export const MAX_FORMER = 10;
+
+/** In bytes; an annotation can have 256 KiB. */
+const MAX_CAUSE = 1024;
+/** A higher number is none of ours; it leaves room to count on. */
+const MAX_REVISION = 1e12;
+/** Letters and digits that make no words, as in the names of revisions of workloads. */
+const SAFE = 'bcdfghjklmnpqrstvwxz2456789';
+/** Of objects in each other: fields that this version does not know may be anything. */
+const MAX_DEPTH = 500;
+
+/** How a pool goes on, not what its nodes are given. */
+const NOT_KEPT = ['noExecute', 'paused', 'rollout'];
+
+export type RevisionPlan =
+  | { kind: 'none' }
+  | { kind: 'create'; revision: number }
+  /** The number or the cause of a revision that is there already. */
+  | { kind: 'update'; current: ControllerRevision; revision: number };
+
+/** What a revision restores: the spec without `noExecute`, `paused` and `rollout`. */
+export function keptSpec(spec: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(spec).filter(([field]) => !NOT_KEPT.includes(field)));
+}
+
+/** The spec of a pool with what the revision kept; `noExecute`, `paused` and `rollout` stay as they are. */
+export function restoredSpec(spec: object, revision: ControllerRevision): Record<string, unknown> {
+  const stays = Object.entries(spec).filter(([field]) => NOT_KEPT.includes(field));
+  return { ...specOf(revision), ...Object.fromEntries(stays) };
+}
+
+/** The revisions of the pool with this UID, the oldest first. */
+export function ownRevisions(
+  { metadata }: Pick<NodePool, 'metadata'>,
+  all: readonly ControllerRevision[],
+): ControllerRevision[] {
+  return all.filter(revision => isOwn(revision, metadata)).toSorted(byAge);
+}
+
+/** What is to be written so that the last revision is the spec of the pool. @param own see ownRevisions() */
+export function planRevision(pool: Pool, own: readonly ControllerRevision[]): RevisionPlan {
+  const last = own.at(-1);
+  const current = own.findLast(revision => isRevisionOf(pool, revision));
+  const next = (last?.revision ?? 0) + 1;
+  if (current === undefined) return { kind: 'create', revision: next };
+  if (current !== last) return { kind: 'update', current, revision: next };
+  if (causeOf(current) === causeOf(pool)) return { kind: 'none' };
+  return { kind: 'update', current, revision: current.revision };
+}
+
+/** Those that are too many, the oldest first. The last one is the current spec. */
+export function excessRevisions(own: readonly ControllerRevision[]): ControllerRevision[] {
+  return own.slice(0, Math.max(0, own.length - 1 - MAX_FORMER));
+}
+
+/** @param attempt 0, or the next where another object has the name */
+export function newRevision(pool: Pool, revision: number, attempt: number): ControllerRevision {
+  const { name, uid = '' } = pool.metadata;
+  const data = { spec: keptSpec(pool.spec) };
+  const cause = causeOf(pool);
+  return {
+    metadata: {
+      name: `${name}-${hash(data, attempt)}`,
+      labels: { [POOL_LABEL]: name },
+      ...(cause === undefined ? {} : { annotations: { [CHANGE_CAUSE]: cause } }),
+      // Without blockOwnerDeletion: no permission on finalizers is needed, and a pool does not wait for its history.
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'NodePool', name, uid, controller: true }],
+    },
+    data,
+    revision,
+  };
+}
+
+/**
+ * Who made a revision that this program did not make, by its field manager: `an unknown field manager` where the server does not
+ * tell. The data of a revision cannot be changed. Not guaranteed: a field manager is what the client says that it is.
+ */
+export function foreignWriter({ metadata }: ControllerRevision): string | undefined {
+  const entries = readManagedFields((metadata as { managedFields?: unknown }).managedFields);
+  const writers = entries.filter(entry => managedAt(entry, ['data']) !== undefined).map(({ manager }) => manager);
+  if (writers.length > 0 && writers.every(writer => writer === FIELD_MANAGER)) return undefined;
+  return writers.find(writer => writer !== FIELD_MANAGER) ?? 'an unknown field manager';
+}
+
+/** Whether the revision keeps the spec that the pool has. */
+export function isRevisionOf({ spec }: Pick<Pool, 'spec'>, revision: ControllerRevision): boolean {
+  return deepEqual(specOf(revision), keptSpec(spec));
+}
+
+/** Why the pool was changed, or the change that a revision is of. */
+export function causeOf({ metadata }: { metadata: ObjectMeta }): string | undefined {
+  const cause: unknown = metadata.annotations?.[CHANGE_CAUSE];
+  return typeof cause === 'string' && cause !== '' ? ellipsize(cause, MAX_CAUSE) : undefined;
+}
+
+/**
+ * The revision that `undo` restores. Without a number the last one that is not the spec of the pool: the one before the current,
+ * and the current one where the spec was edited since and not reconciled. @param number 0: none
+ */
+export function revisionToRestore(
+  pool: Pool,
+  own: readonly ControllerRevision[],
+  number: number,
+): ControllerRevision | undefined {
+  if (number > 0) return own.findLast(({ revision }) => revision === number);
+  return own.findLast(revision => !isRevisionOf(pool, revision));
+}
+
+/** Not so of what somebody else made with the name or label of the pool, or for an earlier pool of its name. */
+function isOwn({ metadata, data, revision }: ControllerRevision, pool: ObjectMeta): boolean {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined || pool.uid === undefined || owner.uid !== pool.uid) return false;
+  const isPool = owner.kind === 'NodePool' && owner.apiVersion.startsWith(`${GROUP}/`);
+  const isNumbered = Number.isInteger(revision) && revision > 0 && revision <= MAX_REVISION;
+  return isPool && isNumbered && isObject(data) && isObject(data.spec) && metadata.deletionTimestamp === undefined;
+}
+
+function specOf({ data }: ControllerRevision): Record<string, unknown> {
+  return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
+}
+
+/** As byRevision of kubernetes. */
+function byAge(a: ControllerRevision, b: ControllerRevision): number {
+  if (a.revision !== b.revision) return a.revision - b.revision;
+  const [first, second] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`);
+  return (first ?? '') < (second ?? '') ? -1 : 1;
+}
+
+/** FNV-1 with 32 bits, in safe characters, as kubernetes has it: it need not be unique. */
+function hash(data: object, attempt: number): string {
+  const text = attempt === 0 ? canonical(data) : `${canonical(data)}${attempt}`;
+  let sum = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) sum = (Math.imul(sum, 0x01000193) ^ byte) >>> 0;
+  return [...String(sum)].map(digit => SAFE[digit.charCodeAt(0) % SAFE.length]).join('');
+}
+
+/** JSON with sorted keys: the same spec has the same name, whoever sends it. Throws NodepoolError for one that is nested too deep. */
+function canonical(value: unknown, depth = 0): string {
+  if (depth > MAX_DEPTH) throw new NodepoolError('input', `the spec has more than ${MAX_DEPTH} levels`);
+  if (Array.isArray(value)) return `[${value.map(item => canonical(item, depth + 1)).join()}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.keys(value).toSorted();
+  return `{${members.map(key => `${JSON.stringify(key)}:${canonical(value[key], depth + 1)}`).join()}}`;
+}

@@ -1,0 +1,113 @@
+/** How a changed spec reaches the nodes of a pool: the condition Progressing, and the pause that keeps every write from them. */
+import { NodepoolError } from '../errors.ts';
+import { firstFew, noun, plural } from '../plural.ts';
+import { timestamp } from '../timestamp.ts';
+import type { Condition, NodePool, NodePoolStatus } from '../types.ts';
+import type { RolloutStep } from './rollout-step.ts';
+
+/** What the condition Progressing says. */
+export interface RolloutProgress {
+  reason: 'Paused' | 'RolloutInProgress' | 'RolloutStopped' | 'RolloutComplete';
+  message: string;
+  /** RFC 3339, by the cluster's own times: see RolloutStep.stoppedAt. Absent: now. */
+  since?: string;
+}
+
+/** Nodes in a message. */
+const MAX_NAMED = 3;
+
+/** A pool that is being deleted releases its nodes all the same: deletion is the stronger wish. */
+export function isPaused({ metadata, spec }: NodePool): boolean {
+  return spec.paused === true && metadata.deletionTimestamp === undefined;
+}
+
+/** For a command that was asked to change a node. @param what is not done, as `node a was not written` */
+export function pausedError(what: string, pool: string): NodepoolError {
+  return new NodepoolError(
+    'input',
+    `${what}: nodepool ${pool} is paused`,
+    `resume it with \`kubectl nodepool rollout resume ${pool}\``,
+  );
+}
+
+/** The condition of the last reconcile. */
+export function progressOf({ status }: { status?: NodePoolStatus | undefined }): Condition | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Progressing');
+}
+
+/** @param differing how many of its nodes are not as it says */
+export function pausedProgress(pool: string, differing: number, nodes: number): RolloutProgress {
+  const waiting = `${differing} of ${plural(nodes, 'node')} ${differing === 1 ? 'waits' : 'wait'} for`;
+  const what = differing === 0 ? 'the pool is paused' : `the pool is paused, and ${waiting} its changes`;
+  return { reason: 'Paused', message: `${what}: no node is written until \`kubectl nodepool rollout resume ${pool}\`` };
+}
+
+/** `30 of 1000 nodes updated, 10 settling (a, b, c and 7 more), the canary of 10 has to settle first` */
+export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
+  const { nodes, pending, settling, unsettled, failed, notReady, leaving, canary } = step;
+  const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
+  if (step.isStopped) {
+    const mend = failed.length > 0 ? `fix ${failed.length === 1 ? 'it' : 'them'}, ` : '';
+    const next = `${mend}edit the pool, or continue with \`kubectl nodepool rollout resume ${pool}\``;
+    const since = step.stoppedAt ? { since: timestamp(new Date(step.stoppedAt)) } : {};
+    return { reason: 'RolloutStopped', message: `${updated}; stopped: ${stopText(step)}; ${next}`, ...since };
+  }
+  if (pending + settling === 0) return { reason: 'RolloutComplete', message: updated };
+  const names = unsettled.length > 0 ? ` (${firstFew(unsettled, MAX_NAMED)})` : '';
+  const parts = [
+    updated,
+    ...(settling > 0 ? [`${settling} settling${names}`] : []),
+    ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
+  ];
+  const waitsFor =
+    notReady.length > 0
+      ? `; ${waitsForText(pool, notReady)}`
+      : leaving.length > 0
+        ? `; ${leavingText(leaving)}: wait for a Ready node that stays, or remove the canary from the pool`
+        : '';
+  return { reason: 'RolloutInProgress', message: `${parts.join(', ')}${waitsFor}` };
+}
+
+/** `node a turned NotReady after the change and is gone` */
+function stopText({ failed, stop, isGone }: RolloutStep): string {
+  const names = failed.length > 0 ? failed : (stop?.nodes ?? []);
+  const who = names.length === 0 ? 'a node' : `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)}`;
+  const gone = names.length > 1 ? ' and are gone' : ' and is gone';
+  return `${who} turned NotReady after the change${isGone ? gone : ''}`;
+}
+
+function waitsForText(pool: string, names: readonly string[]): string {
+  const [is, them] = names.length === 1 ? ['is', 'it'] : ['are', 'them'];
+  const who = `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} NotReady`;
+  return `${who}: fix ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
+}
+
+/** `nodes a, b are being removed, and cannot be the canary` */
+function leavingText(names: readonly string[]): string {
+  const is = names.length === 1 ? 'is' : 'are';
+  return `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} being removed, and cannot be the canary`;
+}
+
+/** Of a condition Applied that is False for want of a step alone. */
+export function isRolloutReason(reason: string): boolean {
+  return ['Paused', 'RolloutInProgress', 'RolloutStopped'].includes(reason);
+}
+
+/** What a rollout does now, and the steps that follow. */
+export function stepsText(step: RolloutStep): string {
+  const { pending, settling, next, notReady, leaving, canary, limit, isCanary } = step;
+  const left = pending - next.length;
+  if (step.isStopped) {
+    return `stopped: ${stopText(step)}; ${plural(left, 'node')} left`;
+  }
+  const parts = [
+    ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),
+    ...(settling > 0 ? [`${settling} settling`] : []),
+  ];
+  const none =
+    isCanary && notReady.length + leaving.length > 0 ? 'none now, as no Ready node can be the canary' : 'none now';
+  const now = parts.length === 0 ? none : parts.join(', ');
+  if (left === 0) return now;
+  const most = Math.min(left, limit);
+  return `${now}; then ${plural(left, 'node')} in ${plural(Math.ceil(left / most), 'step')} of at most ${most}`;
+}

@@ -1,0 +1,63 @@
+/**
+ * Annotations that pools set on nodes. Of the annotations of a node only these are kept in memory: docs/decisions/0039
+ * says how.
+ */
+
+import type { Node } from '../types.ts';
+import { LAST_APPLIED } from './applied-by-kubectl.ts';
+import { keyProblem } from './syntax.ts';
+
+export const MAX_ANNOTATIONS = 64;
+/** Of all keys and values of a pool, in bytes of UTF-8, as the server counts those of an object. */
+export const MAX_ANNOTATION_BYTES = 64 * 1024;
+
+/** Kubelet, cloud controllers, the attach-detach controller and kubeadm write these, and this program its own. */
+const REFUSED_PREFIXES = [
+  'nodes.lailin.xyz/',
+  'node.alpha.kubernetes.io/',
+  'volumes.kubernetes.io/',
+  'csi.volume.kubernetes.io/',
+  'kubeadm.alpha.kubernetes.io/',
+];
+/** So do the kubelet and `kubectl apply`. */
+const REFUSED = ['alpha.kubernetes.io/provided-node-ip', LAST_APPLIED];
+
+/** Whether no pool may set the annotation. */
+export function isRefusedAnnotation(key: string): boolean {
+  return REFUSED.includes(key) || REFUSED_PREFIXES.some(prefix => key.startsWith(prefix));
+}
+
+/** Whether a pool can have set the annotation. */
+export function isPoolAnnotation(key: string): boolean {
+  return keyProblem(key) === undefined && !isRefusedAnnotation(key);
+}
+
+/** The server limits the length of each value, too: then it does not check the sum. */
+export function isTooLong(value: string): boolean {
+  return value.length > MAX_ANNOTATION_BYTES && [...value].length > MAX_ANNOTATION_BYTES;
+}
+
+export function annotationBytes(annotations: Readonly<Record<string, string>>): number {
+  const encoder = new TextEncoder();
+  return Object.entries(annotations).reduce((sum, pair) => sum + encoder.encode(pair.join('')).length, 0);
+}
+
+/** Whether it is known of each of these annotations if the node has it. @param recorded those in the node's record */
+export function areAnnotationsKnown(
+  { keptAnnotations }: Pick<Node, 'keptAnnotations'>,
+  recorded: ReadonlyMap<string, unknown> | undefined,
+  keys: Iterable<string>,
+): boolean {
+  for (const key of keys) if (!keptAnnotations?.has(key) && !recorded?.has(key)) return false;
+  return true;
+}
+
+/** @param value undefined removes it */
+export function withAnnotation(
+  annotations: Readonly<Record<string, string>> = {},
+  key: string,
+  value: string | undefined,
+): Record<string, string> {
+  const { [key]: _before, ...others } = annotations;
+  return value === undefined ? others : { ...others, [key]: value };
+}

@@ -1,0 +1,123 @@
+/** Edits of a pool's spec, as flags express them. Fields without an edit stay as they are. */
+import { setOwn } from '../json.ts';
+import type { Requirement } from '../membership/label-query.ts';
+import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
+import type { NodePool, NodePoolSpec, StartupTaint, Taint, TaintEffect } from '../types.ts';
+import { taintId } from './taint.ts';
+
+interface TaintRemoval {
+  key: string;
+  effect?: TaintEffect;
+}
+
+export interface SpecEdits {
+  /** null removes the label; the same in the other maps. */
+  labels: Record<string, string | null>;
+  /** As labels; what is set or removed replaces the expressions of that label, too. */
+  nodeSelector: Record<string, string | null>;
+  /** They replace what the selector has of their labels. */
+  matchExpressions: Requirement[];
+  annotations: Record<string, string | null>;
+  setTaints: Taint[];
+  /** Without an effect, all taints of the key are removed. */
+  removeTaints: TaintRemoval[];
+  /** As taints. */
+  setStartupTaints: StartupTaint[];
+  removeStartupTaints: TaintRemoval[];
+  /** "" removes the handler; undefined leaves it. */
+  handler: string | undefined;
+  unmanaged: 'Keep' | 'Remove' | undefined;
+  noExecute: 'Immediate' | 'Drain' | undefined;
+}
+
+/**
+ * The spec to which the edits apply. Where they add only expressions to the default selector, it names the role label:
+ * expressions without nodeSelector replace the default, so every node that meets them would join.
+ */
+export function specToEdit({ metadata, spec }: NodePool, { nodeSelector, matchExpressions }: SpecEdits): NodePoolSpec {
+  const setsLabel = Object.values(nodeSelector).some(value => value !== null);
+  if (!hasDefaultSelector(spec) || matchExpressions.length === 0 || setsLabel) return spec;
+  return { ...spec, nodeSelector: { [`${ROLE_PREFIX}${metadata.name}`]: '' } };
+}
+
+/** The edited spec, and a description of each removal that matched nothing. */
+export function applyEdits(spec: NodePoolSpec, edits: SpecEdits): { spec: NodePoolSpec; notFound: string[] } {
+  const notFound: string[] = [];
+  const next: NodePoolSpec = { ...spec };
+  assign(next, 'labels', editMap('label', spec.labels, edits.labels, notFound));
+  const selector = editSelector(spec, edits, notFound);
+  assign(next, 'nodeSelector', selector.labels);
+  assign(next, 'matchExpressions', selector.expressions);
+  assign(next, 'taints', editTaints('taint', spec.taints, edits.setTaints, edits.removeTaints, notFound));
+  assign(next, 'annotations', editMap('annotation', spec.annotations, edits.annotations, notFound));
+  const { setStartupTaints, removeStartupTaints } = edits;
+  const startup = editTaints('startup taint', spec.startupTaints, setStartupTaints, removeStartupTaints, notFound);
+  assign(next, 'startupTaints', startup);
+  if (edits.handler === '') delete next.handler;
+  else if (edits.handler !== undefined) next.handler = edits.handler;
+  if (edits.unmanaged !== undefined) next.unmanaged = edits.unmanaged;
+  if (edits.noExecute !== undefined) next.noExecute = edits.noExecute;
+  return { spec: next, notFound };
+}
+
+function editMap(
+  what: string,
+  before: Record<string, string> = {},
+  edits: Record<string, string | null>,
+  notFound: string[],
+): Record<string, string> {
+  const after = { ...before };
+  for (const [key, value] of Object.entries(edits)) {
+    if (value !== null) setOwn(after, key, value);
+    else if (Object.hasOwn(after, key)) delete after[key];
+    else notFound.push(`${what} ${key}`);
+  }
+  return after;
+}
+
+function editSelector(
+  { nodeSelector = {}, matchExpressions = [] }: NodePoolSpec,
+  edits: SpecEdits,
+  notFound: string[],
+): { labels: Record<string, string>; expressions: Requirement[] } {
+  const edited = new Set([...Object.keys(edits.nodeSelector), ...edits.matchExpressions.map(({ key }) => key)]);
+  const labels = Object.fromEntries(Object.entries(nodeSelector).filter(([key]) => !edited.has(key)));
+  for (const [key, value] of Object.entries(edits.nodeSelector)) {
+    if (value !== null) setOwn(labels, key, value);
+    else if (!Object.hasOwn(nodeSelector, key) && matchExpressions.every(expression => expression.key !== key))
+      notFound.push(`node selector ${key}`);
+  }
+  const kept = matchExpressions.filter(({ key }) => !edited.has(key));
+  return { labels, expressions: [...kept, ...edits.matchExpressions] };
+}
+
+function editTaints<T extends Taint>(
+  what: string,
+  before: readonly T[] = [],
+  set: readonly T[],
+  remove: readonly TaintRemoval[],
+  notFound: string[],
+): T[] {
+  let after = [...before];
+  for (const { key, effect } of remove) {
+    const left = after.filter(taint => taint.key !== key || (effect !== undefined && taint.effect !== effect));
+    if (left.length === after.length) notFound.push(`${what} ${key}${effect === undefined ? '' : `:${effect}`}`);
+    after = left;
+  }
+  for (const taint of set) {
+    const at = after.findIndex(candidate => taintId(candidate) === taintId(taint));
+    if (at < 0) after.push(taint);
+    else after[at] = taint;
+  }
+  return after;
+}
+
+/** Removes the field when it is empty: the API rejects an empty selector. */
+function assign<K extends 'labels' | 'nodeSelector' | 'matchExpressions' | 'taints' | 'annotations' | 'startupTaints'>(
+  spec: NodePoolSpec,
+  field: K,
+  value: NonNullable<NodePoolSpec[K]>,
+): void {
+  if (Object.keys(value).length > 0) spec[field] = value;
+  else delete spec[field];
+}

@@ -1,0 +1,55 @@
+/** Errors of single fields of a pool, and how a list of them becomes one NodepoolError. */
+import { NodepoolError } from '../errors.ts';
+
+/** The next step when the rule itself names none. */
+function explain(fields: readonly string[]): string {
+  if (fields.length === 1 && /^metadata(\.name)?$/.test(fields[0] ?? ''))
+    return 'give the pool a name in metadata.name';
+  const parts = new Set(fields.map(field => /^(metadata|spec|status)\b/.exec(field)?.[1]));
+  const [part] = parts;
+  // The short name: other API groups have a resource nodepools, too.
+  const what = parts.size === 1 && part !== undefined ? `npool.${part}` : 'npool';
+  return `see what the fields take with \`kubectl explain ${what}\``;
+}
+
+export interface FieldError {
+  /** Path as the API server writes it: `spec.taints[1].key`. */
+  field: string;
+  /** Does not repeat the name of the field. */
+  message: string;
+  /** The next step, as one imperative sentence without a trailing full stop. */
+  next?: string;
+}
+
+/**
+ * A single error becomes one line; several become a list with one line each.
+ *
+ * @param source where the pool came from: a file name, `stdin`, `NodePool "gpu"`
+ * @param placeOf the position of a field: `pools.yaml:14`
+ */
+export function fieldErrors(
+  source: string,
+  errors: readonly FieldError[],
+  placeOf?: (field: string) => string,
+): NodepoolError {
+  const [first, ...rest] = errors;
+  if (first === undefined) throw new Error('fieldErrors needs at least one error');
+  if (rest.length === 0) {
+    const place = placeOf?.(first.field) ?? source;
+    return new NodepoolError(
+      'input',
+      `${place}: ${first.field}: ${first.message}`,
+      first.next ?? explain([first.field]),
+    );
+  }
+  const items = errors.map(({ field, message, next }) => {
+    const place = placeOf === undefined ? '' : `${placeOf(field)}: `;
+    return `${place}${field}: ${message}${next === undefined ? '' : ` (${next})`}`;
+  });
+  return new NodepoolError(
+    'input',
+    `${source} has ${errors.length} errors:`,
+    explain(errors.map(({ field }) => field)),
+    { items },
+  );
+}

@@ -1,0 +1,251 @@
+/**
+ * The rules for pools that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server. They are
+ * repeated here so that the CLI reports errors before it sends anything, and so that the reconciler handles pools that
+ * are older than the rules. test/e2e/crd-validation.test.ts compares the two.
+ */
+
+import { parseInt64 } from '../int64.ts';
+import type { Requirement } from '../membership/label-query.ts';
+import { hasDefaultSelector, keysOf, membershipSelector, OPERATORS, ROLE_PREFIX } from '../membership/selector.ts';
+import { transientKeysErrors } from '../plan/transient-states.ts';
+import { type NodePool, POOL_LABEL, type RolloutStrategy } from '../types.ts';
+import {
+  annotationBytes,
+  isRefusedAnnotation,
+  isTooLong,
+  MAX_ANNOTATION_BYTES,
+  MAX_ANNOTATIONS,
+} from './annotations.ts';
+import type { FieldError } from './field-error.ts';
+import { dnsLabelProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
+import { startupTaintErrors, taintErrors } from './taint-rules.ts';
+
+/** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
+export const MAX_LABELS = 100;
+const MAX_SELECTOR_LABELS = 20;
+const MAX_EXPRESSIONS = 20;
+const MAX_VALUES = 100;
+
+/** The kubelet or a cloud's node controller sets these and would set them again. */
+const CLUSTER_LABELS = [
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'kubernetes.io/arch',
+  'node.kubernetes.io/instance-type',
+  'node.kubernetes.io/windows-build',
+];
+const CLUSTER_LABEL_PREFIXES = ['beta.kubernetes.io/', 'failure-domain.beta.kubernetes.io/'];
+
+/** The default selector of these pools is the label that kubeadm gives to control-plane nodes. */
+const RESERVED_NAMES = ['control-plane', 'master'];
+
+/** All errors of the pool's name and spec, in the order of the fields. */
+export function validatePool(pool: NodePool): FieldError[] {
+  // The rules cannot judge a spec of which parts were left out.
+  if (pool.unreadable !== undefined) return pool.unreadable;
+  return [
+    ...nameErrors(pool),
+    ...labelErrors(pool),
+    ...taintErrors(pool),
+    ...selectorErrors(pool),
+    ...expressionErrors(pool),
+    ...otherErrors(pool),
+    ...annotationErrors(pool),
+    ...startupTaintErrors(pool),
+    ...rolloutErrors(pool),
+    ...transientKeysErrors(pool),
+  ];
+}
+
+/** Whether the kubelet or a cloud's node controller sets the label, and would set it again. */
+export function isClusterLabel(key: string): boolean {
+  return CLUSTER_LABELS.includes(key) || CLUSTER_LABEL_PREFIXES.some(prefix => key.startsWith(prefix));
+}
+
+function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
+  const field = 'metadata.name';
+  const problem = poolNameProblem(name);
+  if (problem !== undefined) return [{ field, message: problem, next: 'choose another name' }];
+  if (!RESERVED_NAMES.includes(name) || !hasDefaultSelector(spec)) return [];
+  return [
+    {
+      field,
+      message: `"${name}" is reserved: by default this pool would take the control-plane nodes`,
+      next: 'choose another name, or say which nodes belong in spec.nodeSelector or spec.matchExpressions',
+    },
+  ];
+}
+
+function labelErrors(pool: NodePool): FieldError[] {
+  const labels = pool.spec.labels ?? {};
+  const errors: FieldError[] = Object.entries(labels).flatMap(([key, value]) =>
+    pairErrors(`spec.labels[${key}]`, key, value),
+  );
+  if (Object.keys(labels).length > MAX_LABELS) {
+    errors.push({ field: 'spec.labels', message: `more than ${MAX_LABELS} labels` });
+  }
+  const membership = [...keysOf(membershipSelector(pool)), `${ROLE_PREFIX}${pool.metadata.name}`];
+  for (const key of Object.keys(labels)) {
+    const field = `spec.labels[${key}]`;
+    if (isClusterLabel(key)) {
+      errors.push({ field, message: 'this label is set by the cluster itself', next: 'remove it from spec.labels' });
+    } else if (key === POOL_LABEL) {
+      errors.push(reserved(field));
+    } else if (membership.includes(key)) {
+      errors.push({
+        field,
+        message: 'this label decides which nodes belong to the pool, so the pool cannot set it',
+        next: 'remove it from spec.labels, and label the nodes themselves',
+      });
+    }
+  }
+  return errors;
+}
+
+function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
+  if (nodeSelector === undefined) return [];
+  const field = 'spec.nodeSelector';
+  const pairs = Object.entries(nodeSelector);
+  if (pairs.length === 0) {
+    return [
+      {
+        field,
+        message: 'an empty selector names no nodes',
+        next: 'give at least one label, or leave nodeSelector out for the default',
+      },
+    ];
+  }
+  const errors = pairs.flatMap(([key, value]) => [
+    ...pairErrors(`${field}[${key}]`, key, value),
+    ...(key === POOL_LABEL ? [reserved(`${field}[${key}]`)] : []),
+  ]);
+  if (pairs.length > MAX_SELECTOR_LABELS) errors.push({ field, message: `more than ${MAX_SELECTOR_LABELS} labels` });
+  return errors;
+}
+
+function expressionErrors({ spec: { matchExpressions } }: NodePool): FieldError[] {
+  if (matchExpressions === undefined) return [];
+  const field = 'spec.matchExpressions';
+  if (matchExpressions.length === 0) {
+    return [{ field, message: 'an empty list names no nodes', next: 'give at least one expression, or leave it out' }];
+  }
+  const errors = matchExpressions.flatMap((expression, index) => oneExpressionErrors(`${field}[${index}]`, expression));
+  if (matchExpressions.length > MAX_EXPRESSIONS) {
+    errors.push({ field, message: `more than ${MAX_EXPRESSIONS} expressions` });
+  }
+  return errors;
+}
+
+/** As node affinity has them, with values that a label can have. */
+function oneExpressionErrors(field: string, { key, operator, values = [] }: Requirement): FieldError[] {
+  const errors: FieldError[] = [];
+  push(errors, `${field}.key`, keyProblem(key));
+  if (key === POOL_LABEL) errors.push(reserved(`${field}.key`));
+  if (!OPERATORS.includes(operator)) {
+    push(errors, `${field}.operator`, `${JSON.stringify(operator)} must be one of ${OPERATORS.join(', ')}`);
+    return errors;
+  }
+  for (const [index, value] of values.entries()) push(errors, `${field}.values[${index}]`, valueProblem(value));
+  push(errors, `${field}.values`, valuesProblem(operator, values));
+  return errors;
+}
+
+function valuesProblem(operator: string, values: readonly string[]): string | undefined {
+  if (values.length > MAX_VALUES) return `more than ${MAX_VALUES} values`;
+  switch (operator) {
+    case 'In':
+    case 'NotIn':
+      return values.length === 0 ? `${operator} needs at least one value` : undefined;
+    case 'Gt':
+    case 'Lt':
+      return values.length === 1 && isInteger(values[0] ?? '') ? undefined : `${operator} takes exactly one integer`;
+    default:
+      return values.length === 0 ? undefined : `${operator} takes no values`;
+  }
+}
+
+/** An int64 that a label can have: without a sign. */
+function isInteger(value: string): boolean {
+  return /^\d+$/.test(value) && parseInt64(value) !== undefined;
+}
+
+function reserved(field: string): FieldError {
+  return { field, message: `the label ${POOL_LABEL} is set by kubectl-nodepool itself`, next: 'choose another key' };
+}
+
+function otherErrors({ spec: { handler = '', unmanaged, noExecute } }: NodePool): FieldError[] {
+  const errors: FieldError[] = [];
+  // The Go type of the API writes an unset handler as "".
+  if (handler !== '') push(errors, 'spec.handler', dnsLabelProblem(handler));
+  if (unmanaged !== undefined && unmanaged !== 'Keep' && unmanaged !== 'Remove') {
+    push(errors, 'spec.unmanaged', `${JSON.stringify(unmanaged)} must be Keep or Remove`);
+  }
+  if (noExecute !== undefined && noExecute !== 'Immediate' && noExecute !== 'Drain') {
+    push(errors, 'spec.noExecute', `${JSON.stringify(noExecute)} must be Immediate or Drain`);
+  }
+  return errors;
+}
+
+function annotationErrors({ spec: { annotations } }: NodePool): FieldError[] {
+  if (annotations === undefined) return [];
+  const field = 'spec.annotations';
+  const pairs = Object.entries(annotations);
+  const errors: FieldError[] = [];
+  for (const [key, value] of pairs) {
+    push(errors, `${field}[${key}]`, keyProblem(key));
+    if (isTooLong(value)) {
+      errors.push({ field: `${field}[${key}]`, message: `longer than ${MAX_ANNOTATION_BYTES} characters` });
+    }
+    if (isRefusedAnnotation(key)) {
+      const message = 'this annotation is set by the cluster itself or by this program';
+      errors.push({ field: `${field}[${key}]`, message, next: `remove it from ${field}` });
+    }
+  }
+  if (pairs.length > MAX_ANNOTATIONS) errors.push({ field, message: `more than ${MAX_ANNOTATIONS} annotations` });
+  const bytes = annotationBytes(annotations);
+  if (bytes > MAX_ANNOTATION_BYTES && !pairs.some(([, value]) => isTooLong(value))) {
+    const message = `keys and values have ${bytes} bytes together, and at most ${MAX_ANNOTATION_BYTES} are allowed`;
+    errors.push({ field, message });
+  }
+  return errors;
+}
+
+function pairErrors(field: string, key: string, value: string): FieldError[] {
+  const errors: FieldError[] = [];
+  push(errors, field, keyProblem(key));
+  push(errors, field, valueProblem(value));
+  return errors;
+}
+
+function push(errors: FieldError[], field: string, message: string | undefined): void {
+  if (message !== undefined) errors.push({ field, message });
+}
+
+// The rules for spec.rollout, which the CRD has as well (see validation.ts).
+
+const MAX_SETTLE_SECONDS = 86_400;
+const MAX_COUNT = 1_000_000;
+
+function rolloutErrors({ spec: { rollout } }: NodePool): FieldError[] {
+  if (rollout === undefined) return [];
+  const { maxConcurrent, canary, settleSeconds }: RolloutStrategy = rollout;
+  const errors: FieldError[] = [];
+  const check = (field: keyof RolloutStrategy, problem: string | undefined) => {
+    if (problem !== undefined) errors.push({ field: `spec.rollout.${field}`, message: problem });
+  };
+  check('maxConcurrent', countProblem(maxConcurrent, 1));
+  check('canary', countProblem(canary, 0));
+  if (settleSeconds !== undefined && (settleSeconds < 0 || settleSeconds > MAX_SETTLE_SECONDS)) {
+    check('settleSeconds', `must be from 0 to ${MAX_SETTLE_SECONDS}`);
+  }
+  return errors;
+}
+
+/** A number of nodes, or a percentage of the members. */
+function countProblem(value: number | string | undefined, least: 0 | 1): string | undefined {
+  if (value === undefined) return undefined;
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= MAX_COUNT;
+  const isPercentage = typeof value === 'string' && /^([1-9]?\d|100)%$/.test(value) && (least === 0 || value !== '0%');
+  if (isCount || isPercentage) return undefined;
+  return `${JSON.stringify(value)} must be a number from ${least} to ${MAX_COUNT} or a percentage from ${least}% to 100%`;
+}

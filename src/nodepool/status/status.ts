@@ -1,0 +1,329 @@
+/** Computes the status of a pool from what was observed. Only transition times are carried over. */
+import { ellipsize } from '../cut-bytes.ts';
+import { isInherited } from '../membership/membership.ts';
+import { DRAINING, withheldText } from '../plan/no-execute.ts';
+import { firstFew, noun, plural } from '../plural.ts';
+import { MAX_RESOURCES, omittedTexts } from '../quantity/node-resources.ts';
+import { sumResourceLists } from '../quantity/quantity.ts';
+import { isPaused, type RolloutProgress } from '../rollout/rollout.ts';
+import type { FieldError } from '../spec/field-error.ts';
+import {
+  type Condition,
+  FINALIZER,
+  type Node,
+  type NodePool,
+  type NodePoolStatus,
+  type ResourceList,
+  type StoppedRollout,
+} from '../types.ts';
+import { sortByReports } from './most-reported.ts';
+
+/** The meaning of `status.status`. */
+export const STATUS_WORDS: Readonly<Record<number, string>> = {
+  200: 'Normal',
+  409: 'Conflict',
+  422: 'Invalid',
+  500: 'Failing',
+  503: 'NotReady',
+};
+
+/** Nodes in a message. */
+const MAX_NAMED = 5;
+/** In bytes. */
+const MAX_SENTENCE_BYTES = 1024;
+const OUR_CONDITIONS = [
+  'Ready',
+  'Applied',
+  'Conflict',
+  'Progressing',
+  'Reconciling',
+  'Stalled',
+  'Contested',
+  'ResourcesOmitted',
+  'TaintsNotRestored',
+  'StartupTaintsStuck',
+];
+
+export interface Observation {
+  members: Node[];
+  specErrors: FieldError[];
+  /** One sentence for each: a node that another pool owns, or a RuntimeClass of another owner. */
+  conflicts: { reason: 'NodeConflict' | 'RuntimeClassConflict'; message: string }[];
+  /** Names of members that do not carry the labels and taints of the pool. */
+  differing: readonly string[];
+  /** One sentence for each failed write. */
+  failures: string[];
+  /** Pods on the members; undefined when pods are not counted. */
+  podCount: number | undefined;
+  /** Why nodes are not written for now, or that all are; only of a pool that is paused or has spec.rollout. */
+  rollout?: RolloutProgress | undefined;
+  /** Undefined: as before. */
+  stoppedRollouts?: StoppedRollout[];
+  /** Pods are evicted before nodes get a taint: which, as a sentence. */
+  draining?: string | undefined;
+  /** NoExecute taints that were not set again by this reconcile: nodes by the text of the taint. */
+  withheld?: readonly (readonly [taint: string, nodes: readonly string[]])[];
+  /** Startup taints that nobody lifts, as sentences. */
+  stuckStartup?: readonly string[];
+  /** What others keep setting back, slowly: see reconciler/contests.ts. */
+  contested?: string | undefined;
+  /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
+  isReleased?: boolean;
+}
+
+/** @param now RFC 3339, for conditions that change */
+export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
+  const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining, contested, isReleased } =
+    observed;
+  const stopped = observed.stoppedRollouts ?? pool.status?.stoppedRollouts ?? [];
+  const ready = members.filter(node => node.ready).length;
+  const unreadable: string[] = [];
+  const sums = sumResourceLists(
+    members.map(node => node.allocatable),
+    (place, problem) => unreadable.push(`node ${members[place]?.name}: ${problem}`),
+  );
+  const status =
+    specErrors.length > 0
+      ? 422
+      : failures.length > 0 || unreadable.length > 0
+        ? 500
+        : conflicts.length > 0
+          ? 409
+          : members.length > 0 && ready === 0
+            ? 503
+            : 200;
+  const firstConflict = conflicts[0];
+  const invalid = summarize(specErrors.map(error => `${error.field}: ${error.message}`));
+  const isWritten = specErrors.length === 0 && failures.length === 0;
+  const applied = isWritten && differing.length === 0;
+  const generation = pool.metadata.generation;
+  // Unset on a pool of the earlier operator until everything is applied (see membership.ts).
+  const observedGeneration = isInherited(pool) && (!applied || isPaused(pool)) ? undefined : generation;
+
+  const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
+    const before = pool.status?.conditions?.find(candidate => candidate.type === type);
+    const value = holds ? 'True' : 'False';
+    // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it
+    // stopped, by the times of its nodes, with which that of a recovery is compared.
+    const isNewStop =
+      reason === 'RolloutStopped' && (before?.reason !== reason || before.observedGeneration !== generation);
+    const stays = before?.status === value && !(type === 'Progressing' && isNewStop);
+    return {
+      type,
+      status: value,
+      reason,
+      message: fitMessage(message),
+      lastTransitionTime: stays ? before.lastTransitionTime : (isNewStop && rollout?.since) || now,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+    };
+  };
+  const readyText = `${ready} of ${members.length} ${members.length === 1 ? 'node is' : 'nodes are'} Ready`;
+  const unreadableText: [string, string] = ['UnreadableQuantity', summarize(unreadable.toSorted())];
+  const readyReasons: Record<number, [string, string]> = {
+    200: ['PoolReady', readyText],
+    409: [firstConflict?.reason ?? 'Conflict', 'see condition Conflict'],
+    422: ['InvalidSpec', invalid],
+    500: isWritten ? unreadableText : ['WriteFailed', 'see condition Applied'],
+    503: ['NoReadyNode', readyText],
+  };
+  const [readyReason, readyMessage] = readyReasons[status] ?? ['Unknown', ''];
+  // Without annotations as in earlier versions: another text would be a write.
+  const fields = pool.spec.annotations === undefined ? 'labels and taints' : 'labels, taints and annotations';
+  // A rollout that is done leaves nothing to wait for.
+  const waitingReason = rollout?.reason === 'RolloutComplete' ? undefined : rollout?.reason;
+  const appliedText = (): [reason: string, message: string] => {
+    if (isReleased) return releaseText(differing, failures, fields);
+    if (applied) return ['Applied', `every member carries the ${fields} of the pool`];
+    if (specErrors.length > 0) return ['InvalidSpec', summarize([invalid, ...failures])];
+    const verb = differing.length === 1 ? 'differs' : 'differ';
+    const count = `${differing.length} of ${plural(members.length, 'node')} ${verb} from the ${fields} of the pool`;
+    if (isWritten) {
+      const why = draining ?? firstFew(differing.toSorted(), MAX_NAMED);
+      return [waitingReason ?? (draining === undefined ? 'NodesNotUpdated' : DRAINING), `${count}: ${why}`];
+    }
+    return ['WriteFailed', `${differing.length > 0 ? `${count}; ` : ''}${summarize(failures)}`];
+  };
+  // Of 422 and 500: kstatus reads it as Failed, and shows this message alone.
+  const stoppedText: [string, string] | undefined =
+    rollout?.reason === 'RolloutStopped' ? [rollout.reason, rollout.message] : undefined;
+  const stalledText = !isWritten ? appliedText() : unreadable.length > 0 ? unreadableText : stoppedText;
+  const rolloutConditions = (): Condition[] => {
+    const isRunning = rollout?.reason === 'RolloutInProgress';
+    const isUnfinished = isRunning || (rollout?.reason === 'Paused' && differing.length > 0);
+    const drain = draining === undefined ? undefined : { reason: DRAINING, message: draining };
+    const running = isUnfinished ? rollout : drain;
+    return [
+      ...(rollout === undefined ? [] : [condition('Progressing', isRunning, rollout.reason, rollout.message)]),
+      // Of both, kstatus reads this one first.
+      ...(running && stalledText === undefined
+        ? [condition('Reconciling', true, running.reason, running.message)]
+        : []),
+    ];
+  };
+  const omission = (left: number): Condition[] => {
+    // Sorted, because members have no order and a different text would cause a write.
+    const texts = members.flatMap(omittedTexts).toSorted();
+    if (left > 0) texts.unshift(`${plural(left, 'sum')} beyond ${MAX_RESOURCES} resources or 64 KiB of status`);
+    if (texts.length === 0) return [];
+    return [condition('ResourcesOmitted', true, 'ResourcesOmitted', `left out of allocatable: ${summarize(texts)}`)];
+  };
+  /** Until the spec changes: nothing but the status remembers it. */
+  const notRestored = (): Condition[] => {
+    const before = pool.status?.conditions?.find(
+      ({ type, observedGeneration }) => type === 'TaintsNotRestored' && observedGeneration === generation,
+    );
+    const text = withheldText(before?.message, observed.withheld ?? []);
+    return text === undefined ? [] : [condition('TaintsNotRestored', true, 'EvictsPods', text)];
+  };
+  const startupStuck = (): Condition[] => {
+    const { stuckStartup = [] } = observed;
+    return stuckStartup.length === 0
+      ? []
+      : [condition('StartupTaintsStuck', true, 'NotLifted', summarize([...stuckStartup]))];
+  };
+  const withSums = (allocatable: ResourceList): NodePoolStatus => ({
+    status,
+    nodeCount: members.length,
+    readyNodeCount: ready,
+    ...(specErrors.length > 0 ? {} : { updatedNodeCount: members.length - differing.length }),
+    unschedulableNodeCount: members.filter(node => node.unschedulable).length,
+    ...(podCount === undefined ? {} : { podCount }),
+    allocatable,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+    ...(stopped.length === 0 ? {} : { stoppedRollouts: stopped }),
+    conditions: [
+      condition('Ready', status === 200, readyReason, readyMessage),
+      condition('Applied', applied, ...appliedText()),
+      condition(
+        'Conflict',
+        conflicts.length > 0,
+        firstConflict?.reason ?? 'NoConflict',
+        summarize(conflicts.map(conflict => conflict.message)),
+      ),
+      ...rolloutConditions(),
+      ...(stalledText === undefined ? [] : [condition('Stalled', true, ...stalledText)]),
+      ...(contested === undefined ? [] : [condition('Contested', true, 'RepeatedRepairs', contested)]),
+      ...omission(Object.keys(sums).length - Object.keys(allocatable).length),
+      ...notRestored(),
+      ...startupStuck(),
+      ...(pool.status?.conditions ?? []).filter(({ type }) => !OUR_CONDITIONS.includes(type)),
+    ],
+  });
+  // The status without the sums leaves this much room for them.
+  return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
+}
+
+function releaseText(left: readonly string[], failures: string[], fields: string): [reason: string, message: string] {
+  if (failures.length === 0) return ['Released', 'every node is released'];
+  const verb = left.length === 1 ? 'has' : 'have';
+  const nodes = `${plural(left.length, 'node')} still ${verb} its ${fields}: ${firstFew(left.toSorted(), MAX_NAMED)}`;
+  return ['WriteFailed', `cannot release the pool: ${summarize([left.length === 0 ? '' : nodes, ...failures])}`];
+}
+
+/** Since when the pool is being deleted, and what holds it up, as far as the object says so. */
+export function deletionText({ metadata, status }: NodePool): string | undefined {
+  const { deletionTimestamp, finalizers = [], generation } = metadata;
+  if (deletionTimestamp === undefined) return undefined;
+  const since = `being deleted since ${deletionTimestamp}`;
+  const trouble = troubleIn(status);
+  // The deletion has raised the generation: an earlier condition is about the pool as it was before.
+  if (trouble?.type === 'Applied' && trouble.observedGeneration === generation) return `${since}: ${trouble.message}`;
+  if (finalizers.length === 0 || finalizers.includes(FINALIZER)) return since;
+  const one = finalizers.length === 1;
+  return `${since}: the ${noun(finalizers.length, 'finalizer')} ${finalizers.join(', ')} ${one ? 'keeps' : 'keep'} it`;
+}
+
+/**
+ * Whether the spec changed after the last reconcile: the status is of an older generation. A deletion changes the
+ * generation, too, and is no edit; the earlier operator wrote no observedGeneration.
+ */
+export function isStale({ metadata, status }: NodePool): boolean {
+  const { generation = 0, deletionTimestamp } = metadata;
+  return (
+    status?.status !== undefined &&
+    deletionTimestamp === undefined &&
+    (status.observedGeneration ?? generation) < generation
+  );
+}
+
+/** The condition that explains best why a pool is not as desired; Ready only refers to the others. */
+export function troubleIn(status: NodePoolStatus | undefined): Condition | undefined {
+  const conditions = status?.conditions ?? [];
+  return (
+    conditions.find(({ type, status: value }) => type === 'Applied' && value === 'False') ??
+    conditions.find(({ type, status: value }) => type === 'Conflict' && value === 'True') ??
+    conditions.find(({ type, status: value }) => type === 'Ready' && value !== 'True')
+  );
+}
+
+/** What others keep changing back on nodes of the pool. */
+export function contestIn(status: NodePoolStatus | undefined): string | undefined {
+  return messageIn(status, 'Contested');
+}
+
+/** Startup taints that nobody lifts from nodes of the pool. */
+export function stuckStartupIn(status: NodePoolStatus | undefined): string | undefined {
+  return messageIn(status, 'StartupTaintsStuck');
+}
+
+/** NoExecute taints that the pool had displaced, and that were not set again. */
+export function withheldIn(status: NodePoolStatus | undefined): string | undefined {
+  return messageIn(status, 'TaintsNotRestored');
+}
+
+function messageIn(status: NodePoolStatus | undefined, wanted: Condition['type']): string | undefined {
+  return status?.conditions?.find(({ type, status: value }) => type === wanted && value === 'True')?.message;
+}
+
+/** The condition that says why nodes are not as the pool says, where nothing fails. */
+export function unfinishedRollout(status: NodePoolStatus | undefined): Condition | undefined {
+  return status?.conditions?.find(({ type, reason }) => type === 'Progressing' && reason !== 'RolloutComplete');
+}
+
+/** The first few sentences and the number of the others: people read a condition, and a value may have 1 MB. */
+function summarize(sentences: string[], most = 5): string {
+  const said = sentences.filter(sentence => sentence !== '').map(sentence => ellipsize(sentence, MAX_SENTENCE_BYTES));
+  return firstFew(said, most, '; ', '; ');
+}
+
+// Bounds the size of a pool's status: etcd rejects objects of 1.5 MB, and every watch receives the status.
+
+/** The whole status as JSON. */
+const MAX_STATUS_BYTES = 64 * 1024;
+/** The message of one condition as JSON: four of them leave half of the status for resources. */
+const MAX_MESSAGE_BYTES = 8 * 1024;
+
+/**
+ * The sums that fit into the status: native resources first, then those that most members report, then by name. So one
+ * node cannot displace resources that several nodes have.
+ *
+ * @param room for the sums as JSON, in bytes
+ */
+function fitSums(sums: ResourceList, members: readonly Node[], room: number): ResourceList {
+  const names = Object.keys(sums);
+  if (names.length <= MAX_RESOURCES && jsonBytes(sums) <= room) return sums;
+  const kept: [string, string][] = [];
+  let bytes = jsonBytes({});
+  const lists = members.map(({ allocatable }) => Object.keys(allocatable));
+  for (const name of sortByReports(names, lists).slice(0, MAX_RESOURCES)) {
+    const sum = sums[name] ?? '0';
+    // Plus the colon and the comma.
+    bytes += jsonBytes(name) + jsonBytes(sum) + 2;
+    if (bytes > room) break;
+    kept.push([name, sum]);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** Truncates the message to 8 KiB of JSON. Escaped characters take up to six times their bytes. */
+function fitMessage(message: string): string {
+  let fitted = message;
+  for (let limit = MAX_MESSAGE_BYTES; jsonBytes(fitted) > MAX_MESSAGE_BYTES; limit /= 2) {
+    fitted = ellipsize(message, limit);
+  }
+  return fitted;
+}
+
+function jsonBytes(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length;
+}

@@ -1,0 +1,178 @@
+/** Cells that several screens share: a pool's status, taints and labels. */
+import { own } from '../nodepool/json.ts';
+import { plural } from '../nodepool/plural.ts';
+import { isPaused, progressOf } from '../nodepool/rollout/rollout.ts';
+import { formatTaint } from '../nodepool/spec/syntax.ts';
+import { contestIn, isStale, STATUS_WORDS, stuckStartupIn, troubleIn } from '../nodepool/status/status.ts';
+import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
+import { displayQuantity } from './quantity.ts';
+import type { Style } from './style.ts';
+import type { Cell } from './table.ts';
+
+/** `leaving`: the node still carries what the pool applied and is not a member any more. */
+export type Membership = { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
+
+export const NONE = '<none>';
+/** The status of a pool that was never reconciled. */
+export const PENDING = 'Pending';
+
+/** A label and the values to the right of it, each on a line of its own. */
+export type Field = [label: string, values: Cell | Cell[]];
+
+export function orNone(texts: string[]): string[] {
+  return texts.length > 0 ? texts : [NONE];
+}
+
+/** `200`, or `409,Conflict`: one word, so that scripts can split lines at spaces. */
+export function statusText(status: number | undefined): string {
+  if (status === undefined) return NONE;
+  const word = status === 200 ? undefined : own<string>(STATUS_WORDS, String(status));
+  return word === undefined ? String(status) : `${status},${word}`;
+}
+
+/** Green when normal, yellow when no node is Ready, red for errors of the pool itself. */
+export function statusPaint(status: number | undefined, style: Style): (text: string) => string {
+  if (status === undefined) return style.dim;
+  return status === 200 ? style.green : status === 503 ? style.yellow : style.red;
+}
+
+/** Not green: what is normal may no longer be what the spec says. */
+export function stalePaint(status: number | undefined, style: Style): (text: string) => string {
+  return status === 200 ? style.yellow : statusPaint(status, style);
+}
+
+export function statusCell(pool: NodePool, style: Style): Cell {
+  const status = pool.status?.status;
+  if (isStale(pool)) return { text: `${statusText(status)},Stale`, paint: stalePaint(status, style) };
+  if (pool.metadata.deletionTimestamp === undefined) {
+    if (status === undefined) return { text: PENDING, paint: statusPaint(status, style) };
+    const reason = isPaused(pool) ? undefined : progressOf(pool)?.reason;
+    if (reason === 'RolloutInProgress') return { text: `${statusText(status)},Progressing`, paint: style.yellow };
+    if (reason === 'RolloutStopped') return { text: `${statusText(status)},Stopped`, paint: style.red };
+    if (isPaused(pool)) return { text: `${statusText(status)},Paused`, paint: style.yellow };
+    if (status === 200 && contestIn(pool.status) !== undefined)
+      return { text: `${statusText(status)},Contested`, paint: style.yellow };
+    if (status === 200 && stuckStartupIn(pool.status) !== undefined)
+      return { text: `${statusText(status)},StartupTaintsStuck`, paint: style.yellow };
+    return { text: statusText(status), paint: statusPaint(status, style) };
+  }
+  return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
+}
+
+/** The drift of a node that pools hand to each other for ever, as one word. */
+export function betweenPools(circle: readonly string[]): string {
+  return `between:${circle.join(',')}`;
+}
+
+/** `Ready`, `NotReady,SchedulingDisabled`: as STATUS of `kubectl get nodes` begins. */
+export function nodeStatusText({ ready, unschedulable }: Pick<Node, 'ready' | 'unschedulable'>): string {
+  return `${ready ? 'Ready' : 'NotReady'}${unschedulable ? ',SchedulingDisabled' : ''}`;
+}
+
+export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, style: Style): Cell {
+  const paint = !node.ready ? style.red : node.unschedulable ? style.yellow : style.green;
+  return { text: nodeStatusText(node), paint };
+}
+
+/** `in sync`, or why not. */
+/** @param isDraining pods are evicted before the last change */
+export function stateCell(membership: Membership, changes: number, style: Style, isDraining = false): Cell {
+  switch (membership.kind) {
+    case 'conflict':
+      return { text: `held by ${membership.owner}`, paint: style.red };
+    case 'leaving':
+      return { text: 'to be cleaned', paint: style.yellow };
+    case 'member':
+      if (isDraining) return { text: 'evicting pods', paint: style.yellow };
+      if (changes === 0) return { text: 'in sync', paint: style.green };
+      return { text: `${plural(changes, 'change')} due`, paint: style.yellow };
+  }
+}
+
+/** Characters shown of a reason and of a message: ours are far shorter, those of others may have a megabyte. */
+export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
+
+/** Reason and message of the most important condition, cut for a screen. */
+export function troubleOf(status: NodePoolStatus | undefined): { reason: string; message: string } | undefined {
+  const trouble = troubleIn(status);
+  if (trouble === undefined) return undefined;
+  return { reason: shorten(trouble.reason, REASON_WIDTH), message: shorten(trouble.message, MESSAGE_WIDTH) };
+}
+
+/** Text of others as one word, for tables that scripts split at spaces. */
+export function oneWord(text: string): string {
+  return withoutSpaces(shorten(text, REASON_WIDTH));
+}
+
+/** As oneWord(), without a cut. */
+export function withoutSpaces(text: string): string {
+  return text.replaceAll(' ', '_');
+}
+
+/** A resource of a list, rounded; `<none>` without it. */
+export function resourceCell(list: ResourceList = {}, resource: string): string {
+  const quantity = own(list, resource);
+  return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
+}
+
+/** The pool's allocatable of a resource: `0` without nodes, `<none>` when unknown. */
+export function poolResource(status: NodePoolStatus | undefined, resource: string): string {
+  const found = resourceCell(status?.allocatable, resource);
+  return found === NONE && status?.nodeCount === 0 ? '0' : found;
+}
+
+/** `a=b,c=d`, or `<none>`. */
+export function labelsText(labels: Record<string, string> | undefined): string {
+  return pairs(labels).join(',') || NONE;
+}
+
+/** `a=b` for each label, sorted. */
+export function pairs(labels: Record<string, string> | undefined): string[] {
+  return Object.entries(labels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .toSorted();
+}
+
+/** Longer values of annotations are cut: some are whole documents. */
+export const ANNOTATION_WIDTH = 60;
+
+/** `a=b` for each annotation, sorted, with long values cut. */
+export function annotationPairs(annotations: Record<string, string> | undefined): string[] {
+  const shown = Object.entries(annotations ?? {}).map(([key, value]) => [key, shorten(value, ANNOTATION_WIDTH)]);
+  return pairs(Object.fromEntries(shown));
+}
+
+/** `dedicated=gpu:NoSchedule,+2`: see listText(). */
+export function taintsText(taints: Taint[] = [], width: number): string {
+  return listText(taints.map(formatTaint), width);
+}
+
+/**
+ * `a=b,c,+2`: as many as fit, at least one, and how many more; `<none>` for an empty list.
+ * @param width Infinity shows all
+ */
+export function listText(texts: readonly string[], width: number): string {
+  if (texts.length === 0) return NONE;
+  const whole = texts.join(',');
+  if (texts.length === 1 || whole.length <= width) return whole;
+  const [first = '', ...others] = texts;
+  let [shown, more] = [first, others.length];
+  for (const text of others) {
+    const next = `${shown},${text}`;
+    if (`${next},+${more - 1}`.length > width) break;
+    [shown, more] = [next, more - 1];
+  }
+  return `${shown},+${more}`;
+}
+
+/** Cuts the text to so many characters, with an ellipsis. */
+export function shorten(text: string, width: number): string {
+  if (text.length <= width) return text;
+  // Never half of a surrogate pair.
+  return `${text.slice(0, width - 1).replace(/\p{Cs}$/u, '')}…`;
+}
+
+/** The header of a label's column: its name without the prefix, as with kubectl. */
+export function labelHeader(label: string): string {
+  return label.slice(label.lastIndexOf('/') + 1).toUpperCase();
+}

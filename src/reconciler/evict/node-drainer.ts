@@ -1,0 +1,294 @@
+/**
+ * Evicts the pods of nodes that wait for a taint with the effect NoExecute (nodepool/no-execute.ts), a look at a time: lists the
+ * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
+ * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
+ *
+ * The pods of an owner are evicted from a node once. Of owners that come later, as many are as of the pods that were there at
+ * first. Those that come back after that, since they tolerate the stand-in or are bound by
+ * spec.nodeName, are evicted once more, right before the taint, if their budgets allow that for all of them. If not, the node is an error.
+ * Those that no budget covers are left to the taint.
+ * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
+ *
+ * Not guaranteed: that no pod comes between the last list and the taint. The twin keeps schedulers away, and a list counts only
+ * if it was made SETTLE_MS after this process saw the twin; a scheduler with an older cache, or somebody who sets
+ * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
+ * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
+ */
+import type { Clock } from '../../controller/clock.ts';
+import { createLimiter, type Limiter } from '../../controller/limiter.ts';
+import type { EvictionsClient, NodesClient, Removal } from '../../kube/cluster.ts';
+import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/drain/budgets.ts';
+import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { type PodsLeft, podsLeft } from '../../nodepool/plan/no-execute.ts';
+import type { DrainPlan } from '../../nodepool/plan/plan.ts';
+import { firstFew, plural } from '../../nodepool/plural.ts';
+import { formatTaint } from '../../nodepool/spec/syntax.ts';
+import { heldBack, NodeWriteError } from '../write/node-write-error.ts';
+import { DrainEntries, type Entry, pauseMs, withJitter } from './drain-entries.ts';
+import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evictor.ts';
+
+export interface NodeDrainerDeps {
+  cluster: { evictions(): Promise<EvictionsClient>; nodes: Pick<NodesClient, 'serverTime'> };
+  clock: Pick<Clock, 'now'>;
+  /** Once aborted, no further pod is evicted. */
+  signal?: AbortSignal;
+  /** See Limiters. Default: no limit. */
+  limitLooks?: Limiter;
+  /** For people, in order. */
+  onEviction?: (event: EvictionEvent) => void;
+}
+
+/** `cleared`: no pod is left. */
+export type Look = Exclude<Stop, 'late'> | 'cleared';
+/** Whether the pods of the node are still to be evicted. */
+export type GoesOn = () => Promise<Exclude<Stop, 'late'> | 'goes on'>;
+
+/** The reconcile of a pool waits for its looks. After that none is begun or goes on: the next reconcile goes on at once. */
+const LIMIT_MS = 2_000;
+/** A scheduler sees a new taint within some 100 ms. */
+const SETTLE_MS = 2_000;
+/** Pods in a message. */
+const MAX_NAMED = 3;
+
+interface Evicting {
+  client: EvictionsClient;
+  goesOn: GoesOn;
+}
+
+export class NodeDrainer {
+  readonly #deps: NodeDrainerDeps;
+  readonly entries: DrainEntries;
+  readonly #oneRow = createLimiter(1);
+
+  constructor(deps: NodeDrainerDeps) {
+    this.#deps = deps;
+    const { cluster, clock, signal, onEviction: onEvent } = deps;
+    this.entries = new DrainEntries(
+      clock,
+      () => cluster.nodes.serverTime(),
+      node => new Evictor({ node, clock, signal, jitter: withJitter, onEvent }),
+    );
+  }
+
+  /**
+   * A look at the node, if one is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
+   * until the next look, it throws that error again.
+   * @param goesOn asked before the list and before each eviction
+   */
+  async look(plan: DrainPlan, goesOn: GoesOn): Promise<Look> {
+    const entry = this.entries.of(plan);
+    const { clock, limitLooks = work => work() } = this.#deps;
+    const ms = entry.lookAt - clock.now();
+    if (ms > 0 && entry.error !== undefined) throw heldBack({ error: entry.error, ms });
+    if (ms > 0) return 'waits';
+    delete entry.error;
+    try {
+      const asked = clock.now();
+      const isLate = () => clock.now() - asked >= LIMIT_MS;
+      const look = await limitLooks(async () => (isLate() ? 'late' : this.#look(plan, entry, goesOn)));
+      if (look === 'late') return 'waits';
+      if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry));
+      return look;
+    } catch (error) {
+      if (!(error instanceof NodepoolError)) throw error;
+      const retryAfterMs = this.entries.fail(entry, error);
+      throw new NodeWriteError(error, { retryAfterMs, isHeldBack: false });
+    }
+  }
+
+  async #look(plan: DrainPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Stop> {
+    // It may have waited for the limiter.
+    if (this.#deps.signal?.aborted) return 'waits';
+    const before = await goesOn();
+    if (before !== 'goes on') return before;
+    const client = await this.#deps.cluster.evictions();
+    for (let lists = 1; ; lists++) {
+      const listedAt = this.#deps.clock.now();
+      const listed = await client.podsOn(plan.node.name);
+      entry.evictor.see(listed);
+      // Until then, a scheduler that has not seen the stand-in may bind pods.
+      if (!entry.isSettled) {
+        for (const pod of listed) {
+          entry.first.add(pod.uid);
+          entry.owners.get(ownerOf(pod))?.add(pod.uid);
+        }
+      }
+      const { pods, areLast, returned } = this.#left(plan, entry, listed);
+      entry.pods = pods.length;
+      const isSettled = listedAt - entry.since >= SETTLE_MS;
+      entry.isSettled = isSettled;
+      if (pods.length === 0 && !isSettled) return 'waits';
+      if (pods.length === 0) {
+        // One node at a time: budgets that another one is about to use would be read too early.
+        const row = { pods: returned, listedAt };
+        return this.#oneRow(() => this.#endReturned(plan, entry, row, { client, goesOn }));
+      }
+      if (areLast && !isSettled) return 'waits';
+      // Of pods that come back, the first would be back.
+      const limitMs = areLast ? Number.POSITIVE_INFINITY : LIMIT_MS;
+      const evicted = await entry.evictor.evictInTurn(pods, client, {
+        limitMs,
+        goesOn,
+        onAnswer(pod, { kind }) {
+          if (kind === 'accepted') rememberEviction(entry, pod, listed);
+        },
+      });
+      if (evicted !== 'goes on') return evicted;
+      // Pods that come back are gone for a moment only: the next look would find others.
+      if (!areLast || lists > 1 || entry.evictor.held.size > 0) return 'waits';
+    }
+  }
+
+  #left({ node, drain }: DrainPlan, entry: Entry, listed: readonly DrainPod[]): PodsLeft {
+    const { owners, begunAt, first, firstEvictions, lateEvictions } = entry;
+    return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
+      const known = owners.get(ownerOf(pod));
+      if (known !== undefined && !known.has(pod.uid)) return true;
+      // Each replacement may have an owner of its own, such as a Job that is created again: as many are evicted as of the first pods.
+      const isLate = known === undefined && !first.has(pod.uid);
+      if (isLate && lateEvictions >= Math.max(1, firstEvictions)) return true;
+      if (!tolerates) return false;
+      // An earlier process may have evicted the pods of its owner.
+      return Date.parse(pod.creationTimestamp) >= begunAt + SETTLE_MS;
+    });
+  }
+
+  /**
+   * Pods that came back and that a budget covers are evicted once more, all in a row, if their budgets allow that: then the taint that follows
+   * takes nothing from budgets. Throws where they never do, or where pods are back once more: evicting them again and again would not help.
+   * @param listedAt when the pods were listed
+   */
+  async #endReturned(
+    plan: DrainPlan,
+    entry: Entry,
+    { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
+    { client, goesOn }: Evicting,
+  ): Promise<Look | Stop> {
+    const { name } = plan.node;
+    const budgets = await budgetsOf(pods, client);
+    const covered = coveredBy(budgets, pods);
+    if (covered.length === 0) return 'cleared';
+    if (entry.rowsLeft === 0) throw returnedError(plan, covered, entry.isRefused ? NOT_AT_ONCE : EACH_TIME);
+    if (this.#deps.clock.now() - listedAt >= LIMIT_MS) return 'late';
+    if (!allowRow(plan, entry, covered, budgets)) return 'waits';
+    const row = await this.#evictRow(plan, entry, covered, { client, goesOn });
+    if (row !== 'goes on') return row;
+    const left = this.#left(plan, entry, await client.podsOn(name));
+    // Of another owner, or not evicted before.
+    if (left.pods.length > 0) return 'waits';
+    const back = coveredBy(await budgetsOf(left.returned, client), left.returned);
+    if (back.length === 0) return 'cleared';
+    entry.rowsLeft = 0;
+    throw returnedError(plan, back, EACH_TIME);
+  }
+
+  /** A row that is interrupted begins again, but not for ever. */
+  async #evictRow(
+    plan: DrainPlan,
+    entry: Entry,
+    pods: readonly DrainPod[],
+    { client, goesOn }: Evicting,
+  ): Promise<Stop | 'goes on'> {
+    let hasBegun = false;
+    let isWhole = true;
+    for (const pod of pods) {
+      const next = await goesOn();
+      if (next !== 'goes on') return next;
+      if (this.#deps.signal?.aborted) return 'waits';
+      const removal = await entry.evictor.ask(pod, client);
+      if (removal.kind === 'accepted' && !hasBegun) {
+        hasBegun = true;
+        entry.rowsLeft--;
+      }
+      // The budget changed in the middle of the row, or somebody else has used it.
+      if (removal.kind === 'budget' && hasBegun) {
+        Object.assign(entry, { rowsLeft: 0, isRefused: true });
+        throw returnedError(plan, pods, NOT_AT_ONCE);
+      }
+      if (isRefusal(removal)) return 'waits';
+      isWhole &&= removal.kind !== 'changed';
+    }
+    return isWhole ? 'goes on' : 'waits';
+  }
+}
+
+/** Whether budgets allow all evictions now. Throws where waiting does not help. */
+function allowRow(plan: DrainPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
+  const hindrances = forecast(pods, budgets);
+  for (const each of hindrances) {
+    if (each.kind === 'several') throw severalBudgetsError(pods, each);
+    if (each.kind === 'never' || (each.kind === 'waits' && each.pods > mostAllowed(each.budget, budgets)))
+      throw returnedError(plan, pods, NOT_AT_ONCE);
+  }
+  const [first] = hindrances.filter(each => each.kind !== 'several');
+  if (first === undefined) return true;
+  entry.pods = pods.length;
+  const matching = budgetMatcher(budgets.filter(budget => refOf(budget) === first.budget));
+  const why = `PodDisruptionBudget ${first.budget}: it has to allow ${plural(first.pods, 'eviction')} at once`;
+  for (const pod of pods) if (matching(pod).length > 0) entry.evictor.hold(pod, why);
+  return false;
+}
+
+/** Of their namespaces. */
+async function budgetsOf(pods: readonly DrainPod[], client: EvictionsClient): Promise<Budget[]> {
+  const namespaces = [...new Set(pods.map(({ namespace }) => namespace))];
+  return (await Promise.all(namespaces.map(namespace => client.budgets(namespace)))).flat();
+}
+
+function coveredBy(budgets: readonly Budget[], pods: readonly DrainPod[]): DrainPod[] {
+  // Where no pod has to be healthy, the taint takes nothing from the budget.
+  const matching = budgetMatcher(budgets.filter(({ status }) => status?.desiredHealthy !== 0));
+  return pods.filter(pod => matching(pod).length > 0);
+}
+
+function isRefusal({ kind }: Removal): boolean {
+  return kind === 'budget' || kind === 'busy' || kind === 'namespace ends';
+}
+
+/** Evictions that the budget allows at once while all its pods are healthy. */
+function mostAllowed(ref: string, budgets: readonly Budget[]): number {
+  const { expectedPods = 0, desiredHealthy = 0 } = budgets.find(budget => refOf(budget) === ref)?.status ?? {};
+  return expectedPods - desiredHealthy;
+}
+
+function refOf({ namespace, name }: Budget): string {
+  return `${namespace}/${name}`;
+}
+
+function severalBudgetsError(
+  pods: readonly DrainPod[],
+  { pod, budgets }: Extract<Forecast, { kind: 'several' }>,
+): NodepoolError {
+  return manyBudgetsError(pods.find(each => podName(each) === pod) as DrainPod, budgets);
+}
+
+const NOT_AT_ONCE = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
+const EACH_TIME = 'came back each time after eviction';
+
+/** @param why follows the number of pods */
+function returnedError({ node, owner, drain }: DrainPlan, pods: readonly DrainPod[], why: string): NodepoolError {
+  const names = firstFew(pods.map(podName), MAX_NAMED);
+  const text = drain.taints.map(formatTaint).join(', ');
+  return new NodepoolError(
+    'cluster',
+    `taint ${text} was not set on node ${node.name}: ${plural(pods.length, 'pod')} ${why}: ${names}`,
+    `${why === NOT_AT_ONCE ? 'let the budgets allow it, then run' : 'try again with'} \`kubectl nodepool reconcile ${owner ?? ''}\`; or remove the toleration or spec.nodeName by which they come back; or set spec.noExecute to Immediate`,
+    { isPermanent: true },
+  );
+}
+
+function rememberEviction(entry: Entry, pod: DrainPod, listed: readonly DrainPod[]): void {
+  const { owners, first } = entry;
+  const owner = ownerOf(pod);
+  const isFirst = first.has(pod.uid);
+  if (isFirst) entry.firstEvictions++;
+  if (owners.has(owner)) return;
+  if (!isFirst) entry.lateEvictions++;
+  owners.set(owner, new Set(listed.filter(each => ownerOf(each) === owner).map(({ uid }) => uid)));
+}
+
+/** Pods without a controller count as those of one owner: whoever makes them anew may give them new names. */
+function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'controller'>): string {
+  return JSON.stringify([namespace, controller?.apiVersion, controller?.kind, controller?.name]);
+}

@@ -1,0 +1,135 @@
+/**
+ * The plan of a command for the whole cluster: a value that can be shown, compared and dry-run. Planning writes nothing.
+ */
+
+import { defined } from '../../nodepool/json.ts';
+import { allChanges, type DuePlan, dueOf, endOf } from '../../nodepool/plan/plan.ts';
+import {
+  planRuntimeClass,
+  type RuntimeClassPlan,
+  runtimeClassName,
+  type SchedulingChange,
+  schedulingChange,
+} from '../../nodepool/plan/runtime-class.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
+import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
+import type { FieldError } from '../../nodepool/spec/field-error.ts';
+import { stepOf } from '../limits/rollout-gates.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
+import { reachedBy } from '../write/runtime-class-writer.ts';
+import { keysOf } from './conflicts.ts';
+import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
+import { planMembershipChange } from './membership-change.ts';
+import { planOf } from './node-plan.ts';
+
+export interface ClusterPlan {
+  /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
+  nodes: DuePlan[];
+  /** Nodes that are not written for now: their pool is paused, or their turn in a rollout has not come. */
+  later: LaterPlan[];
+  /** Of pools whose rollout is not done, or does something now. */
+  rollouts: PlannedRollout[];
+  /** Nodes that a pool matches and another pool owns. */
+  conflicts: { node: string; pool: string; owner: string; notApplied: string[] }[];
+  runtimeClasses: PlannedRuntimeClass[];
+  /** Pools that are not applied because their spec is invalid. */
+  invalid: { pool: string; errors: FieldError[] }[];
+  /** Nodes that are not written: the labels of each of these pools make the node a member of another. */
+  circles: { node: string; pools: readonly string[] }[];
+  /** Nodes that are not written: what their pool removes does not fit into the record. */
+  oversized: string[];
+}
+
+export type LaterPlan = DuePlan & {
+  /** The pool that is paused; undefined: its turn in a rollout has not come. */
+  pausedBy?: string;
+};
+
+export interface PlannedRuntimeClass {
+  name: string;
+  kind: Exclude<RuntimeClassPlan['kind'], 'none'>;
+  /** See schedulingChange(). */
+  change?: SchedulingChange;
+}
+
+/** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
+export function plansToTheEnd({ nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>): DuePlan[] {
+  return [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
+}
+
+export interface PlannedRollout extends RolloutStep {
+  pool: string;
+}
+
+/**
+ * Throws NodepoolError when a membership change is not possible.
+ * @param now for rollouts; without it, nodes that have to wait for their turn are among those that are written
+ */
+export function planCluster(state: ClusterState, intent: Intent, now?: Date): ClusterPlan {
+  const after = stateAfter(state, intent);
+  const plans = nodesOf(intent, stateBefore(state, intent), after).flatMap(name => {
+    const change = intent.changes?.get(name);
+    return (change === undefined ? planOf(after, name) : planMembershipChange(after, name, change)) ?? [];
+  });
+  const rollouts = now === undefined ? [] : rolloutsOf(after, intent.pools, now);
+  const turns = new Set(rollouts.flatMap(({ next }) => next));
+  const nodes: DuePlan[] = [];
+  const later: LaterPlan[] = [];
+  for (const plan of plans) {
+    const due = dueOf(plan);
+    if (due === undefined) continue;
+    const isTurn = now === undefined || plan.kind !== 'turn' || turns.has(plan.node.name);
+    if (isTurn && plan.kind !== 'paused') {
+      nodes.push(due);
+      continue;
+    }
+    if (allChanges(due).length > 0) later.push(plan.kind === 'paused' ? { ...due, pausedBy: plan.pool } : due);
+    const meanwhile = plan.kind === 'turn' ? dueOf(plan.meanwhile) : undefined;
+    if (meanwhile !== undefined) nodes.push(meanwhile);
+  }
+  const ends = plans.map(endOf);
+  return {
+    nodes,
+    later,
+    rollouts,
+    circles: ends.flatMap(end => (end.kind === 'circle' ? { node: end.node.name, pools: end.pools } : [])),
+    oversized: ends.flatMap(({ kind, node }) => (kind === 'oversized' ? node.name : [])),
+    ...(intent.changes === undefined || intent.isDeletion === true
+      ? ofPools(after, intent.pools)
+      : { conflicts: [], runtimeClasses: [], invalid: [] }),
+  };
+}
+
+function rolloutsOf(state: ClusterState, pools: readonly string[], now: Date): PlannedRollout[] {
+  return pools.flatMap(name => {
+    const pool = state.pool(name);
+    if (pool?.spec.rollout === undefined || isPaused(pool) || state.poolIndex.errors(name).length > 0) return [];
+    const step = stepOf(state, pool, now);
+    return step.pending + step.settling === 0 ? [] : [{ pool: name, ...step }];
+  });
+}
+
+function ofPools(
+  state: ClusterState,
+  pools: readonly string[],
+): Pick<ClusterPlan, 'conflicts' | 'runtimeClasses' | 'invalid'> {
+  // A pool that is being deleted is released whatever its spec says.
+  const errorsOf = (name: string) => (state.isStaying(name) ? state.poolIndex.errors(name) : []);
+  return {
+    conflicts: pools.flatMap(name => {
+      const pool = state.pool(name);
+      const notApplied = pool === undefined ? [] : keysOf(pool);
+      return state
+        .lost(name)
+        .map(({ node, owner }) => ({ node: node.name, pool: name, owner: owner.metadata.name, notApplied }));
+    }),
+    runtimeClasses: pools.flatMap(name => {
+      const pool = state.pool(name);
+      if (pool === undefined || errorsOf(name).length > 0) return [];
+      const planned = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), reachedBy(pool, state));
+      if (planned.kind === 'none') return [];
+      return [{ name: runtimeClassName(name), kind: planned.kind, ...defined({ change: schedulingChange(planned) }) }];
+    }),
+    invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
+  };
+}

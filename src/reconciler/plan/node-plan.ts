@@ -1,0 +1,262 @@
+/**
+ * Plans one node, as the cluster state has it. What a pool sets or removes can itself make the node join or leave another
+ * pool, and what that pool sets belongs to the same patch.
+ */
+import { defined } from '../../nodepool/json.ts';
+import { effective, patchedLabels } from '../../nodepool/membership/member-labels.ts';
+import type { Ownership } from '../../nodepool/membership/membership.ts';
+import { deepEqual } from '../../nodepool/merge-patch.ts';
+import type { PlanRules } from '../../nodepool/plan/merge-slots.ts';
+import {
+  allChanges,
+  type Change,
+  dueOf,
+  endOf,
+  isStep,
+  isUnread,
+  type NodePatch,
+  type NodePlan,
+  planNode,
+  type TurnPlan,
+  waiting,
+} from '../../nodepool/plan/plan.ts';
+import { planRepair } from '../../nodepool/plan/plan-repair.ts';
+import { transientKeysOf } from '../../nodepool/plan/transient-states.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
+import type { Node, NodePool } from '../../nodepool/types.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
+
+/** A change of the node or of any pool's spec replaces the ownership. */
+const plans = new WeakMap<Ownership, NodePlan>();
+
+/** Undefined when the node is not known. @param isCleared see planNode() */
+export function planOf(state: ClusterState, name: string, isCleared = false): NodePlan | undefined {
+  const node = state.node(name);
+  const ownership = state.ownership(name);
+  if (node === undefined || ownership === undefined) return undefined;
+  const known = isCleared ? undefined : plans.get(ownership);
+  if (known !== undefined) return known;
+  const plan = followed(state, [planStep(state, node, ownership, isCleared)]);
+  const whole = plan.kind === 'turn' ? { ...plan, ...defined({ meanwhile: repairOf(state, node, ownership) }) } : plan;
+  if (!isCleared) plans.set(ownership, whole);
+  return whole;
+}
+
+/** What is done for a member whose turn in a rollout has not come. Nothing where that would move it to another pool. */
+function repairOf(state: ClusterState, node: Node, { owner, record }: Ownership): TurnPlan['meanwhile'] {
+  const pool = owner === undefined ? undefined : state.pool(owner);
+  if (pool === undefined || record === undefined || record.pool !== owner) return undefined;
+  const plan = planRepair(node, record, pool, rulesFor(state, owner, pool), state.births.of(node, pool));
+  if (plan.kind === 'same') return undefined;
+  const { patch } = plan.kind === 'unread' ? plan.after : plan;
+  const mayMove = patch?.labels !== undefined && state.poolIndex.affectsMembership(patch.labels);
+  return mayMove && state.poolIndex.ownership(patchedNode(node, patch)).owner !== owner ? undefined : plan;
+}
+
+/** Whether there is something to write or to report: a plan that cannot be written is reported by each run. */
+export function isDue(plan: NodePlan | undefined): boolean {
+  return plan !== undefined && plan.kind !== 'paused' && plan.kind !== 'same';
+}
+
+/**
+ * Whether it may have to wait, although nothing fails: its pool is paused, its turn in a rollout has not come, or its pods are
+ * not gone.
+ */
+export function mayWait(plan: NodePlan): boolean {
+  switch (plan.kind) {
+    case 'paused':
+    case 'turn':
+    case 'drain':
+      return true;
+    case 'unread':
+      return mayWait(plan.after);
+    case 'write':
+      return plan.drain !== undefined;
+    case 'oversized':
+      return plan.isStep;
+    case 'circle':
+    case 'same':
+      return false;
+  }
+}
+
+/** Whether labels, taints or annotations of the node are not as its pool says. A record alone that is due is no difference. */
+export function differs(plan: NodePlan): boolean {
+  switch (plan.kind) {
+    case 'paused':
+    case 'turn':
+    case 'unread':
+      return differs(plan.after);
+    case 'drain':
+    case 'write':
+      return allChanges(plan).length > 0;
+    case 'circle':
+    case 'oversized':
+      return true;
+    case 'same':
+      return false;
+  }
+}
+
+/** Names of the members whose labels, taints or annotations are not as the pool says. */
+export function differing(state: ClusterState, pool: string): string[] {
+  return state.members(pool).flatMap(({ name }) => {
+    const plan = planOf(state, name);
+    return plan !== undefined && differs(plan) ? name : [];
+  });
+}
+
+/** The plan of the owner alone. @param isCleared see planNode() */
+export function planStep(state: ClusterState, node: Node, ownership: Ownership, isCleared = false): NodePlan {
+  const paused = pausedPool(state, ownership);
+  const { record } = ownership;
+  // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
+  if (paused !== undefined && record !== undefined && !state.isStaying(record.pool))
+    return planNode(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
+  const plan = planOwned(state, node, ownership, isCleared);
+  return paused === undefined ? plan : behindPause(plan, paused);
+}
+
+function behindPause(plan: NodePlan, pool: string): NodePlan {
+  const { kind, node, owner, previous } = plan;
+  if (kind === 'same' || kind === 'circle' || kind === 'paused') return plan;
+  return { kind: 'paused', pool, node, owner, previous, after: plan };
+}
+
+/** The pool whose pause forbids a write of the node: the one that holds it, or the one that would get it. */
+export function pausedPool(
+  state: ClusterState,
+  { record, owner }: Pick<Ownership, 'record' | 'owner'>,
+): string | undefined {
+  const pools = [record?.pool, owner].flatMap(name => (name === undefined ? [] : (state.pool(name) ?? [])));
+  return pools.find(isPaused)?.metadata.name;
+}
+
+/** @param holder the pool of the record */
+export function rulesFor(state: ClusterState, holder: string | undefined, owner: NodePool | undefined): PlanRules {
+  const { transient = [] } = state.rules;
+  const held = holder === undefined || holder === owner?.metadata.name ? undefined : state.pool(holder);
+  const more = [...transientKeysOf(owner), ...transientKeysOf(held)];
+  return more.length === 0 ? state.rules : { ...state.rules, transient: [...transient, ...more] };
+}
+
+function planOwned(state: ClusterState, node: Node, ownership: Ownership, isCleared: boolean): NodePlan {
+  const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
+  const rivals =
+    ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
+  const plan = planNode(
+    node,
+    ownership.record,
+    owner,
+    rivals,
+    isCleared,
+    rulesFor(state, ownership.record?.pool, owner),
+    state.births.of(node, owner),
+  );
+  // A pool whose spec is invalid does not change its nodes.
+  const frozen = ownership.owner !== undefined && state.poolIndex.errors(ownership.owner).length > 0;
+  if (!frozen || plan.kind === 'oversized') return plan;
+  return { kind: 'same', node, owner: plan.owner, previous: plan.previous };
+}
+
+/** Longer chains of pools are taken for circles. */
+const MAX_STEPS = 10;
+
+/** The steps and all steps that follow from them, as one plan for the node of the first. */
+export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
+  const all = [...steps];
+  let last = endOf(steps.at(-1) ?? steps[0]);
+  // Mostly no pool selects by the labels that are set.
+  while (last.kind === 'write' && last.patch.labels && state.poolIndex.affectsMembership(last.patch.labels)) {
+    const node = patchedNode(last.node, last.patch);
+    const step = planStep(state, node, state.poolIndex.ownership(node));
+    last = endOf(step);
+    // A step that cannot be written cancels the plan: without it the node would be left between two pools.
+    if (last.kind !== 'write' && last.kind !== 'oversized') break;
+    // A node that was released is not between two pools.
+    if (step.kind === 'paused' && all.at(-1)?.owner === undefined) break;
+    all.push(step);
+    if (all.length > MAX_STEPS) return circular(steps[0], all);
+  }
+  return all.length === 1 ? steps[0] : composed(steps[0], all);
+}
+
+function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  const whole = composedSteps(node, previous, steps);
+  const paused = steps.find(step => step.kind === 'paused');
+  return paused === undefined ? whole : behindPause(whole, paused.pool);
+}
+
+function composedSteps(node: Node, previous: string | undefined, steps: NodePlan[]): NodePlan {
+  const ends = steps.map(endOf);
+  const isTurn = steps.some(isStep);
+  if (ends.some(({ kind }) => kind === 'oversized'))
+    return { kind: 'oversized', node, owner: previous, previous, isStep: isTurn };
+  const due = steps.flatMap(step => dueOf(step) ?? []);
+  const patch: NodePatch = { resourceVersion: node.resourceVersion };
+  for (const step of due) {
+    const { labels, taints, annotations, record, dropsMark } = step.patch ?? {};
+    if (labels !== undefined) patch.labels = { ...patch.labels, ...labels };
+    if (annotations !== undefined) patch.annotations = { ...patch.annotations, ...annotations };
+    if (taints !== undefined) patch.taints = taints;
+    if (record !== undefined) patch.record = record;
+    if (dropsMark !== undefined) patch.dropsMark = dropsMark;
+  }
+  patch.labels = effective(node.labels, patch.labels ?? {});
+  if (Object.keys(patch.labels).length === 0) delete patch.labels;
+  patch.annotations = effective(node.annotations ?? {}, patch.annotations ?? {});
+  if (Object.keys(patch.annotations).length === 0) delete patch.annotations;
+  if (deepEqual(patch.taints, node.taints)) delete patch.taints;
+  if (patch.record === (node.record ?? null)) delete patch.record;
+  const changes = composedChanges(due.flatMap(step => step.changes));
+  const withheld = due.flatMap(step => (step.kind === 'write' ? (step.withheld ?? []) : []));
+  const what = {
+    changes,
+    ...defined({ drain: dueOf(steps.at(-1))?.drain }),
+    ...(withheld.length > 0 ? { withheld } : {}),
+  };
+  const isSame = Object.keys(patch).length === 1;
+  const owner = steps.at(-1)?.owner;
+  return waiting({ node, owner, previous }, isSame ? what : { ...what, patch }, {
+    isUnread: steps.some(isUnread),
+    isStep: isTurn,
+  });
+}
+
+/** One change for each label, taint and annotation, from the first value to the last. */
+function composedChanges(changes: Change[]): Change[] {
+  const byKey = Map.groupBy(changes, ({ kind, key, effect = '' }) => `${kind} ${key}:${effect}`);
+  return [...byKey.values()].flatMap(([first, ...others]): Change[] => {
+    const last = others.at(-1);
+    if (first === undefined || last === undefined) return first === undefined ? [] : [first];
+    if (first.from === last.to) return [];
+    const { from: _from, ...rest } = last;
+    if (first.from === undefined) return [{ ...rest, action: 'add' }];
+    return [{ ...rest, from: first.from, action: last.action === 'add' ? 'change' : last.action }];
+  });
+}
+
+function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
+  const owners = steps.flatMap(({ owner }) => owner ?? []);
+  const pools = [...new Set(owners)].toSorted();
+  return { kind: 'circle', node, owner: previous, previous, pools };
+}
+
+/** The node as the patch leaves it. */
+export function patchedNode(node: Node, patch: NodePatch): Node {
+  const { record: _record, mark: _mark, annotations: _annotations, ...rest } = node;
+  const record = patch.record === undefined ? node.record : (patch.record ?? undefined);
+  return {
+    ...rest,
+    labels: patchedLabels(node.labels, patch.labels ?? {}),
+    taints: patch.taints ?? node.taints,
+    ...patchedAnnotations(node, patch),
+    ...(record === undefined ? {} : { record }),
+    ...(node.mark === undefined || patch.dropsMark ? {} : { mark: node.mark }),
+  };
+}
+
+function patchedAnnotations({ annotations }: Node, patch: NodePatch): Pick<Node, 'annotations'> {
+  if (patch.annotations === undefined) return annotations === undefined ? {} : { annotations };
+  return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
+}

@@ -1,0 +1,274 @@
+/**
+ * What the reconciler reads: pools, nodes and RuntimeClasses as last seen, and which nodes concern which pool.
+ *
+ * What is seen comes from caches and from the answers to our own requests, in any order:
+ * - An object never goes back to an older resourceVersion, nor a name to an earlier object that had it.
+ * - A deleted object does not come back, unless a read that started after the deletion still finds it; a late "not
+ *   found" removes only the object that was read.
+ * - The observer is called with every pool that a change concerns, whether a cache or a response brought the change.
+ *
+ * Not guaranteed: that it is current. Every node write is guarded by the node's resourceVersion, so a stale node costs a
+ * retry, and no concurrent change is lost; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
+ */
+import { systemClock } from '../../controller/clock.ts';
+import { isOlder } from '../../controller/resource-version.ts';
+import type { ClusterPort, NodesClient } from '../../kube/cluster.ts';
+import { type Ownership, type PoolIndex, sameOwnership } from '../../nodepool/membership/membership.ts';
+import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
+import { deepEqual } from '../../nodepool/merge-patch.ts';
+import type { PlanRules } from '../../nodepool/plan/merge-slots.ts';
+import { poolOfRuntimeClass } from '../../nodepool/plan/runtime-class.ts';
+import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../../nodepool/types.ts';
+import { DeletedUids, type ReadTime } from './deleted-uids.ts';
+import { NodeBirths } from './node-births.ts';
+import { OwnershipIndex } from './ownership-index.ts';
+import { isAlikeButStatus, isSame, looksSame, type Versioned } from './versions.ts';
+
+export interface ClusterStateObserver {
+  /** The pools to reconcile: those that the object concerned before the change, and those that it concerns now. */
+  concerned(pools: Iterable<string>): void;
+  /** A node is gone from the cluster. @param holder the pool whose record it carried */
+  nodeGone(node: string, holder: string | undefined): void;
+}
+
+export class ClusterState {
+  readonly #pools = new Map<string, NodePool>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #runtimeClasses = new Map<string, RuntimeClass>();
+  readonly #ownerships = new OwnershipIndex(this.#pools, this.#nodes);
+  readonly #deleted = new DeletedUids();
+  /** See expectStatus(). */
+  readonly #expected = new Map<string, NodePoolStatus>();
+  #observer: ClusterStateObserver | undefined;
+  /** By name; see poolReadAt(). */
+  readonly #poolsReadAt = new Map<string, number>();
+  /** By name of the pool; see readiness(). */
+  readonly #readiness = new Map<string, number>();
+
+  /** Monotonic milliseconds: what it was made of was read before. */
+  readonly madeAt = systemClock.now();
+
+  /** Of every plan. */
+  readonly rules: PlanRules;
+  /** Whether nodes that join get startup taints. */
+  readonly births: NodeBirths;
+
+  /** @param births by the wall clock where no plan is made */
+  constructor(
+    pools: Iterable<NodePool>,
+    nodes: Iterable<Node>,
+    runtimeClasses: Iterable<RuntimeClass>,
+    rules: PlanRules = {},
+    births = new NodeBirths(() => new Date()),
+  ) {
+    this.rules = rules;
+    this.births = births;
+    for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
+    for (const node of nodes) this.#nodes.set(node.name, node);
+    for (const runtimeClass of runtimeClasses) this.#runtimeClasses.set(runtimeClass.metadata.name, runtimeClass);
+  }
+
+  pool(name: string): NodePool | undefined {
+    return this.#pools.get(name);
+  }
+
+  /** Monotonic milliseconds: when an answer of the server or a cache last had the pool; -Infinity if not since madeAt. */
+  poolReadAt(name: string): number {
+    return this.#poolsReadAt.get(name) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether it exists and has no deletionTimestamp. */
+  isStaying(name: string): boolean {
+    const pool = this.#pools.get(name);
+    return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
+  }
+
+  /** Errors of the pools' specs, and which pool would own a node that is not in this state. */
+  get poolIndex(): PoolIndex {
+    return this.#ownerships.index;
+  }
+
+  /** The pools, and the names of pools that are gone but left records on nodes. */
+  poolNames(): string[] {
+    return [...new Set([...this.#pools.keys(), ...this.#ownerships.poolNames()])].sort();
+  }
+
+  node(name: string): Node | undefined {
+    return this.#nodes.get(name);
+  }
+
+  ownership(node: string): Ownership | undefined {
+    return this.#ownerships.get(node);
+  }
+
+  nodes(): Iterable<Node> {
+    return this.#nodes.values();
+  }
+
+  pools(): Iterable<NodePool> {
+    return this.#pools.values();
+  }
+
+  members(pool: string): Node[] {
+    return this.#ownerships.select(pool, ownership => ownership.owner === pool);
+  }
+
+  /** Nodes whose labels and taints are the pool's to write: its members, and those that still carry its record. */
+  held(pool: string): Node[] {
+    return this.#ownerships.select(pool, ownership => ownership.owner === pool || ownership.record?.pool === pool);
+  }
+
+  /** Nodes that the pool matches and another pool owns. */
+  lost(pool: string): { node: Node; owner: NodePool }[] {
+    return this.#ownerships
+      .select(pool, ownership => ownership.conflicting.includes(pool))
+      .flatMap(node => {
+        const owner = this.#pools.get(this.#ownerships.get(node.name)?.owner ?? '');
+        return owner === undefined ? [] : [{ node, owner }];
+      });
+  }
+
+  /** The pools that the node concerns: its owner, the holder of its record, and those that lost it. */
+  poolsOf(node: string): string[] {
+    return this.#ownerships.poolsOf(node);
+  }
+
+  /** Nodes that the pool's selector matches, whichever pool owns them. */
+  matching(pool: NodePool): Node[] {
+    const selector = membershipSelector(pool);
+    return [...this.#nodes.values()].filter(node => matches(selector, node.labels));
+  }
+
+  runtimeClasses(): Iterable<RuntimeClass> {
+    return this.#runtimeClasses.values();
+  }
+
+  runtimeClass(name: string): RuntimeClass | undefined {
+    return this.#runtimeClasses.get(name);
+  }
+
+  /** Calls the observer for changes from now on, not for what is in the state already. */
+  observe(observer: ClusterStateObserver): void {
+    this.#observer = observer;
+  }
+
+  /** See DeletedUids.beginRead(). */
+  beginRead(): ReadTime {
+    return this.#deleted.beginRead();
+  }
+
+  /** @param asked beginRead() before the read that returned it; none for an object from a cache or from the response to a write */
+  setPool(pool: NodePool, asked?: ReadTime): void {
+    const { name } = pool.metadata;
+    const before = this.#pools.get(name);
+    if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
+    // A new status or finalizer moves no node: without this check, every status write would recompute all ownerships.
+    const moves = before === undefined || !sameOwnership(before, pool);
+    const neighbours = moves && this.#observer !== undefined ? this.#ownerships.neighbours(name) : [];
+    this.#pools.set(name, pool);
+    this.#poolsReadAt.set(name, systemClock.now());
+    if (moves) this.#ownerships.poolsChanged();
+    if (this.#observer === undefined || isSame(before?.metadata, pool.metadata)) return;
+    const expected = this.#expected.get(name);
+    if (expected !== undefined && deepEqual(pool.status, expected) && isAlikeButStatus(before, pool)) return;
+    this.#observer.concerned(neighbours);
+    this.#observer.concerned(moves ? this.#ownerships.neighbours(name) : [name]);
+  }
+
+  /**
+   * The status that is about to be written. Seeing it, in the response or in the cache, does not enqueue the pool. Otherwise
+   * a status with a failure message would retry the pool at once, as long as each failure has another message.
+   */
+  expectStatus(pool: string, status: NodePoolStatus): void {
+    this.#expected.set(pool, status);
+  }
+
+  /** @param uid of the deleted object: one of that name with another UID stays */
+  removePool(name: string, uid: string | undefined): void {
+    if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
+    this.#expected.delete(name);
+    const neighbours = this.#observer === undefined ? [] : this.#ownerships.neighbours(name);
+    this.#pools.delete(name);
+    this.#ownerships.poolsChanged();
+    this.#observer?.concerned(neighbours);
+    if (this.#observer !== undefined) this.#observer.concerned(this.#ownerships.neighbours(name));
+  }
+
+  /** @param asked as of setPool() */
+  setNode(node: Node, asked?: ReadTime): void {
+    if (this.#isPast(this.#nodes.get(node.name), node, asked)) return;
+    // A node that was recreated under the name: the earlier one is gone.
+    const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
+    if (earlier !== node.uid) this.removeNode(node.name, earlier);
+    const before = this.#nodes.get(node.name);
+    const concerned = this.#observer === undefined || looksSame(before, node) ? undefined : this.poolsOf(node.name);
+    if (before !== undefined) this.births.changed(before, node);
+    this.#nodes.set(node.name, node);
+    this.#ownerships.setNode(node);
+    if (before?.ready !== node.ready) this.#turned(node.name);
+    if (concerned !== undefined) this.#observer?.concerned([...concerned, ...this.poolsOf(node.name)]);
+  }
+
+  /** Grows whenever a node that concerns the pool turns Ready or NotReady. */
+  readiness(pool: string): number {
+    return this.#readiness.get(pool) ?? 0;
+  }
+
+  #turned(node: string): void {
+    for (const pool of this.poolsOf(node)) this.#readiness.set(pool, this.readiness(pool) + 1);
+  }
+
+  /** @param uid of the deleted object: one of that name with another UID stays */
+  removeNode(name: string, uid: string): void {
+    if (!this.#take(this.#nodes.get(name), uid)) return;
+    const holder = this.#observer && this.ownership(name)?.record?.pool;
+    const concerned = this.#observer === undefined ? [] : this.poolsOf(name);
+    this.#nodes.delete(name);
+    this.#ownerships.removeNode(name);
+    this.births.gone(uid);
+    this.#observer?.nodeGone(name, holder);
+    this.#observer?.concerned(concerned);
+  }
+
+  /** @param asked as of setPool() */
+  setRuntimeClass(runtimeClass: RuntimeClass, asked?: ReadTime): void {
+    const { name } = runtimeClass.metadata;
+    const before = this.#runtimeClasses.get(name)?.metadata;
+    if (this.#isPast(before, runtimeClass.metadata, asked)) return;
+    this.#runtimeClasses.set(name, runtimeClass);
+    if (!isSame(before, runtimeClass.metadata)) this.#concernOwner(name);
+  }
+
+  /** @param uid of the deleted object: one of that name with another UID stays */
+  removeRuntimeClass(name: string, uid: string | undefined): void {
+    if (!this.#take(this.#runtimeClasses.get(name)?.metadata, uid)) return;
+    this.#runtimeClasses.delete(name);
+    this.#concernOwner(name);
+  }
+
+  #concernOwner(runtimeClass: string): void {
+    const pool = poolOfRuntimeClass(runtimeClass);
+    if (pool !== undefined && this.#pools.has(pool)) this.#observer?.concerned([pool]);
+  }
+
+  /** Whether the object is older than what is there, or known to be gone. */
+  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned, asked: ReadTime = 0): boolean {
+    return this.#deleted.isDeleted(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
+  }
+
+  /** Whether the object is in the state, to be removed; its UID counts as deleted from now on either way. */
+  #take(before: Versioned | undefined, uid: string | undefined): boolean {
+    if (uid !== undefined) this.#deleted.add(uid);
+    return before !== undefined && before.uid === uid;
+  }
+}
+
+/** A state for plans: with the rules and the server's time of the cluster. */
+export function clusterStateOf(
+  { rules, nodes: { serverTime } }: Pick<ClusterPort, 'rules'> & { nodes: Pick<NodesClient, 'serverTime'> },
+  pools: Iterable<NodePool>,
+  nodes: Iterable<Node>,
+  runtimeClasses: Iterable<RuntimeClass> = [],
+): ClusterState {
+  return new ClusterState(pools, nodes, runtimeClasses, rules, new NodeBirths(serverTime));
+}

@@ -1,0 +1,75 @@
+/**
+ * Reads objects from the server into the cluster state. A server answers 404 to a write also where it does not serve the
+ * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
+ */
+
+import type { ClusterPort } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { deepEqual } from '../../nodepool/merge-patch.ts';
+import type { Node, NodePool } from '../../nodepool/types.ts';
+import type { ClusterState } from './cluster-state.ts';
+import { assertNotRestored } from './restored.ts';
+
+export interface LiveReadDeps {
+  cluster: ClusterPort;
+  state: ClusterState;
+}
+
+/** Undefined when no pool has the name. Throws RestoredError when the server has an older one than is known. @param uid of the one that was known */
+export async function readPool(
+  name: string,
+  uid: string | undefined,
+  { cluster, state }: LiveReadDeps,
+): Promise<NodePool | undefined> {
+  const [known, asked] = [state.pool(name), state.beginRead()];
+  const pool = await cluster.pools.getCoerced(name);
+  if (pool === undefined) {
+    state.removePool(name, uid);
+    return undefined;
+  }
+  assertNotRestored(known, pool);
+  state.setPool(pool, asked);
+  return pool;
+}
+
+/** Whether a pool that was read again is to be reconciled as before. */
+export function isSamePool({ metadata, spec }: NodePool, latest: NodePool | undefined): boolean {
+  const { uid, deletionTimestamp } = latest?.metadata ?? {};
+  return uid === metadata.uid && deletionTimestamp === metadata.deletionTimestamp && deepEqual(latest?.spec, spec);
+}
+
+/** Undefined when no node has the name. @param uid of the one that was known */
+export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
+  const asked = state.beginRead();
+  const node = await cluster.nodes.get(name);
+  if (node === undefined) state.removeNode(name, uid);
+  else state.setNode(node, asked);
+  return node;
+}
+
+/** @param cannot the failed write, as `cannot patch Node "a"` */
+export function stillExistsError(cannot: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `${cannot}: the server answered that it does not exist, and still has it when it is read`,
+    'look for a proxy before the API server that answers in its place; see request and answer with -v 8',
+  );
+}
+
+/** The pool has another UID than the one that the person was shown. @param wish what was to be done with it, as `edited` */
+export function recreatedError(pool: string, wish: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `nodepool ${pool} was deleted and recreated by somebody else meanwhile; the new one is not changed`,
+    `run the command again if that one is to be ${wish}, too`,
+  );
+}
+
+/** The server answers the same as for a pool that does not exist; this pool was found when it was read. */
+export function noStatusSubresource(pool: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `cannot patch the status of NodePool "${pool}": the CRD nodepools.nodes.lailin.xyz serves no status subresource`,
+    'run `kubectl nodepool install`',
+  );
+}

@@ -1,0 +1,197 @@
+/**
+ * Decides what is next for one node: reads what the cluster state lacks of it and of its pools, evicts pods, and lets a patch
+ * through once nothing stands against it. Writes no node.
+ */
+import { NodepoolError } from '../../nodepool/errors.ts';
+import {
+  type DuePlan,
+  dueOf,
+  inTurn,
+  type NodePatch,
+  type NodePlan,
+  type WritePlan,
+} from '../../nodepool/plan/plan.ts';
+import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
+import { timestamp } from '../../nodepool/timestamp.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { drainStep } from '../evict/drain-step.ts';
+import { NodeDrainer } from '../evict/node-drainer.ts';
+import { NodeWriteLimits } from '../limits/node-write-limits.ts';
+import { RolloutGates } from '../limits/rollout-gates.ts';
+import type { RolloutTurn } from '../limits/rollout-turn.ts';
+import { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
+import type { ReconcilerOptions } from '../options.ts';
+import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
+import { assertConsent } from '../plan/no-execute-consent.ts';
+import { planOf } from '../plan/node-plan.ts';
+import { circleError, oversizedError } from '../plan/node-plan-errors.ts';
+import { ChangedMeanwhile } from '../state/changed-meanwhile.ts';
+import { GonePools } from '../state/gone-pools.ts';
+import { readNode } from '../state/live-reads.ts';
+import { StalePools } from '../state/stale-pools.ts';
+import { isPrepared, prepare } from './takeover.ts';
+
+/** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
+export type NodeStep = 'done' | 'again' | { plan: WritePlan; uid: string };
+
+interface Due<P extends DuePlan> {
+  plan: P;
+  /** Of a rollout: its turn has to last until the write. */
+  isStep: boolean;
+}
+
+export class NodeSteps {
+  /** Reads the pool before a node is released because its pool is gone. */
+  readonly gonePools: GonePools;
+  readonly #options: ReconcilerOptions;
+  /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
+  readonly rollouts: RolloutGates;
+  readonly drainer: NodeDrainer;
+  /** Membership changes that are not written yet. */
+  readonly changes: Map<string, MembershipChange>;
+  readonly limits: NodeWriteLimits;
+  readonly #changedMeanwhile: ChangedMeanwhile;
+  readonly #stalePools: StalePools;
+
+  constructor(options: ReconcilerOptions) {
+    this.gonePools = new GonePools(options);
+    this.#changedMeanwhile = new ChangedMeanwhile(options);
+    this.#stalePools = new StalePools(options);
+    this.rollouts = new RolloutGates(options.state, options.now, options.isFollowed ?? false, options.clock);
+    this.drainer = new NodeDrainer(options);
+    this.#options = options;
+    const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
+    this.limits = new NodeWriteLimits(options.state, options.cluster, writeLimiter);
+    this.changes = new Map(options.changes);
+  }
+
+  /** What is next for the node. Throws NodepoolError where it cannot be written. */
+  async next(name: string, turn: RolloutTurn): Promise<NodeStep> {
+    const { state, consent, signal } = this.#options;
+    if (signal?.aborted) return 'done';
+    const planned = await this.#plannedOrRead(name);
+    if (planned === 'done' || planned === 'again') return planned;
+    const due = await this.#drained(planned, turn);
+    if (due === 'done' || due === 'again') return due;
+    const { plan } = due;
+    const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
+    if (uid === undefined) return 'done';
+    await this.limits.assertFree(name, uid, plan.changes);
+    const pool = this.#contestable(plan);
+    if (pool !== undefined) await this.#options.contests?.beforeRepair(pool, { name, uid }, plan.changes);
+    const owner = this.#unpreparedOwner(plan);
+    if (owner !== undefined) {
+      await prepare(owner, this.#options);
+      return 'again';
+    }
+    if (!(await this.gonePools.mayRelease(plan))) return 'again';
+    if (await this.#changedMeanwhile.isPaused(plan)) return 'again';
+    // While a pool was read, the node or any pool may have changed, and been paused.
+    if (state.ownership(name) !== ownership) return 'again';
+    assertConsent(plan, consent);
+    const admitted = this.#admitted(due, turn);
+    if (signal?.aborted) return 'done';
+    return admitted === undefined ? 'again' : { plan: { ...plan, patch: this.#dated(plan, admitted) }, uid };
+  }
+
+  /** The plan of the node, once it is known what the node has. */
+  async #plannedOrRead(name: string): Promise<Due<DuePlan> | 'done' | 'again'> {
+    const { state } = this.#options;
+    const change = this.changes.get(name);
+    const planned = this.#planned(name);
+    const plan = planned && inTurn(planned);
+    const due = dueOf(plan);
+    const uid = state.node(name)?.uid;
+    // It was paused after the node was chosen.
+    if (plan?.kind === 'paused') return 'done';
+    if (due !== undefined && uid !== undefined && this.#stalePools.isBehind(name)) {
+      await this.limits.assertFree(name, uid, due.changes);
+      await this.#stalePools.read(name);
+      return 'again';
+    }
+    if (plan?.kind === 'unread' && uid !== undefined) {
+      await readNode(name, uid, this.#options);
+      return 'again';
+    }
+    if (plan?.kind === 'circle') throw circleError(name, plan.pools);
+    if (plan?.kind === 'oversized') throw oversizedError(name, state.pool(plan.owner ?? ''));
+    if (change !== undefined && uid === undefined && state.isStaying(change.pool))
+      throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
+    if (change !== undefined && due?.kind !== 'write') {
+      this.changes.delete(name);
+      return 'again';
+    }
+    // What is known of its drain is kept while its turn has passed.
+    const isOver =
+      due?.drain === undefined && this.drainer.entries.has(name) && dueOf(planOf(state, name))?.drain === undefined;
+    if (isOver) this.drainer.entries.forget(name);
+    return due === undefined ? 'done' : { plan: due, isStep: planned?.kind === 'turn' };
+  }
+
+  /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
+  async #drained({ plan, isStep }: Due<DuePlan>, turn: RolloutTurn): Promise<Due<WritePlan> | 'done' | 'again'> {
+    if (plan.kind === 'write') return { plan, isStep };
+    assertConsent(plan, this.#options.consent);
+    const gates = { drainer: this.drainer, turn: isStep ? turn : undefined, changed: this.#changedMeanwhile };
+    const drained = await drainStep(plan, gates, this.#options);
+    if (drained === 'waits') return 'done';
+    if (drained === 'again') return 'again';
+    const next = inTurn(drained);
+    switch (next.kind) {
+      case 'write':
+        return { plan: next, isStep: drained.kind === 'turn' };
+      // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
+      case 'paused':
+      case 'unread':
+        return 'again';
+      default:
+        return 'done';
+    }
+  }
+
+  /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
+  #planned(name: string): NodePlan | undefined {
+    const { state } = this.#options;
+    const change = this.changes.get(name);
+    if (change !== undefined) return planMembershipChange(state, name, change);
+    const plan = planOf(state, name);
+    if (plan?.kind !== 'turn' || plan.previous === undefined) return plan;
+    return this.rollouts.allows(plan.previous, name) ? plan : plan.meanwhile;
+  }
+
+  /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
+  #admitted({ plan, isStep }: Due<WritePlan>, turn: RolloutTurn): NodePatch | undefined {
+    const { node, owner, previous, patch } = plan;
+    if (!isStep || previous === undefined) return patch;
+    const stamp = turn.admits(previous);
+    if (stamp === undefined) return undefined;
+    // By the labels that it gets, the node may leave the pool.
+    const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
+    return record === undefined ? patch : { ...patch, record };
+  }
+
+  /** The patch with which a drain begins has the time. */
+  #dated({ drain }: WritePlan, patch: NodePatch): NodePatch {
+    if (drain === undefined || drain.hasBegun || typeof patch.record !== 'string') return patch;
+    const since = timestamp(this.#options.cluster.nodes.serverTime());
+    return { ...patch, record: withDrainingSince(patch.record, since) };
+  }
+
+  /** The server accepted the write. */
+  written(plan: WritePlan, uid: string): void {
+    const pool = this.#contestable(plan);
+    if (pool !== undefined) this.#options.contests?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
+  }
+
+  /** The pool whose member is repaired; what a dry run repairs does not count. */
+  #contestable({ owner, previous }: NodePlan): NodePool | undefined {
+    const { state, cluster } = this.#options;
+    return cluster.isDryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
+  }
+
+  /** The new owner, where it lacks the finalizer: it is set before the pool gets its first node. */
+  #unpreparedOwner({ owner }: NodePlan): NodePool | undefined {
+    const pool = owner === undefined ? undefined : this.#options.state.pool(owner);
+    return pool === undefined || isPrepared(pool, this.#options.state) ? undefined : pool;
+  }
+}

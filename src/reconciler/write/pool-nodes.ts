@@ -1,0 +1,205 @@
+/** Writes the nodes of a pool, and collects moves and failures. */
+import { countRollout } from '../../controller/collect.ts';
+import { dueOf, isDraining } from '../../nodepool/plan/plan.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
+import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
+import type { DrainState } from '../evict/drain-entries.ts';
+import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from '../failure.ts';
+import type { ReconcilerOptions } from '../options.ts';
+import type { NodeMove } from '../plan/node-move.ts';
+import { differs, isDue, mayWait, planOf } from '../plan/node-plan.ts';
+import { SpecChangedError } from '../state/changed-meanwhile.ts';
+import type { GonePools } from '../state/gone-pools.ts';
+import { readAnnotationsOf } from '../state/unread-annotations.ts';
+import { NodeWriteError } from './node-write-error.ts';
+import { NodeWriter } from './node-writer.ts';
+
+/** The part of an outcome that the writes of a pool's nodes add to. */
+export interface NodeOutcome {
+  moves: NodeMove[];
+  failures: WriteFailure[];
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
+  /** Milliseconds until the first of the nodes that are held back may be written. */
+  retryAfterMs?: number;
+}
+
+/** After so many general failures in a row the rest is not tried. A refused write counts as a failure of its node alone. */
+const MAX_GENERAL_FAILURES = 10;
+
+export class PoolNodes {
+  readonly #options: ReconcilerOptions;
+  readonly #writer: NodeWriter;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#writer = new NodeWriter(options);
+  }
+
+  /** See NodeWriter.needsWrite(). */
+  needsWrite(node: string): boolean {
+    return this.#writer.needsWrite(node);
+  }
+
+  /** See GonePools. */
+  get gonePools(): GonePools {
+    return this.#writer.steps.gonePools;
+  }
+
+  /**
+   * Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried.
+   * @param isCurrent false once the pool has changed: then no further write is begun
+   */
+  async apply(pool: string, outcome: NodeOutcome, isCurrent = () => true): Promise<boolean> {
+    const { limitObjects, progress, signal, cluster, state, changes } = this.#options;
+    const reading = readAnnotationsOf(pool, state, cluster.nodes);
+    if (reading !== undefined) await reading;
+    const selected = this.#selected(pool);
+    const names = this.#turns(pool, selected);
+    // The last node may settle before the reconcile looks again: nothing else would wake the pool.
+    if (!this.#isPaused(pool))
+      holdBack({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
+    // A node whose pods are not gone is only looked at.
+    const counted = new Set(names.filter(name => changes?.has(name) || dueOf(planOf(state, name))?.kind === 'write'));
+    progress?.planned(counted.size);
+    const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
+    let failedInARow = 0;
+    let isAnswered = true;
+    const edited: SpecChangedError[] = [];
+    const apply = async (name: string) => {
+      if (!isCurrent() || edited.some(error => error.pool === pool)) return;
+      if (signal?.aborted) {
+        outcome.unwritten++;
+        return;
+      }
+      if (failedInARow >= MAX_GENERAL_FAILURES) untried.push({ message: `node ${name} was not tried`, node: name });
+      else {
+        const write = async () => {
+          const move = await this.#writer.write(name, isCurrent).catch((error: unknown) => {
+            if (!(error instanceof SpecChangedError)) throw error;
+            edited.push(error);
+            return undefined;
+          });
+          if (move !== undefined) outcome.moves.push(move);
+        };
+        const error = await attempt(failures, write, name);
+        // Between two attempts, or while pods were evicted.
+        if (signal?.aborted && error === undefined && this.#writer.needsWrite(name)) outcome.unwritten++;
+        failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
+        if (error?.isGeneral || error?.isTransient) isAnswered = false;
+        if (error instanceof NodeWriteError) holdBack(error, outcome);
+      }
+      if (counted.has(name)) progress?.done();
+    };
+    await Promise.all(names.map(name => limitObjects(() => apply(name))));
+    const failed = new Set(failures.map(({ node }) => node));
+    for (const node of selected) {
+      const error = failed.has(node) ? undefined : this.#writer.contested(node);
+      if (error === undefined) continue;
+      failures.push(failureOf(error, node));
+      holdBack(error, outcome);
+    }
+    for (const error of edited) addOnce(outcome.failures, specChangedFailure(error.pool, pool));
+    // Sorted, not in the order of the responses: the same failures give the same status.
+    outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
+    return isAnswered;
+  }
+
+  #isPaused(name: string): boolean {
+    const pool = this.#options.state.pool(name);
+    return pool !== undefined && isPaused(pool);
+  }
+
+  /** How many nodes of the pool are still to be written. */
+  pending(pool: string): number {
+    return this.#turns(pool, this.#selected(pool)).length;
+  }
+
+  /** Those that have something to be written now: first those whose turn in a rollout has come, in their order. */
+  #turns(pool: string, selected: readonly string[]): string[] {
+    const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
+    const step = this.#writer.steps.rollouts.begin(pool);
+    if (step === undefined) return names;
+    const { state, changes } = this.#options;
+    const waiting = new Map(
+      names.flatMap(name => {
+        const plan = changes?.has(name) ? undefined : planOf(state, name);
+        return plan?.kind === 'turn' ? [[name, plan] as const] : [];
+      }),
+    );
+    const next = step.next.filter(name => waiting.delete(name));
+    const turns = new Set(next);
+    const others = names.filter(name => !turns.has(name) && !waiting.has(name));
+    const repairs = [...waiting].flatMap(([name, { meanwhile }]) => (meanwhile === undefined ? [] : name));
+    return [...next, ...others, ...repairs];
+  }
+
+  /** What the rollout of the pool has left to do; undefined for a pool without one. */
+  rollout(pool: string): RolloutStep | undefined {
+    const step = this.#writer.steps.rollouts.begin(pool);
+    if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
+    return step;
+  }
+
+  /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */
+  #selected(pool: string): string[] {
+    const { state, changes = new Map(), only } = this.#options;
+    const held = state.held(pool).map(({ name }) => name);
+    const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
+    if (!state.isStaying(pool)) return [...new Set([...held, ...changed])];
+    if (changed.length > 0) return changed;
+    return only === undefined ? held : held.filter(name => only.has(name));
+  }
+
+  /** Members whose pods are evicted now, before they get a taint; undefined where there are none. */
+  drain(pool: string): DrainState | undefined {
+    const { state, cluster } = this.#options;
+    if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
+    const next = this.#writer.steps.rollouts.begin(pool)?.next;
+    const nodes = state.members(pool).flatMap(({ name }) => {
+      const plan = planOf(state, name);
+      const isTurn = next === undefined || plan?.kind !== 'turn' || next.includes(name);
+      return plan !== undefined && isDraining(plan) && isTurn ? name : [];
+    });
+    return nodes.length === 0 ? undefined : this.#writer.steps.drainer.entries.stateOf(nodes.toSorted());
+  }
+
+  /** See NodeDrainer. */
+  takeStuck(nodes: readonly string[]): string[] {
+    return this.#writer.steps.drainer.entries.takeStuck(nodes);
+  }
+
+  /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */
+  due(pool: string): string[] {
+    const { state, changes, only } = this.#options;
+    if (changes === undefined && only === undefined) return [];
+    const held = state.held(pool).map(({ name }) => name);
+    // Membership changes are ignored: a node that could not be added is no member.
+    return held.filter(name => isDue(planOf(state, name)));
+  }
+
+  /**
+   * Members that do not carry the labels and taints of the pool, and those that others keep changing. With caches, a node
+   * that changed during the reconcile has enqueued its pool again and does not count.
+   */
+  differing(pool: string, failures: readonly WriteFailure[]): string[] {
+    const { state, isFollowed = false } = this.#options;
+    const failed = new Set(failures.map(({ node }) => node));
+    const names = state.members(pool).map(({ name }) => name);
+    return names.filter(name => {
+      if (failed.has(name)) return true;
+      const plan = planOf(state, name);
+      return plan !== undefined && differs(plan) && (!isFollowed || mayWait(plan));
+    });
+  }
+
+  /** Whether this run selects the node. */
+  isSelected(node: string): boolean {
+    const { changes, only } = this.#options;
+    return changes?.has(node) === true || only?.has(node) === true;
+  }
+}
+
+function byMessage(a: WriteFailure, b: WriteFailure): number {
+  return a.message < b.message ? -1 : 1;
+}

@@ -1,0 +1,160 @@
+/**
+ * Keeps the history of a pool with spec.rollout (docs/decisions/0045): before anything else of a new spec is written, the last
+ * revision is that spec. Killed after any write, the next run finds what was written, and adds nothing.
+ *
+ * Without caches: revisions are read once for each spec of a pool in a process, as are those of the pools that it starts with.
+ * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
+ * that changes during a reconcile may reach nodes before the next reconcile keeps it.
+ */
+import type { Clock } from '../../controller/clock.ts';
+import type { Limiter } from '../../controller/limiter.ts';
+import type { RawPool } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import {
+  CHANGE_CAUSE,
+  type ControllerRevision,
+  causeOf,
+  excessRevisions,
+  isRevisionOf,
+  newRevision,
+  ownRevisions,
+  planRevision,
+} from '../../nodepool/rollout/revisions.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { type Warning, warningText } from '../../nodepool/warning.ts';
+import { type LiveReadDeps, readPool } from '../state/live-reads.ts';
+import { RestoredError } from '../state/restored.ts';
+
+export interface RevisionDeps extends LiveReadDeps {
+  clock: Pick<Clock, 'now'>;
+  limitObjects: Limiter;
+}
+
+/** `changed`: the pool is another one by now, which the cluster state has. */
+export type Kept = 'kept' | 'changed';
+
+interface Known {
+  /** Of the spec and its cause, of the pool with its UID. */
+  key: string;
+  /** When it is tried again, if it failed. */
+  retryAt: number;
+}
+
+/** Attempts after conflicts with another process. */
+const MAX_ATTEMPTS = 5;
+/** Names that are tried where objects of others have them. */
+const MAX_NAMES = 5;
+/** Roles and policies are not watched. */
+const RETRY_MS = 300_000;
+
+export class RevisionWriter {
+  readonly #deps: RevisionDeps;
+  /** By name of the pool. */
+  readonly #known = new Map<string, Known>();
+  /** The last warning: of many pools, one says it. */
+  #said: string | undefined;
+
+  constructor(deps: RevisionDeps) {
+    this.#deps = deps;
+  }
+
+  /** A paused pool is not rolled out, so its spec is none yet. Throws RestoredError. @param warnings gets why it was not kept */
+  async keep(pool: NodePool, warnings: Warning[]): Promise<Kept> {
+    const { clock, limitObjects } = this.#deps;
+    const { name } = pool.metadata;
+    if (pool.spec.rollout === undefined) this.forget(name);
+    if (pool.spec.rollout === undefined || isPaused(pool)) return 'kept';
+    const key = keyOf(pool);
+    const known = this.#known.get(name);
+    if (known?.key === key && clock.now() < known.retryAt) return 'kept';
+    let retryAt = Number.POSITIVE_INFINITY;
+    try {
+      if ((await limitObjects(() => this.#write(pool))) === 'changed') return 'changed';
+      this.#said = undefined;
+    } catch (error) {
+      // The pool is not the one of this reconcile: neither are its nodes to be written.
+      if (!(error instanceof NodepoolError) || error instanceof RestoredError) throw error;
+      retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
+      this.#warn(error, warnings);
+    }
+    this.#known.set(name, { key, retryAt });
+    return 'kept';
+  }
+
+  /** Of a pool that is gone, or has no history. */
+  forget(pool: string): void {
+    this.#known.delete(pool);
+  }
+
+  #warn({ oneLine, next }: NodepoolError, warnings: Warning[]): void {
+    const warning = { message: `\`rollout undo\` will not find this spec: ${oneLine}`, next };
+    const text = warningText(warning);
+    if (text !== this.#said) warnings.push(warning);
+    this.#said = text;
+  }
+
+  async #write(pool: NodePool): Promise<Kept> {
+    const { cluster } = this.#deps;
+    let raw: RawPool | undefined;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const own = ownRevisions(pool, await cluster.revisions.list(pool.metadata.name));
+      if (planRevision(raw ?? pool, own).kind === 'none') {
+        for (const revision of excessRevisions(own)) await cluster.revisions.delete(revision);
+        return 'kept';
+      }
+      // The pool in the cluster state lacks fields that this version does not know.
+      raw ??= await this.#latest(pool);
+      if (raw === undefined) return 'changed';
+      const plan = planRevision(raw, own);
+      const isDone = plan.kind === 'none' || (await this.#change(plan, raw));
+      // A dry run does not store it.
+      if (isDone && cluster.isDryRun) return 'kept';
+    }
+    const problem = `the ControllerRevisions of nodepool ${pool.metadata.name} are changed by somebody else all the time`;
+    throw new NodepoolError('cluster', problem, 'try again');
+  }
+
+  /** Undefined where it is not the pool of this reconcile any more. */
+  async #latest({ metadata }: NodePool): Promise<RawPool | undefined> {
+    const { name, uid, generation } = metadata;
+    const pool = await this.#deps.cluster.pools.get(name);
+    if (pool?.metadata.uid === uid && pool?.metadata.generation === generation) return pool;
+    await readPool(name, uid, this.#deps);
+    return undefined;
+  }
+
+  /** False where the revision was not as it was read. */
+  async #change(plan: Exclude<ReturnType<typeof planRevision>, { kind: 'none' }>, pool: RawPool): Promise<boolean> {
+    if (plan.kind === 'create') return this.#create(plan.revision, pool);
+    const { cluster } = this.#deps;
+    const to = { revision: plan.revision, annotations: { [CHANGE_CAUSE]: causeOf(pool) ?? null } };
+    return (await cluster.revisions.update(plan.current, to)).kind === 'written';
+  }
+
+  async #create(revision: number, pool: RawPool): Promise<boolean> {
+    const { cluster } = this.#deps;
+    const taken: ControllerRevision[] = [];
+    for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
+      const wanted = newRevision(pool, revision, attempt);
+      if ((await cluster.revisions.create(wanted)).kind === 'created') return true;
+      const found = await cluster.revisions.get(wanted.metadata.name);
+      if (found === undefined) return false;
+      // Another process, or our own request sent again.
+      if (ownRevisions(pool, [found]).some(each => isRevisionOf(pool, each))) return true;
+      taken.push(found);
+    }
+    const names = taken.map(({ metadata }) => metadata.name).join(', ');
+    throw new NodepoolError(
+      'cluster',
+      `others have the names that a ControllerRevision of nodepool ${pool.metadata.name} could have: ${names}`,
+      'find out who made them: kubectl get controllerrevisions -n default --show-managed-fields -o yaml',
+      { isPermanent: true },
+    );
+  }
+}
+
+function keyOf(pool: NodePool): string {
+  const { uid, generation } = pool.metadata;
+  return `${uid} ${generation} ${causeOf(pool) ?? ''}`;
+}

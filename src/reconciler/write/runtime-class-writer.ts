@@ -1,0 +1,167 @@
+/** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
+
+import type { ClusterPort } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { defined } from '../../nodepool/json.ts';
+import { type ClassRest, keptRest, restOf } from '../../nodepool/plan/class-rest.ts';
+import {
+  isGradual,
+  planRuntimeClass,
+  type Reached,
+  type RuntimeClassPlan,
+  runtimeClassName,
+} from '../../nodepool/plan/runtime-class.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import { MAX_WRITES, type WriteRateLimiter } from '../limits/write-rate-limiter.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
+import type { PoolEditDeps } from './finalizer.ts';
+import { heldBack, NodeWriteError } from './node-write-error.ts';
+import { keepRest } from './replaced-class.ts';
+
+export type RuntimeClassOutcome =
+  | { kind: 'unchanged' }
+  | { kind: 'created' | 'updated' | 'deleted'; name: string }
+  /** A RuntimeClass of that name exists that the pool does not own. */
+  | { kind: 'foreign'; name: string };
+
+export type RuntimeClassDeps = PoolEditDeps & { writeLimiter: WriteRateLimiter };
+
+/** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * In a dry run a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete. What others set on one that
+ * is replaced stays in an annotation on the pool until forgetRest().
+ * Throws NodepoolError when it cannot be made as it should be.
+ */
+export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps): Promise<RuntimeClassOutcome> {
+  const { cluster, state, writeLimiter } = deps;
+  const name = runtimeClassName(pool.metadata.name);
+  // Once: a node that changes meanwhile is no change of the class by somebody else.
+  const reached = reachedBy(pool, state);
+  let isReplaced = false;
+  // Of a process that ended after the delete.
+  let rest = keptRest(state.pool(pool.metadata.name) ?? pool);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const known = state.runtimeClass(name);
+    const plan = withRest(planRuntimeClass(pool, known, reached), rest);
+    // After a delete, somebody else or our own request sent again has created the right one.
+    if (plan.kind === 'none') return isReplaced ? { kind: 'updated', name } : { kind: 'unchanged' };
+    if (plan.kind === 'foreign') return { kind: 'foreign', name };
+    assertFree(name, writeLimiter);
+    if (plan.kind === 'replace') {
+      rest = restOf(plan.current);
+      await keepRest(pool, rest, deps);
+    }
+    if (await act(plan, cluster, state)) {
+      if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
+      if (plan.kind === 'create') return { kind: isReplaced ? 'updated' : 'created', name };
+      if (plan.kind === 'delete') return { kind: 'deleted', name };
+      if (plan.kind === 'patch' || cluster.isDryRun) return { kind: 'updated', name };
+      isReplaced = true;
+    } else {
+      const asked = state.beginRead();
+      const current = await cluster.runtimeClasses.get(name);
+      if (current === undefined) state.removeRuntimeClass(name, known?.metadata.uid);
+      else state.setRuntimeClass(current, asked);
+    }
+  }
+  throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
+}
+
+/** See planRuntimeClass(). A node that joins, or was born in the pool, gets all of the spec at once. */
+export function reachedBy(pool: NodePool, state: ClusterState): Reached[] {
+  const { name } = pool.metadata;
+  if (!isGradual(pool)) return [];
+  return state.members(name).flatMap(node => {
+    const record = node.mark === 'record' ? undefined : state.ownership(node.name)?.record;
+    return record?.pool === name ? { record, taints: node.taints } : [];
+  });
+}
+
+/** Whether applyRuntimeClass() deletes it, by what is known now. */
+export function deletesRuntimeClass(pool: NodePool, state: ClusterState): boolean {
+  return planRuntimeClass(pool, state.runtimeClass(runtimeClassName(pool.metadata.name))).kind === 'delete';
+}
+
+/** Throws NodeWriteError when the rate limit does not allow a write. */
+function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
+  const turn = writeLimiter.check(keyOf(name), []);
+  if (turn.kind === 'free') return;
+  if (turn.kind === 'held') throw heldBack(turn);
+  const error = new NodepoolError(
+    'cluster',
+    `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
+    `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
+  );
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(keyOf(name), error, false), isHeldBack: false });
+}
+
+/** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
+function assertUnaltered(
+  pool: NodePool,
+  reached: readonly Reached[],
+  state: ClusterState,
+  writeLimiter: WriteRateLimiter,
+): void {
+  const name = runtimeClassName(pool.metadata.name);
+  writeLimiter.written(keyOf(name), []);
+  if (planRuntimeClass(pool, state.runtimeClass(name), reached).kind === 'none') {
+    writeLimiter.unaltered(keyOf(name));
+    return;
+  }
+  const error = new NodepoolError(
+    'cluster',
+    `RuntimeClass ${name} was changed by an admission policy or webhook while it was written`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+  );
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(keyOf(name), [], error), isHeldBack: false });
+}
+
+function keyOf(name: string): string {
+  return `RuntimeClass ${name}`;
+}
+
+/** The replacement keeps the labels, annotations and overhead that others set. */
+function withRest(plan: RuntimeClassPlan, rest: ClassRest = {}): RuntimeClassPlan {
+  if (plan.kind !== 'create') return plan;
+  const { overhead, ...others } = rest;
+  const metadata = { ...plan.desired.metadata, ...others };
+  return { kind: 'create', desired: { ...plan.desired, ...defined({ overhead }), metadata } };
+}
+
+/** Sends one write and updates the cluster state; false when the object was not as the cluster state had it. */
+async function act(
+  plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
+  cluster: Pick<ClusterPort, 'runtimeClasses'>,
+  state: ClusterState,
+): Promise<boolean> {
+  switch (plan.kind) {
+    case 'create': {
+      const made = await cluster.runtimeClasses.create(plan.desired);
+      if (made.kind === 'created') state.setRuntimeClass(made.runtimeClass);
+      return made.kind === 'created';
+    }
+    case 'patch': {
+      const write = await cluster.runtimeClasses.patch(plan.current, plan.scheduling);
+      if (write.kind === 'written') state.setRuntimeClass(write.runtimeClass);
+      return write.kind === 'written';
+    }
+    case 'replace':
+    case 'delete': {
+      const { name, uid, finalizers = [] } = plan.current.metadata;
+      const deleted = await cluster.runtimeClasses.delete(plan.current);
+      if (deleted === 'conflict') return false;
+      if (deleted === 'marked' && plan.kind === 'replace') {
+        throw new NodepoolError(
+          'cluster',
+          `RuntimeClass ${name} cannot be replaced while its finalizers hold it: ${finalizers.join(', ')}`,
+          `look at it: kubectl get runtimeclass ${name} -o yaml`,
+        );
+      }
+      // With finalizers it still exists: the cache reports when it is gone.
+      if (deleted !== 'marked') state.removeRuntimeClass(name, uid);
+      return true;
+    }
+  }
+}

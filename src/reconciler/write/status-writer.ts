@@ -1,0 +1,146 @@
+/** Writes the status of a pool: replaces it as a whole, guarded by the pool's resourceVersion, and only where it differs. */
+import type { Limiter } from '../../controller/limiter.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import { computeStatus, type Observation } from '../../nodepool/status/status.ts';
+import { timestamp } from '../../nodepool/timestamp.ts';
+import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import {
+  addFailure,
+  addOnce,
+  attemptHeld,
+  specChangedFailure,
+  type WriteFailure,
+  type WriteOutcome,
+} from '../failure.ts';
+import { conflictDelay } from '../limits/conflict-delay.ts';
+import type { StatusRateLimiter } from '../limits/status-rate-limiter.ts';
+import type { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
+import { type LiveReadDeps, noStatusSubresource, readPool } from '../state/live-reads.ts';
+import { alteredFields, alteredStatus, assertStatusFree } from './altered-status.ts';
+import { writePool } from './pool-write.ts';
+import { lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
+
+export interface StatusDeps extends LiveReadDeps {
+  limitObjects: Limiter;
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+  isFollowed?: boolean;
+  /** Undefined: every status is written at once. */
+  statusLimiter?: StatusRateLimiter;
+  writeLimiter: WriteRateLimiter;
+}
+
+/** The part of an outcome that a status write sets. */
+interface StatusOutcome extends WriteOutcome {
+  status: NodePoolStatus | undefined;
+  statusWritten: boolean;
+  lacking: string[];
+}
+
+/** `held`: the rate limit does not allow a write now, and the outcome has the delay. */
+export type StatusWrite = 'written' | 'failed' | 'held';
+
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Sets in the outcome: the status, undefined when the pool is gone, its deletion began, or another one has its name now; the
+ * fields that the CRD lacks; a failed write as a failure. A status that the server altered is a failure, too.
+ */
+export async function writeStatus(
+  pool: NodePool,
+  observed: Observation,
+  outcome: StatusOutcome,
+  deps: StatusDeps,
+): Promise<StatusWrite> {
+  let result: StatusWrite = 'failed';
+  const refused = await attemptHeld(outcome, async () => {
+    result = await write(pool, observed, outcome, deps);
+  });
+  const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
+  if (changed !== undefined) addOnce(outcome.failures, changed);
+  if (refused === undefined) return result;
+  const failures = [...observed.failures, refused.oneLine];
+  outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
+  return 'failed';
+}
+
+/**
+ * If nodes were written, the pool is read even if the status does not change: it may have been deleted during the writes.
+ * With caches the deletion enqueues the pool again, so the read is left out.
+ */
+async function write(
+  pool: NodePool,
+  observed: Observation,
+  outcome: StatusOutcome,
+  deps: StatusDeps,
+): Promise<'written' | 'held'> {
+  const { cluster, state, limitObjects, now, sleep, isFollowed = false, statusLimiter, writeLimiter } = deps;
+  const { metadata, spec } = pool;
+  const { name, uid, generation = 0 } = metadata;
+  const read = () => limitObjects(() => readPool(name, uid, deps));
+  const done = (status: NodePoolStatus | undefined) => {
+    outcome.status = status;
+    return 'written' as const;
+  };
+  let current = pool;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    // The observation belongs to the spec that was reconciled; conditions of other controllers to the current status.
+    const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
+    if (deepEqual(current.status, status)) {
+      const isDeleted = metadata.deletionTimestamp !== undefined;
+      if (attempt > 1 || outcome.moves.length === 0 || isFollowed || isDeleted) return done(status);
+      return done(isSame(pool, await read()) ? status : undefined);
+    }
+    const waitMs = statusLimiter?.wait(metadata) ?? 0;
+    if (waitMs > 0) {
+      outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
+      return 'held';
+    }
+    assertStatusFree(metadata, writeLimiter);
+    state.expectStatus(name, status);
+    const write = await limitObjects(() => writePool(current, () => cluster.pools.patchStatus(current, status), deps));
+    if (write.kind === 'written') {
+      // Where the CRD drops all that differs, the resourceVersion does not change.
+      outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
+      statusLimiter?.written(metadata);
+      state.setPool(write.pool);
+      outcome.lacking = lackingFields(status, write.pool.status);
+      if (!isSame(pool, write.pool)) return done(undefined);
+      const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
+      const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
+      const error = alteredStatus(metadata, altered, writeLimiter);
+      if (error !== undefined) addFailure(outcome, error);
+      return done(status);
+    }
+    await sleep(conflictDelay(attempt, Math.random()));
+    const latest = await read();
+    if (latest === undefined || !isSame(pool, latest)) return done(undefined);
+    if (write.kind === 'gone') {
+      outcome.lacking = [STATUS_SUBRESOURCE];
+      throw noStatusSubresource(name);
+    }
+    assertWhole(latest);
+    // Another process has reconciled a later generation: its status is kept.
+    if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
+    current = latest;
+  }
+  throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
+}
+
+/** Without caches no later reconcile applies a spec that changed during this one. */
+function specChanged({ metadata }: NodePool, { state, isFollowed = false }: StatusDeps): WriteFailure | undefined {
+  const { name, uid, generation = 0 } = metadata;
+  const latest = state.pool(name)?.metadata;
+  if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
+    return undefined;
+  // Nothing of its spec is applied any more.
+  if (metadata.deletionTimestamp !== undefined) return undefined;
+  return specChangedFailure(name);
+}
+
+/** Whether the latest pool has the UID of the reconciled one, and no deletion began since. */
+function isSame({ metadata: { uid, deletionTimestamp } }: NodePool, latest: NodePool | undefined): boolean {
+  return latest?.metadata.uid === uid && latest?.metadata.deletionTimestamp === deletionTimestamp;
+}

@@ -1,0 +1,69 @@
+/** Finds by labels: of thousands of workloads in a cluster, a selector or a pod concerns a few. */
+import { own } from '../../nodepool/json.ts';
+import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
+
+/** Labelled items, by the labels that selectors ask for. */
+export class Labelled<T extends { labels: Record<string, string> }> {
+  readonly #all: T[] = [];
+  /** By key, then by value: of the keys that were asked for. */
+  readonly #byKey = new Map<string, Map<string, T[]>>();
+
+  add(item: T): void {
+    this.#all.push(item);
+    for (const [key, byValue] of this.#byKey) put(byValue, own(item.labels, key), item);
+  }
+
+  /** At least those that it selects. */
+  near(selector: LabelQuery | undefined): readonly T[] {
+    const asked = equalLabel(selector);
+    if (asked === undefined) return this.#all;
+    let byValue = this.#byKey.get(asked.key);
+    if (byValue === undefined) {
+      byValue = new Map();
+      for (const item of this.#all) put(byValue, own(item.labels, asked.key), item);
+      this.#byKey.set(asked.key, byValue);
+    }
+    return byValue.get(asked.value) ?? [];
+  }
+}
+
+/** Items with a selector, by a label that it asks for. */
+export class Selectors<T> {
+  readonly #anyLabels: T[] = [];
+  /** By key, then by value: selectors ask for a few keys. */
+  readonly #byKey = new Map<string, Map<string, T[]>>();
+
+  add(selector: LabelQuery | undefined, item: T): void {
+    const asked = equalLabel(selector);
+    if (asked === undefined) {
+      this.#anyLabels.push(item);
+      return;
+    }
+    const byValue = this.#byKey.get(asked.key) ?? new Map<string, T[]>();
+    this.#byKey.set(asked.key, byValue);
+    put(byValue, asked.value, item);
+  }
+
+  /** At least those that select these labels. */
+  near(labels: Record<string, string>): readonly T[] {
+    let near: readonly T[] = this.#anyLabels;
+    for (const [key, byValue] of this.#byKey) {
+      const value = own(labels, key);
+      const found = value === undefined ? undefined : byValue.get(value);
+      if (found !== undefined) near = near.length === 0 ? found : [...near, ...found];
+    }
+    return near;
+  }
+}
+
+function equalLabel(selector: LabelQuery | undefined): { key: string; value: string } | undefined {
+  const [first] = Object.entries(selector?.matchLabels ?? {});
+  return first === undefined ? undefined : { key: first[0], value: first[1] };
+}
+
+function put<T>(lists: Map<string, T[]>, key: string | undefined, item: T): void {
+  if (key === undefined) return;
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}

@@ -1,0 +1,70 @@
+/**
+ * The rules that ask for the node alone: cordoned, name, taints, node affinity and selector (nodeunschedulable, nodename,
+ * tainttoleration and nodeaffinity of kube-scheduler). Whether a node is Ready is no rule: its taints say so.
+ */
+import {
+  isMatching,
+  type NodeTerm,
+  type PodPlacement,
+  toleratesCordon,
+  untolerated,
+} from '../../nodepool/drain/placement.ts';
+import { formatTaint } from '../../nodepool/spec/syntax.ts';
+import type { Node, Toleration } from '../../nodepool/types.ts';
+import type { Reason } from '../reason.ts';
+
+export function judgeUnschedulable(node: Node, placement: PodPlacement): Reason | undefined {
+  if (!node.unschedulable || toleratesCordon(placement)) return undefined;
+  return { rule: 'unschedulable', words: 'node(s) were unschedulable' };
+}
+
+export function judgeName(node: Node, nodeName: string | undefined): Reason | undefined {
+  if (nodeName === undefined || nodeName === node.name) return undefined;
+  return { rule: 'nodeName', words: "node(s) didn't match the requested node name", detail: `it asks for ${nodeName}` };
+}
+
+export function judgeTaints(node: Node, tolerations: readonly Toleration[]): Reason | undefined {
+  const taint = untolerated(node, tolerations);
+  if (taint === undefined) return undefined;
+  return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: formatTaint(taint) };
+}
+
+export function judgeAffinity(node: Node, placement: PodPlacement): Reason | undefined {
+  if (isMatching(placement, node)) return undefined;
+  return { rule: 'nodeAffinity', words: "node(s) didn't match Pod's node affinity/selector" };
+}
+
+/**
+ * The nodes that the terms name: the scheduler looks at no other. Undefined: a term names none, so all nodes are looked
+ * at. Empty: no node can match.
+ */
+export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<string> | undefined {
+  if (terms === undefined || terms.length === 0) return undefined;
+  const names = new Set<string>();
+  for (const { matchFields = [] } of terms) {
+    const named = matchFields.filter(({ key, operator }) => key === 'metadata.name' && operator === 'In');
+    if (named.length === 0) return undefined;
+    const [first, ...others] = named.map(({ values = [] }) => values);
+    for (const name of first ?? []) if (others.every(values => values.includes(name))) names.add(name);
+  }
+  return names;
+}
+
+/** Of the first of these rules that fails, but judgeName(). @param named of namedNodes() */
+export function firstNodeRefusal(
+  node: Node,
+  placement: PodPlacement,
+  named: ReadonlySet<string> | undefined,
+): Reason | undefined {
+  if (named !== undefined && !named.has(node.name)) return NOT_NAMED;
+  return (
+    judgeUnschedulable(node, placement) ?? judgeTaints(node, placement.tolerations) ?? judgeAffinity(node, placement)
+  );
+}
+
+export const NOT_NAMED: Reason = {
+  rule: 'nodeAffinity',
+  words: "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+  detail: 'the node affinity names other nodes',
+};
+export const NAMES_CONFLICT: Reason = { rule: 'nodeAffinity', words: 'pod affinity terms conflict' };

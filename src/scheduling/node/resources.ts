@@ -1,0 +1,66 @@
+/** Resources of a node beside the requests of its pods (noderesources of kube-scheduler). */
+
+import type { Requests } from '../pod/requests.ts';
+import type { Reason } from '../reason.ts';
+
+export interface Room {
+  allocatable: Requests;
+  requested: Requests;
+  /** Pods that are on the node and have not ended. */
+  pods: number;
+}
+
+/** Every resource that is short, `Too many pods` first. */
+export function judgeResources(requests: Requests, { allocatable, requested, pods }: Room): Reason[] {
+  const reasons: Reason[] = [];
+  const places = allocatable.get('pods') ?? 0n;
+  if (BigInt(pods) + 1n > places) {
+    reasons.push({ rule: 'resources', words: 'Too many pods', detail: `${pods} of ${places} places are taken` });
+  }
+  for (const [name, asked] of requests) {
+    const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
+    if (asked > free) {
+      const short = { resource: name, asked, free };
+      reasons.push({ rule: 'resources', words: `Insufficient ${name}`, detail: shortText(name, asked, free), short });
+    }
+  }
+  return reasons;
+}
+
+/** How many pods with these requests still fit. */
+export function roomFor(requests: Requests, { allocatable, requested, pods }: Room): number {
+  let room = (allocatable.get('pods') ?? 0n) - BigInt(pods);
+  for (const [name, asked] of requests) {
+    const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
+    const fits = free < 0n ? 0n : free / asked;
+    if (fits < room) room = fits;
+  }
+  return room > 0n ? Number(room) : 0;
+}
+
+function shortText(name: string, asked: bigint, free: bigint): string {
+  const left = free < 0n ? 0n : free;
+  const [askedText, freeText] = amountTexts(name, asked, left);
+  return `${askedText} asked, ${freeText} free`;
+}
+
+/** Two amounts that are compared, in the same unit of CPU. */
+export function amountTexts(name: string, a: bigint, b: bigint): [string, string] {
+  if (name === 'cpu' && (a % 1000n !== 0n || b % 1000n !== 0n)) return [`${a}m`, `${b}m`];
+  return [amountText(name, a), amountText(name, b)];
+}
+
+/** `250m`, `3`, `1536Mi`. */
+export function amountText(name: string, amount: bigint): string {
+  if (name === 'cpu') return amount % 1000n === 0n ? `${amount / 1000n}` : `${amount}m`;
+  if (name !== 'memory' && name !== 'ephemeral-storage' && !name.startsWith('hugepages-')) return `${amount}`;
+  for (const [unit, size] of UNITS) if (amount >= size && amount % size === 0n) return `${amount / size}${unit}`;
+  const rough = UNITS.find(([, size]) => amount >= size * 10n);
+  return rough === undefined ? `${amount}` : `${amount / rough[1]}${rough[0]}`;
+}
+
+const UNITS: [string, bigint][] = [
+  ['Gi', 1n << 30n],
+  ['Mi', 1n << 20n],
+  ['Ki', 1n << 10n],
+];

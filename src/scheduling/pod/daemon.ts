@@ -1,0 +1,48 @@
+/**
+ * Whether a DaemonSet has a pod on a node, as its controller decides: NodeShouldRunDaemonPod of k8s.io/kubernetes
+ * pkg/controller/daemon. Resources and ports are the scheduler's business.
+ */
+import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
+import { tolerates } from '../../nodepool/spec/toleration.ts';
+import type { Node, Toleration } from '../../nodepool/types.ts';
+import type { RawPodSpec } from './raw-pod.ts';
+import { placementOf } from './read-pod.ts';
+
+export interface DaemonVerdict {
+  /** A pod is created where there is none. */
+  shouldRun: boolean;
+  /** A pod that is there stays. */
+  shouldContinue: boolean;
+}
+
+/** @param template spec.template.spec of the DaemonSet */
+export function shouldRunOn(template: RawPodSpec, node: Node): DaemonVerdict {
+  const { nodeName = '' } = template;
+  const placement = placementOf(template);
+  const isMeant = nodeName === '' || nodeName === node.name;
+  if (!isMeant || !isMatching(placement, node)) return { shouldRun: false, shouldContinue: false };
+  const tolerations = daemonTolerations(placement.tolerations, template.hostNetwork ?? false);
+  if (untolerated(node, tolerations) === undefined) return { shouldRun: true, shouldContinue: true };
+  const isEvicted = node.taints.some(
+    taint => taint.effect === 'NoExecute' && !tolerations.some(toleration => tolerates(toleration, taint)),
+  );
+  return { shouldRun: false, shouldContinue: !isEvicted };
+}
+
+const ADDED: readonly [string, string][] = [
+  ['not-ready', 'NoExecute'],
+  ['unreachable', 'NoExecute'],
+  ['disk-pressure', 'NoSchedule'],
+  ['memory-pressure', 'NoSchedule'],
+  ['pid-pressure', 'NoSchedule'],
+  ['unschedulable', 'NoSchedule'],
+];
+
+/** With those that the controller adds to every pod (AddOrUpdateDaemonPodTolerations). */
+export function daemonTolerations(tolerations: readonly Toleration[], hostNetwork: boolean): Toleration[] {
+  const added = hostNetwork ? [...ADDED, ['network-unavailable', 'NoSchedule'] as const] : ADDED;
+  return [
+    ...tolerations,
+    ...added.map(([name, effect]) => ({ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect })),
+  ];
+}

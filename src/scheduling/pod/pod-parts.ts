@@ -1,0 +1,91 @@
+/** Traits of pods, as their labels, requests and rules: of thousands of pods most are equal, and are kept and compared as one. */
+import type { PodTraits } from '../types.ts';
+
+type Part = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating'>;
+const PARTS: readonly Part[] = [
+  'labels',
+  'placement',
+  'requests',
+  'hostPorts',
+  'spread',
+  'affinity',
+  'antiAffinity',
+  'claims',
+  'disks',
+  'gates',
+  'notJudged',
+];
+
+/** Of the pods of one snapshot. */
+export class PodParts {
+  readonly #byText = new Map<string, Entry>();
+  /** Of the first of equal parts. */
+  readonly #entries = new WeakMap<object, Entry>();
+
+  /** The same number for equal parts. Nothing may change them. */
+  id(part: object): number {
+    return this.#entry(part).id;
+  }
+
+  /** The same object for pods that differ in nothing but their names and nodes. */
+  traits(pod: Omit<PodTraits, 'nodeName'>): PodTraits {
+    const made = this.#shared(pod);
+    const entry = this.#entry(made.labels);
+    const known = entry.labelled?.find(each => areSame(each, made));
+    if (known !== undefined) return known;
+    // Without room for more: most labels have one.
+    entry.labelled = [...(entry.labelled ?? []), made];
+    return made;
+  }
+
+  /** The first of those that are equal to it. */
+  first<T extends object>(part: T): T {
+    return this.#entry(part).part as T;
+  }
+
+  #shared({ namespace, isTerminating, ...parts }: Omit<PodTraits, 'nodeName'>): PodTraits {
+    const part = <P extends Part>(name: P) => this.first(parts[name]);
+    return {
+      ...{ namespace, isTerminating, labels: part('labels'), placement: part('placement'), requests: part('requests') },
+      ...{ hostPorts: part('hostPorts'), spread: part('spread'), affinity: part('affinity') },
+      ...{ antiAffinity: part('antiAffinity'), claims: part('claims'), disks: part('disks'), gates: part('gates') },
+      notJudged: part('notJudged'),
+    };
+  }
+
+  #entry(part: object): Entry {
+    const known = this.#entries.get(part);
+    if (known !== undefined) return known;
+    const text = part instanceof Map ? [...part].join() : sortedJson(part);
+    let entry = this.#byText.get(text);
+    if (entry === undefined) {
+      entry = { id: this.#byText.size, part };
+      this.#byText.set(text, entry);
+      this.#entries.set(part, entry);
+    }
+    return entry;
+  }
+}
+
+/** Of traits whose parts are the first of the equal ones. */
+function areSame(a: PodTraits, b: PodTraits): boolean {
+  const { namespace, isTerminating } = a;
+  return namespace === b.namespace && isTerminating === b.isTerminating && PARTS.every(name => a[name] === b[name]);
+}
+
+interface Entry {
+  id: number;
+  /** The first of the equal ones. */
+  part: object;
+  /** Of labels, which differ most: the traits that have them. */
+  labelled?: PodTraits[];
+}
+
+/** JSON with the fields of objects in order: maps are in any order in protobuf. */
+function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

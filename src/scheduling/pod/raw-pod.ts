@@ -1,0 +1,93 @@
+/** The fields of a v1 Pod that decide where it can be scheduled, as the API has them. */
+
+import type { NodeTerm } from '../../nodepool/drain/placement.ts';
+import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
+import type { Container, DemandingPod, Resources } from '../../nodepool/quantity/pod-resources.ts';
+import type { ResourceList, Toleration } from '../../nodepool/types.ts';
+
+export interface RawPod {
+  metadata?: {
+    name?: string;
+    namespace?: string;
+    uid?: string;
+    labels?: Record<string, string>;
+    deletionTimestamp?: unknown;
+    ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
+  };
+  spec?: RawPodSpec;
+  status?: DemandingPod['status'];
+}
+
+export interface RawPodSpec {
+  containers?: RawContainer[];
+  initContainers?: RawContainer[];
+  overhead?: ResourceList;
+  resources?: Resources;
+  resourceClaims?: { name?: string }[];
+  nodeName?: string;
+  nodeSelector?: Record<string, string>;
+  hostNetwork?: boolean;
+  hostUsers?: boolean;
+  runtimeClassName?: string;
+  schedulerName?: string;
+  schedulingGates?: { name?: string }[];
+  schedulingGroup?: object;
+  affinity?: {
+    nodeAffinity?: {
+      requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeTerm[] };
+      preferredDuringSchedulingIgnoredDuringExecution?: { preference?: NodeTerm }[];
+    };
+    podAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[] };
+    podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[] };
+  };
+  tolerations?: Toleration[];
+  topologySpreadConstraints?: RawSpreadConstraint[];
+  volumes?: RawVolume[];
+}
+
+export interface RawContainer extends Container {
+  restartPolicyRules?: { action?: string }[];
+  ports?: { containerPort?: number; hostPort?: number; hostIP?: string; protocol?: string }[];
+}
+
+export interface RawPodTerm {
+  labelSelector?: LabelQuery;
+  namespaces?: string[];
+  namespaceSelector?: LabelQuery;
+  topologyKey?: string;
+  matchLabelKeys?: string[];
+  mismatchLabelKeys?: string[];
+}
+
+export interface RawSpreadConstraint {
+  maxSkew?: number;
+  topologyKey?: string;
+  whenUnsatisfiable?: string;
+  labelSelector?: LabelQuery;
+  minDomains?: number;
+  nodeAffinityPolicy?: string;
+  nodeTaintsPolicy?: string;
+  matchLabelKeys?: string[];
+}
+
+export interface RawVolume {
+  name?: string;
+  persistentVolumeClaim?: { claimName?: string };
+  ephemeral?: { volumeClaimTemplate?: { metadata?: object; spec?: RawClaimSpec } };
+  csi?: object;
+  gcePersistentDisk?: { pdName?: string; readOnly?: boolean };
+  awsElasticBlockStore?: { volumeID?: string };
+  iscsi?: { iqn?: string; readOnly?: boolean };
+  rbd?: { monitors?: string[]; pool?: string; image?: string; readOnly?: boolean };
+}
+
+/** Of a v1 PersistentVolumeClaim. */
+export interface RawClaimSpec {
+  accessModes?: string[];
+  selector?: LabelQuery;
+  resources?: { requests?: ResourceList };
+  volumeName?: string;
+  storageClassName?: string;
+  volumeMode?: string;
+  volumeAttributesClassName?: string;
+}

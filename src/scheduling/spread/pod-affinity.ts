@@ -1,0 +1,149 @@
+/** Required pod affinity and anti-affinity, that of the pod and that of the pods that run (interpodaffinity of kube-scheduler). */
+import { own } from '../../nodepool/json.ts';
+import { matchesQuery } from '../../nodepool/membership/label-query.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { withLabelKeys } from '../node/label-keys.ts';
+import type { RawPodTerm } from '../pod/raw-pod.ts';
+import type { Reason } from '../reason.ts';
+import type { LabelGroup, Snapshot } from '../snapshot.ts';
+import type { PodTerm, PodTraits } from '../types.ts';
+
+interface PodKind {
+  namespace: string;
+  labels: Record<string, string>;
+}
+
+const NONE: readonly PodTerm[] = [];
+
+/** @param pod that has the terms */
+export function podTermsOf(terms: readonly RawPodTerm[] | undefined, pod: PodKind): readonly PodTerm[] {
+  if (terms === undefined || terms.length === 0) return NONE;
+  return terms.map(term => {
+    const { labelSelector, namespaces = [], namespaceSelector, matchLabelKeys, mismatchLabelKeys } = term;
+    const selector = withLabelKeys(labelSelector, matchLabelKeys, pod.labels);
+    return {
+      topologyKey: term.topologyKey ?? '',
+      namespaces: namespaces.length === 0 && namespaceSelector === undefined ? [pod.namespace] : namespaces,
+      namespaceSelector,
+      selector: withLabelKeys(selector, mismatchLabelKeys, pod.labels, 'NotIn'),
+    };
+  });
+}
+
+function selects(term: PodTerm, pod: PodKind, snapshot: Snapshot): boolean {
+  const { namespaces, namespaceSelector, selector } = term;
+  if (!matchesQuery(selector, pod.labels)) return false;
+  if (namespaces.includes(pod.namespace)) return true;
+  return namespaceSelector !== undefined && matchesQuery(namespaceSelector, snapshot.namespaceLabels(pod.namespace));
+}
+
+/** Pods that match, by domain. */
+class DomainCounts {
+  readonly #counts = new Map<string, number>();
+
+  add(key: string, { labels }: Node): void {
+    const value = own(labels, key);
+    if (value === undefined) return;
+    const domain = `${key}=${value}`;
+    this.#counts.set(domain, (this.#counts.get(domain) ?? 0) + 1);
+  }
+
+  has(key: string, { labels }: Node): boolean {
+    const value = own(labels, key);
+    return value !== undefined && this.#counts.has(`${key}=${value}`);
+  }
+
+  get isEmpty(): boolean {
+    return this.#counts.size === 0;
+  }
+}
+
+/** The terms that concern one pod, with the domains that a snapshot gives them. */
+export class PodAffinity {
+  readonly #pod: PodTraits;
+  readonly #near = new DomainCounts();
+  readonly #far = new DomainCounts();
+  /** Of the pods that run; by topology key. */
+  readonly #refused = new DomainCounts();
+  readonly #refusedKeys = new Set<string>();
+  /** The pod matches all of its own terms: the first of its kind may go anywhere. */
+  readonly #isNearItself: boolean;
+  readonly #farFromItself: readonly PodTerm[];
+
+  constructor(pod: PodTraits, snapshot: Snapshot) {
+    this.#pod = pod;
+    const { affinity, antiAffinity } = pod;
+    this.#isNearItself = affinity.length > 0 && affinity.every(term => selects(term, pod, snapshot));
+    this.#farFromItself = antiAffinity.filter(term => selects(term, pod, snapshot));
+    if (affinity.length > 0 || antiAffinity.length > 0) this.#countRunning(snapshot);
+    for (const { term, nodes } of snapshot.antiAffinity(pod.labels)) {
+      if (!selects(term, pod, snapshot)) continue;
+      this.#refusedKeys.add(term.topologyKey);
+      for (const { node } of nodes) this.#refused.add(term.topologyKey, node);
+    }
+  }
+
+  /** Whether a pod placed makes a difference for the next one of its kind. */
+  get isSelfMatching(): boolean {
+    return this.#isNearItself || this.#farFromItself.length > 0;
+  }
+
+  judge(node: Node): Reason[] {
+    const reasons: Reason[] = [];
+    const { affinity, antiAffinity } = this.#pod;
+    const missing = affinity.find(({ topologyKey }) => !this.#near.has(topologyKey, node));
+    if (missing !== undefined && !this.#mayBeFirst(node)) {
+      const detail = domainText(missing.topologyKey, node, 'has no pod that it must be near');
+      reasons.push({ rule: 'podAffinity', words: "node(s) didn't match pod affinity rules", detail });
+    }
+    const near = antiAffinity.find(({ topologyKey }) => this.#far.has(topologyKey, node));
+    if (near !== undefined) {
+      const detail = domainText(near.topologyKey, node, 'has a pod that it must be far from');
+      reasons.push({ rule: 'podAntiAffinity', words: "node(s) didn't match pod anti-affinity rules", detail });
+    }
+    const key = [...this.#refusedKeys].find(each => this.#refused.has(each, node));
+    if (key !== undefined) {
+      const words = "node(s) didn't satisfy existing pods anti-affinity rules";
+      const detail = domainText(key, node, 'has a pod that must be far from it');
+      reasons.push({ rule: 'existingAntiAffinity', words, detail });
+    }
+    return reasons;
+  }
+
+  /** Counts the pod on that node. */
+  place(node: Node): void {
+    if (this.#isNearItself) for (const { topologyKey } of this.#pod.affinity) this.#near.add(topologyKey, node);
+    for (const { topologyKey } of this.#farFromItself) this.#far.add(topologyKey, node);
+  }
+
+  /** A node without one of the labels takes not even the first. */
+  #mayBeFirst({ labels }: Node): boolean {
+    if (!this.#isNearItself || !this.#near.isEmpty) return false;
+    return this.#pod.affinity.every(({ topologyKey }) => own(labels, topologyKey) !== undefined);
+  }
+
+  #countRunning(snapshot: Snapshot): void {
+    const { affinity, antiAffinity } = this.#pod;
+    // Near are pods that all terms select, far those that one of them selects.
+    const [first] = affinity;
+    for (const group of first === undefined ? [] : snapshot.groups(first.selector)) {
+      if (affinity.every(term => selects(term, group, snapshot))) count(this.#near, affinity, group);
+    }
+    for (const term of antiAffinity) {
+      for (const group of snapshot.groups(term.selector)) {
+        if (selects(term, group, snapshot)) count(this.#far, [term], group);
+      }
+    }
+  }
+}
+
+function count(domains: DomainCounts, terms: readonly PodTerm[], { running, terminating }: LabelGroup): void {
+  for (const { node } of [...running, ...terminating]) {
+    for (const { topologyKey } of terms) domains.add(topologyKey, node);
+  }
+}
+
+function domainText(key: string, { name, labels }: Node, what: string): string {
+  const value = own(labels, key);
+  return value === undefined ? `node ${name} has no label ${key}` : `${key}=${value} ${what}`;
+}

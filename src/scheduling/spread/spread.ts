@@ -1,0 +1,171 @@
+/**
+ * Topology spread constraints with `DoNotSchedule` (podtopologyspread of kube-scheduler). The scheduler's default
+ * constraints are only preferences.
+ */
+
+import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
+import { own } from '../../nodepool/json.ts';
+import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { withLabelKeys } from '../node/label-keys.ts';
+import type { RawSpreadConstraint } from '../pod/raw-pod.ts';
+import type { Reason } from '../reason.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { PodTraits, SpreadConstraint } from '../types.ts';
+
+const NONE: readonly SpreadConstraint[] = [];
+
+/** @param labels of the pod */
+export function spreadOf(
+  constraints: readonly RawSpreadConstraint[] | undefined,
+  labels: Record<string, string>,
+): readonly SpreadConstraint[] {
+  const hard = (constraints ?? []).filter(({ whenUnsatisfiable }) => whenUnsatisfiable === 'DoNotSchedule');
+  if (hard.length === 0) return NONE;
+  return hard.map(({ maxSkew = 1, topologyKey = '', labelSelector, minDomains = 1, ...rest }) => ({
+    maxSkew,
+    topologyKey,
+    selector: withLabelKeys(labelSelector, rest.matchLabelKeys, labels),
+    minDomains,
+    honorsAffinity: (rest.nodeAffinityPolicy ?? 'Honor') === 'Honor',
+    honorsTaints: rest.nodeTaintsPolicy === 'Honor',
+  }));
+}
+
+/** How many pods each domain of one constraint has. */
+class Domains {
+  readonly constraint: SpreadConstraint;
+  readonly counts = new Map<string, number>();
+  /** 1: a pod placed counts for the next one. */
+  readonly selfMatch: 0 | 1;
+  /** Undefined: to be found again. */
+  #min: number | undefined;
+  /** Domains that have as few pods as that. */
+  #atMin = 0;
+
+  constructor(constraint: SpreadConstraint, pod: PodTraits) {
+    this.constraint = constraint;
+    this.selfMatch = matchesQuery(constraint.selector, pod.labels) ? 1 : 0;
+  }
+
+  /** @param pods at least 0 */
+  add(domain: string, pods: number): void {
+    const before = this.counts.get(domain);
+    this.counts.set(domain, (before ?? 0) + pods);
+    if (before === undefined) this.#min = undefined;
+    else if (before === this.#min && pods > 0 && --this.#atMin === 0) this.#min = undefined;
+  }
+
+  min(): number {
+    if (this.counts.size < this.constraint.minDomains) return 0;
+    if (this.#min !== undefined) return this.#min;
+    let [min, atMin] = [Infinity, 0];
+    for (const count of this.counts.values()) {
+      if (count < min) [min, atMin] = [count, 1];
+      else if (count === min) atMin++;
+    }
+    [this.#min, this.#atMin] = [min, atMin];
+    return min;
+  }
+
+  skewAt(domain: string): number {
+    return (this.counts.get(domain) ?? 0) + this.selfMatch - this.min();
+  }
+}
+
+const WORDS = "node(s) didn't match pod topology spread constraints";
+
+/** The constraints of one pod, with what counts for them in a snapshot. */
+export class Spread {
+  readonly #pod: PodTraits;
+  readonly #domains: Domains[];
+
+  constructor(pod: PodTraits, snapshot: Snapshot) {
+    this.#pod = pod;
+    this.#domains = pod.spread.map(constraint => new Domains(constraint, pod));
+    if (this.#domains.length === 0) return;
+    const eligible = this.#domains.map(domains => this.#eligibleNodes(domains, snapshot));
+    for (const [i, domains] of this.#domains.entries()) {
+      const { selector } = domains.constraint;
+      // An empty selector selects all pods, but the scheduler counts none of them.
+      if (selector === undefined || isEmpty(selector)) continue;
+      for (const group of snapshot.groups(selector)) {
+        if (group.namespace !== pod.namespace || !matchesQuery(selector, group.labels)) continue;
+        for (const { node } of group.running) {
+          const domain = eligible[i]?.get(node.name);
+          if (domain !== undefined) domains.add(domain, 1);
+        }
+      }
+    }
+  }
+
+  /** Whether a pod placed makes a difference for the next one of its kind. */
+  get isSelfMatching(): boolean {
+    return this.#domains.some(({ selfMatch }) => selfMatch === 1);
+  }
+
+  judge({ name, labels }: Node): Reason | undefined {
+    for (const domains of this.#domains) {
+      const { topologyKey, maxSkew } = domains.constraint;
+      const domain = own(labels, topologyKey);
+      if (domain === undefined) {
+        const words = `${WORDS} (missing required label)`;
+        return { rule: 'spread', words, detail: `node ${name} has no label ${topologyKey}` };
+      }
+      const skew = domains.skewAt(domain);
+      if (skew > maxSkew) {
+        return {
+          rule: 'spread',
+          words: WORDS,
+          detail: `${topologyKey}=${domain} would have a skew of ${skew}, at most ${maxSkew}`,
+        };
+      }
+    }
+    return undefined;
+  }
+
+  /** Counts the pod on that node. */
+  place(node: Node): void {
+    if (!hasAllKeys(node, this.#domains)) return;
+    for (const domains of this.#domains) {
+      const { constraint, selfMatch } = domains;
+      if (selfMatch === 0 || !this.#counts(constraint, node) || isEmpty(constraint.selector ?? {})) continue;
+      domains.add(own(node.labels, constraint.topologyKey) ?? '', 1);
+    }
+  }
+
+  /** How many pods the domains of the node have: the fewest first is how pods spread. */
+  load({ labels }: Node): number {
+    let load = 0;
+    for (const { constraint, counts } of this.#domains)
+      load += counts.get(own(labels, constraint.topologyKey) ?? '') ?? 0;
+    return load;
+  }
+
+  /** The domain of each node that counts for the constraint; every such domain counts, with no pod at first. */
+  #eligibleNodes(domains: Domains, snapshot: Snapshot): Map<string, string> {
+    const eligible = new Map<string, string>();
+    const { constraint } = domains;
+    for (const { node } of snapshot.nodes.values()) {
+      if (!hasAllKeys(node, this.#domains) || !this.#counts(constraint, node)) continue;
+      const domain = own(node.labels, constraint.topologyKey) ?? '';
+      eligible.set(node.name, domain);
+      if (!domains.counts.has(domain)) domains.add(domain, 0);
+    }
+    return eligible;
+  }
+
+  #counts({ honorsAffinity, honorsTaints }: SpreadConstraint, node: Node): boolean {
+    const { placement } = this.#pod;
+    if (honorsAffinity && !isMatching(placement, node)) return false;
+    return !honorsTaints || untolerated(node, placement.tolerations) === undefined;
+  }
+}
+
+function hasAllKeys({ labels }: Node, domains: readonly Domains[]): boolean {
+  return domains.every(({ constraint }) => own(labels, constraint.topologyKey) !== undefined);
+}
+
+function isEmpty({ matchLabels = {}, matchExpressions = [] }: LabelQuery): boolean {
+  return matchExpressions.length === 0 && Object.keys(matchLabels).length === 0;
+}

@@ -1,0 +1,223 @@
+/**
+ * Claims of a pod, and the nodes where their volumes are or can be (volumebinding, volumezone and the claims of
+ * volumerestrictions of kube-scheduler).
+ *
+ * Not judged: limits of volumes a node, free capacity of storage (CSIStorageCapacity), in-tree volumes that are served by
+ * CSI drivers, whose zone labels count as they are.
+ */
+import { own } from '../../nodepool/json.ts';
+import { noun, plural } from '../../nodepool/plural.ts';
+import { compareQuantities } from '../../nodepool/quantity/quantity.ts';
+import type { Node } from '../../nodepool/types.ts';
+import type { RawVolume } from '../pod/raw-pod.ts';
+import type { Reason } from '../reason.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { ClaimUse, PodTraits } from '../types.ts';
+import { chooseVolume, isReachable } from './choose-volume.ts';
+import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
+import { isWithin, otherZone } from './volume-place.ts';
+
+/** Nodes of a volume that are named. */
+const SHOWN_NODES = 3;
+
+const NONE: readonly ClaimUse[] = [];
+const NO_VOLUMES: ReadonlySet<string> = new Set();
+
+export function claimsOf(volumes: readonly RawVolume[] | undefined): readonly ClaimUse[] {
+  let claims: ClaimUse[] | undefined;
+  for (const { name = '', persistentVolumeClaim, ephemeral } of volumes ?? []) {
+    if (persistentVolumeClaim === undefined && ephemeral === undefined) continue;
+    claims ??= [];
+    if (persistentVolumeClaim) claims.push({ name: persistentVolumeClaim.claimName ?? '', template: undefined });
+    else claims.push({ name, template: ephemeral?.volumeClaimTemplate?.spec ?? {} });
+  }
+  return claims ?? NONE;
+}
+
+/** What concerns every node is found first: see `refusal`. */
+export class PodVolumes {
+  /** No node takes the pod. */
+  readonly refusal: Reason | undefined;
+  readonly #storage: Storage;
+  readonly #nodes: Snapshot['nodes'];
+  /** Of a bound volume, where it is. */
+  readonly #places = new Map<string, string>();
+  readonly #bound: Volume[] = [];
+  readonly #waiting: WaitingClaim[] = [];
+  /** A claim that one pod alone may use is in use. */
+  readonly #usedClaim: string | undefined;
+
+  constructor(pod: PodTraits, snapshot: Snapshot) {
+    const { storage } = snapshot;
+    this.#storage = storage;
+    this.#nodes = snapshot.nodes;
+    const claims = pod.claims.map((use): NamedClaim => ({ use, claim: claimOf(pod, use, storage) }));
+    const words = firstProblem(claims, storage);
+    this.refusal = words === undefined ? undefined : { rule: 'claims', words };
+    if (this.refusal !== undefined) return;
+    for (const { use, claim } of claims) {
+      if (claim === undefined) continue;
+      if (claim.isBound) this.#addBound(claim);
+      else if (storage.classes.get(claim.className)?.waits) this.#waiting.push({ use, claim });
+      if (use.template !== undefined) continue;
+      const key = `${claim.namespace}/${claim.name}`;
+      if (claim.accessModes.includes('ReadWriteOncePod') && snapshot.isClaimUsed(key)) this.#usedClaim = claim.name;
+    }
+  }
+
+  /** A claim of theirs is bound by the first pod: after it, other nodes may be out of reach. */
+  get isSharedAndUnbound(): boolean {
+    return this.#waiting.some(({ use }) => use.template === undefined);
+  }
+
+  /** Names of all nodes that its bound volumes can be used on; undefined: it has none. */
+  get nodes(): string[] | undefined {
+    if (this.#bound.length === 0) return undefined;
+    return this.#where(node => this.#bound.every(volume => isWithin(volume, node)));
+  }
+
+  judgeUse(): Reason | undefined {
+    if (this.#usedClaim === undefined) return undefined;
+    const words =
+      'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
+    return { rule: 'claimInUse', words, detail: `claim ${this.#usedClaim}` };
+  }
+
+  judge(node: Node): Reason[] {
+    const reasons: Reason[] = [];
+    const add = (words: string, detail: string) => reasons.push({ rule: 'volumes', words, detail });
+    const elsewhere = this.#bound.find(({ nodeTerms }) => !isReachable(nodeTerms, node));
+    if (elsewhere !== undefined) {
+      add("node(s) didn't match PersistentVolume's node affinity", this.#placeOf(elsewhere));
+    }
+    const unmet = this.#unmetClaim(node);
+    if (unmet !== undefined) {
+      const detail = `claim ${unmet.template === undefined ? '' : 'of volume '}${unmet.name}`;
+      add("node(s) didn't find available persistent volumes to bind", detail);
+    }
+    return reasons;
+  }
+
+  judgeZone(node: Node): Reason | undefined {
+    for (const volume of this.#bound) {
+      const zone = otherZone(volume, node);
+      if (zone === undefined) continue;
+      const detail = `volume ${volume.name} has ${zone}`;
+      return { rule: 'volumeZone', words: 'node(s) had no available volume zone', detail };
+    }
+    return undefined;
+  }
+
+  #placeOf({ name, nodeTerms }: Volume): string {
+    let place = this.#places.get(name);
+    if (place === undefined) {
+      const nodes = this.#where(node => isReachable(nodeTerms, node));
+      const on =
+        nodes.length > SHOWN_NODES
+          ? plural(nodes.length, 'other node')
+          : `${noun(nodes.length, 'node')} ${nodes.join(', ')}`;
+      place = `volume ${name} is ${nodes.length === 0 ? 'elsewhere' : `on ${on}`}`;
+      this.#places.set(name, place);
+    }
+    return place;
+  }
+
+  #where(has: (node: Node) => boolean): string[] {
+    return [...this.#nodes.values()].flatMap(({ node }) => (has(node) ? [node.name] : []));
+  }
+
+  #addBound({ volumeName }: Claim): void {
+    const volume = this.#storage.volumes.get(volumeName);
+    if (volume !== undefined) this.#bound.push(volume);
+  }
+
+  /** A claim that the node can neither be given an existing volume for, nor a new one. */
+  #unmetClaim(node: Node): ClaimUse | undefined {
+    const taken = new Set<string>();
+    const toFind: WaitingClaim[] = [];
+    // Volumes are of one class: those of a class that provisions on the node are not looked for.
+    for (const { use, claim } of this.#waiting) {
+      const { selectedNode } = claim;
+      if (selectedNode !== undefined && selectedNode !== node.name) return use;
+      if (canProvision(this.#storage.classes.get(claim.className), node)) continue;
+      if (selectedNode !== undefined) return use;
+      toFind.push({ use, claim });
+    }
+    // The smallest first, as the scheduler does.
+    for (const { use, claim } of toFind.toSorted((a, b) => compareQuantities(a.claim.size, b.claim.size))) {
+      const volume = chooseVolume(claim, this.#storage.volumes.values(), node, taken);
+      if (volume === undefined) return use;
+      taken.add(volume.name);
+    }
+    return undefined;
+  }
+}
+
+interface NamedClaim {
+  use: ClaimUse;
+  claim: Claim | undefined;
+}
+
+interface WaitingClaim extends NamedClaim {
+  claim: Claim;
+}
+
+/** Of a template a new one, also if the pod gets the same name again: the claim of the old pod is deleted with it. */
+function claimOf({ namespace }: PodTraits, use: ClaimUse, storage: Storage): Claim | undefined {
+  if (use.template === undefined) return storage.claims.get(`${namespace}/${use.name}`);
+  const { storageClassName = defaultClass(storage), ...template } = use.template;
+  const claim = readClaim({ metadata: { namespace }, spec: { ...template, storageClassName } });
+  // Where a volume of a class that does not wait comes to be, only its provisioner knows.
+  return storage.classes.get(claim.className)?.waits ? claim : undefined;
+}
+
+/** Whether the volumes of a pod that is created again can be used on the node: those that are bound, and new ones of templates. */
+export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage): boolean {
+  return pod.claims.every(use => {
+    const claim = claimOf(pod, use, storage);
+    if (use.template === undefined) {
+      const volume = storage.volumes.get(claim?.volumeName ?? '');
+      return volume === undefined || isWithin(volume, node);
+    }
+    if (claim === undefined || canProvision(storage.classes.get(claim.className), node)) return true;
+    return chooseVolume(claim, storage.volumes.values(), node, NO_VOLUMES) !== undefined;
+  });
+}
+
+/** Of several the newest, as the server fills it in (GetDefaultClass of pkg/volume/util). */
+function defaultClass({ classes }: Storage): string {
+  const defaults = [...classes.values()].filter(({ isDefault }) => isDefault);
+  const isFirst = (a: StorageClass, b: StorageClass) =>
+    a.created === b.created ? a.name < b.name : a.created > b.created;
+  const [newest] = defaults.toSorted((a, b) => (isFirst(a, b) ? -1 : 1));
+  return newest?.name ?? '';
+}
+
+/** In the order of the scheduler's plugins. */
+function firstProblem(claims: readonly NamedClaim[], storage: Storage): string | undefined {
+  const named = claims.filter(({ use }) => use.template === undefined);
+  for (const { use, claim } of named) if (claim === undefined) return `persistentvolumeclaim "${use.name}" not found`;
+  for (const { claim } of named) {
+    if (claim === undefined) continue;
+    const what = `persistentvolumeclaim "${claim.name}"`;
+    if (claim.phase === 'Lost') return `${what} bound to non-existent persistentvolume "${claim.volumeName}"`;
+    if (claim.isDeleting) return `${what} is being deleted`;
+  }
+  const isImmediate = ({ claim }: NamedClaim) =>
+    claim !== undefined && !claim.isBound && !(storage.classes.get(claim.className)?.waits && claim.volumeName === '');
+  if (named.some(isImmediate)) return 'pod has unbound immediate PersistentVolumeClaims';
+  for (const { claim } of named) {
+    const name = claim?.volumeName ?? '';
+    if (name !== '' && !storage.volumes.has(name)) return `persistentvolume "${name}" not found`;
+  }
+  return undefined;
+}
+
+function canProvision(storageClass: StorageClass | undefined, { labels }: Node): boolean {
+  const { provisioner = '', allowedTopologies = [] } = storageClass ?? {};
+  if (provisioner === '' || provisioner === 'kubernetes.io/no-provisioner') return false;
+  if (allowedTopologies.length === 0) return true;
+  return allowedTopologies.some(
+    term => term.length > 0 && term.every(({ key, values }) => values.includes(own(labels, key) ?? '\0')),
+  );
+}

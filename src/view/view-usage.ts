@@ -1,0 +1,96 @@
+/** What pods request and nodes use, for the dashboard: read while it is shown, and slowly, because every pod is read. */
+import type { Clock } from '../controller/clock.ts';
+import type { Connection } from '../kube/connection.ts';
+import type { Demand, PodsPort, Usage } from '../kube/ports/pods.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
+
+export type LiveUsage =
+  | { kind: 'reading' }
+  /** Until the next read. */
+  | { kind: 'failed'; message: string }
+  | { kind: 'read'; demand: Demand; used: Usage };
+
+export interface UsagePoll {
+  /** Starts reading, or stops it; the last values are kept. Shown again, it reads when the next read is due. */
+  setShown(isShown: boolean): void;
+  current(): LiveUsage;
+  /** Grows with every read. */
+  version(): number;
+}
+
+export interface UsageDeps {
+  pods: Pick<PodsPort, 'demand'>;
+  nodeUsage: Connection['nodeUsage'];
+  clock: Clock;
+  /** Called after every read. */
+  onChange: () => void;
+}
+
+const INTERVAL_MS = 30_000;
+/** Reading takes a twentieth of the time at most, however many pods there are. */
+const MAX_SHARE = 20;
+/** As `top` waits for metrics. */
+const USAGE_WAIT_MS = 5_000;
+
+export function createUsagePoll({ pods, nodeUsage, clock, onChange }: UsageDeps): UsagePoll {
+  let current: LiveUsage = { kind: 'reading' };
+  let version = 0;
+  let shown = false;
+  let isReading = false;
+  /** In time of the clock; also limits reads when it is hidden and shown again. */
+  let nextAt = Number.NEGATIVE_INFINITY;
+  let cancelNext: (() => void) | undefined;
+
+  async function readOnce(): Promise<void> {
+    isReading = true;
+    const start = clock.now();
+    current = await readUsage();
+    isReading = false;
+    version += 1;
+    nextAt = clock.now() + Math.max(INTERVAL_MS, (clock.now() - start) * MAX_SHARE);
+    onChange();
+    if (shown && cancelNext === undefined) schedule();
+  }
+
+  function schedule(): void {
+    const delay = nextAt - clock.now();
+    if (delay > 0) cancelNext = clock.after(delay, next);
+    else next();
+  }
+
+  function unschedule(): void {
+    cancelNext?.();
+    cancelNext = undefined;
+  }
+
+  function next(): void {
+    cancelNext = undefined;
+    // A rejection is a bug and ends the program as an unhandled one.
+    void readOnce();
+  }
+
+  async function readUsage(): Promise<LiveUsage> {
+    const late = new AbortController();
+    const cancel = clock.after(USAGE_WAIT_MS, () => late.abort());
+    try {
+      const [demand, used] = await Promise.all([pods.demand(), nodeUsage(late.signal)]);
+      return { kind: 'read', demand, used };
+    } catch (error) {
+      if (!(error instanceof NodepoolError)) throw error;
+      return { kind: 'failed', message: error.oneLine };
+    } finally {
+      cancel();
+    }
+  }
+
+  return {
+    current: () => current,
+    version: () => version,
+    setShown(isShown) {
+      if (isShown === shown) return;
+      shown = isShown;
+      if (!shown) unschedule();
+      else if (!isReading) schedule();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkPools, checkSpecs } from '../../../../src/commands/doctor/pools.ts';
+import { aPool, taint } from '../../nodepool/fixtures.ts';
+
+test('names pools whose rollout is stopped, unless their spec has changed since', () => {
+  const message = '1 of 4 nodes updated; stopped: node a turned NotReady after the change';
+  const pool = aPool({ rollout: {} }, { generation: 2 });
+  const stopped = (observedGeneration: number) => ({
+    ...pool,
+    status: {
+      status: 200,
+      observedGeneration,
+      nodeCount: 4,
+      conditions: [
+        {
+          type: 'Progressing' as const,
+          status: 'False' as const,
+          reason: 'RolloutStopped',
+          message,
+          lastTransitionTime: '2026-05-01T12:00:00Z',
+          observedGeneration,
+        },
+      ],
+    },
+  });
+  const found = checkPools([stopped(2)]);
+  assert.deepEqual([found.status, found.message], ['warning', 'a rollout is stopped']);
+  assert.deepEqual(found.details, [`worker: ${message}`]);
+  assert.match(found.remedy ?? '', /rollout resume POOL/);
+  assert.equal(checkPools([stopped(1)]).message, '1 of 1 pool is not up to date');
+});
+
+test('names specs with a state of other software', () => {
+  const own = aPool({ taints: [taint('acme.io/boot:NoSchedule')] });
+  assert.deepEqual([checkSpecs([own]).status, checkSpecs([own], ['acme.io/*']).status], ['ok', 'warning']);
+  const found = checkSpecs([aPool({}), aPool({ taints: [taint('UpdateInProgress:NoSchedule')] }, { name: 'web' })]);
+  assert.deepEqual(
+    [found.status, found.details],
+    [
+      'warning',
+      [
+        'web: the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
+      ],
+    ],
+  );
+});

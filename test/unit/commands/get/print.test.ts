@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type PoolsTableOptions, poolsPrinter } from '../../../../src/commands/get/print.ts';
+import type { NodePool } from '../../../../src/nodepool/types.ts';
+import type { Style } from '../../../../src/print/style.ts';
+import { colored, condition, freshPool, gpuPool, NOW, plain, workerPool } from '../../print/fixtures.ts';
+
+const renderPools = (pools: NodePool[], options: PoolsTableOptions, style: Style) =>
+  poolsPrinter(options, style)(pools, NOW);
+
+test('prints the table', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  assert.equal(
+    renderPools(pools, { wide: false, headers: true }, plain),
+    `
+NAME     STATUS         NODES    READY    CORDONED   CPU      MEMORY   PODS     TAINTS                           AGE
+worker   200            2        2        0          8        5.8Gi    220      node-pool=worker:NoSchedule,+1   2d3h
+gpu      409,Conflict   1        1        1          15.82    64Gi     110      <none>                           60m
+fresh    Pending        <none>   <none>   <none>     <none>   <none>   <none>   <none>                           3s`.slice(
+      1,
+    ),
+  );
+});
+
+test('appends rows to a table, with their current age', () => {
+  const render = poolsPrinter({ wide: false, headers: true }, plain);
+  const [first] = render([workerPool()], NOW).split('\n').slice(1);
+  const later = render([workerPool()], new Date(NOW.getTime() + 3_600_000));
+  assert.equal(later, first?.replace(/2d3h$/, '2d4h'));
+});
+
+test('prints the wide table', () => {
+  const maintenance = new Map([
+    ['worker', { active: 2, overdue: 1 }],
+    ['gpu', { active: 0, overdue: 0 }],
+  ]);
+  const [header, worker, gpu] = renderPools(
+    [workerPool(), gpuPool()],
+    { wide: true, headers: true, maintenance },
+    plain,
+  )
+    .split('\n')
+    .map(line => line.split(/ +/));
+  assert.equal(
+    header?.join(' '),
+    'NAME STATUS NODES READY CORDONED CPU MEMORY PODS TAINTS AGE HANDLER STORAGE SELECTOR REASON DRIFT MAINTENANCE NVIDIA.COM/GPU',
+  );
+  assert.equal(
+    worker?.join(' '),
+    'worker 200 2 2 0 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 175.5Gi node-role.kubernetes.io/worker= <none> <none> 2,1-overdue 4',
+  );
+  assert.equal(
+    gpu?.join(' '),
+    'gpu 409,Conflict 1 1 1 15.82 64Gi 110 <none> 60m <none> <none> example.com/gpu=a100 NodeConflict <none> 0 <none>',
+  );
+});
+
+test('wide: shows how many nodes differ, by the status', () => {
+  const updated = (updatedNodeCount: number) => {
+    const pool = workerPool();
+    if (pool.status !== undefined) Object.assign(pool.status, { updatedNodeCount });
+    return pool;
+  };
+  const shown = (pool: NodePool) => renderPools([pool], { wide: true, headers: false }, colored).split(/ +/).at(-3);
+  assert.deepEqual([shown(updated(2)), shown(updated(1)), shown(workerPool())], ['0', '\x1b[33m1\x1b[39m', '<none>']);
+});
+
+test('prints as many words in every line as there are columns, with and without headers', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  for (const wide of [false, true]) {
+    const text = renderPools(pools, { wide, headers: false }, plain);
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 17 : 10, line);
+  }
+});
+
+const widest = (text: string) => Math.max(...text.split('\n').map(line => line.length));
+
+test('fits the table into a terminal of 80 columns: cuts taints, then leaves columns out', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  const shape = { wide: false, headers: true };
+  assert.equal(
+    renderPools([workerPool()], { ...shape, terminalWidth: 80 }, plain),
+    `
+NAME     STATUS   NODES   READY   CPU   MEMORY   PODS   TAINTS              AGE
+worker   200      2       2       8     5.8Gi    220    node-pool=worker…   2d3h`.slice(1),
+  );
+  assert.equal(
+    renderPools(pools.slice(0, 2), { ...shape, terminalWidth: 80 }, plain),
+    `
+NAME     STATUS         NODES   READY   CORDONED   CPU     MEMORY   PODS   AGE …
+worker   200            2       2       0          8       5.8Gi    220    2d3h
+gpu      409,Conflict   1       1       1          15.82   64Gi     110    60m`.slice(1),
+  );
+  const whole = renderPools(pools, shape, plain);
+  for (let width = 40; width < 120; width++) {
+    const text = renderPools(pools, { ...shape, terminalWidth: width }, plain);
+    assert.ok(widest(text) <= Math.max(width, 41), `${width}:\n${text}`);
+  }
+  assert.equal(renderPools(pools, { ...shape, terminalWidth: widest(whole) }, plain), whole);
+  const chosen = { ...shape, terminalWidth: 40, resources: ['cpu', 'pods'] };
+  assert.match(renderPools(pools, chosen, plain), /^NAME +STATUS +NODES +CPU +PODS …$/m);
+});
+
+test('a watch fits the terminal with the columns of a list, and CORDONED if there is room', () => {
+  const options = { wide: false, headers: true, terminalWidth: 80, isWatch: true };
+  const header = (text: string) => (text.split('\n')[0] ?? '').replace(' …', '').split(/ +/);
+  for (const terminalWidth of [50, 60, 70, 80, 90]) {
+    for (const pools of [[workerPool()], [gpuPool()], [workerPool(), gpuPool(), freshPool()]]) {
+      const list = header(renderPools(pools, { ...options, isWatch: false, terminalWidth }, plain));
+      const watch = header(poolsPrinter({ ...options, terminalWidth }, plain)(pools, NOW));
+      const hasRoom = watch.includes('CORDONED') && !list.includes('CORDONED');
+      assert.deepEqual(hasRoom ? watch.filter(each => each !== 'CORDONED') : watch, list);
+    }
+  }
+  assert.match(poolsPrinter({ ...options, terminalWidth: 90 }, plain)([workerPool()], NOW), / CORDONED /);
+  const withEvents = poolsPrinter(options, plain);
+  const lines = [withEvents([workerPool()], NOW, 'ADDED'), withEvents([gpuPool()], NOW, 'MODIFIED')].join('\n');
+  assert.ok(widest(lines) <= 80, lines);
+  assert.match(lines, /^EVENT +NAME /);
+});
+
+test('prints how many nodes match a pool that was never reconciled', () => {
+  const options = { wide: false, headers: false, matching: new Map([['fresh', 3]]) };
+  const text = renderPools([workerPool(), freshPool()], options, plain);
+  assert.match(text, /^worker +200 +2 +2 /m);
+  assert.match(text, /^fresh +Pending +3 +<none> /m);
+});
+
+test('prints 0 resources for a reconciled pool without nodes', () => {
+  const pool = freshPool();
+  pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
+  const text = renderPools([pool], { wide: false, headers: false }, plain);
+  assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 0 <none> 3s');
+});
+
+test('shows that a pool is being deleted', () => {
+  const pools = [workerPool(), freshPool()].map(pool => {
+    pool.metadata.deletionTimestamp = '2026-11-21T08:59:59Z';
+    return pool;
+  });
+  const text = renderPools(pools, { wide: false, headers: false }, plain);
+  assert.deepEqual(
+    text.split('\n').map(line => line.split(/ +/)[1]),
+    ['200,Deleting', 'Deleting'],
+  );
+});
+
+test('colours the status green, yellow or red', () => {
+  const pools = [200, 503, 409, 500].map(status => {
+    const pool = workerPool();
+    if (pool.status !== undefined) pool.status.status = status;
+    return pool;
+  });
+  const lines = renderPools(pools, { wide: false, headers: false }, colored).split('\n');
+  assert.deepEqual(
+    lines.map(line => /\x1b\[(\d+)m([^\x1b]*)/.exec(line)?.slice(1).join(' ')),
+    ['32 200', '33 503,NotReady', '31 409,Conflict', '31 500,Failing'],
+  );
+});
+
+test('prints requested resources in place of the default ones', () => {
+  const pools = [workerPool(), gpuPool(), freshPool()];
+  const shape = { wide: false, headers: true };
+  assert.equal(
+    renderPools(pools, { ...shape, resources: ['nvidia.com/gpu', 'memory', 'nonsense'] }, plain),
+    `
+NAME     STATUS         NODES    READY    CORDONED   NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
+worker   200            2        2        0          4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
+gpu      409,Conflict   1        1        1          <none>           64Gi     <none>     <none>                           60m
+fresh    Pending        <none>   <none>   <none>     <none>           <none>   <none>     <none>                           3s`.slice(
+      1,
+    ),
+  );
+  const headers = (options: object) =>
+    renderPools(pools, { ...shape, ...options }, plain)
+      .split('\n', 1)[0]
+      ?.split(/ +/)
+      .slice(5)
+      .join(' ');
+  assert.equal(headers({ resources: 'all' }), 'CPU MEMORY PODS STORAGE HUGEPAGES-1GI NVIDIA.COM/GPU TAINTS AGE');
+  assert.equal(
+    headers({ resources: ['pods'], wide: true }),
+    'PODS TAINTS AGE HANDLER SELECTOR REASON DRIFT MAINTENANCE',
+  );
+  assert.equal(headers({ resources: [] }), 'TAINTS AGE');
+});
+
+test('prints labels as columns named without prefix, and all labels', () => {
+  const pools = [workerPool(), freshPool()];
+  const [worker, fresh] = pools;
+  if (worker !== undefined) worker.metadata.labels = { team: 'a', 'example.com/tier': 'gold', empty: '' };
+  assert.ok(fresh);
+  const labelColumns = ['example.com/tier', 'team', 'empty'];
+  const text = renderPools(pools, { wide: false, headers: true, labelColumns, showLabels: true }, plain);
+  assert.deepEqual(
+    text.split('\n').map(line => line.split(/ +/).slice(10).join(' ')),
+    ['TIER TEAM EMPTY LABELS', 'gold a <none> empty=,example.com/tier=gold,team=a', '<none> <none> <none> <none>'],
+  );
+});
+
+test('takes names of Object.prototype for neither labels nor resources', () => {
+  const options = { wide: false, headers: false, resources: ['constructor'], labelColumns: ['toString'] };
+  const words = renderPools([workerPool()], options, plain).split(/ +/);
+  assert.deepEqual([words[5], words.at(-1)], ['<none>', '<none>']);
+});
+
+test('prints the watch event first without moving columns', () => {
+  const render = poolsPrinter({ wide: false, headers: true }, plain);
+  const lines = [
+    ...render([workerPool()], NOW, 'ADDED').split('\n'),
+    render([workerPool()], NOW, 'MODIFIED'),
+    render([workerPool()], NOW, 'DELETED'),
+  ];
+  assert.deepEqual(
+    lines.map(line => line.slice(0, 17)),
+    ['EVENT      NAME  ', 'ADDED      worker', 'MODIFIED   worker', 'DELETED    worker'],
+  );
+});
+
+test('escapes labels and resources that would break the table', () => {
+  const pool = workerPool();
+  pool.metadata.labels = { team: 'a\x1b[31m\u202e' };
+  if (pool.status !== undefined) pool.status.allocatable = { 'example.com/\x1b[2J': '1' };
+  const options = { wide: true, headers: true, labelColumns: ['team'], showLabels: true };
+  const text = renderPools([pool], options, plain);
+  assert.doesNotMatch(text, /[\x1b\u202e]/);
+  assert.match(text, /EXAMPLE\.COM\/\\u001b\[2J/);
+});
+
+test('prints values that another CRD version allowed as one word', () => {
+  const pool = workerPool();
+  pool.spec = {
+    handler: 'my runtime',
+    nodeSelector: { a: 'b c' },
+    taints: [{ key: 'k k', effect: 'NoSchedule' }],
+  };
+  for (const wide of [false, true]) {
+    const lines = renderPools([pool], { wide, headers: true }, plain).split('\n');
+    const [header = [], row = []] = lines.map(line => line.split(/ +/));
+    assert.equal(header.length, row.length, lines.join('\n'));
+  }
+});
+
+test('prints status text of others as one short word', () => {
+  const pool = workerPool();
+  if (pool.status !== undefined) {
+    pool.status.conditions = [condition('Applied', false, 'two words', '')];
+    pool.status.allocatable = { cpu: 'x y'.repeat(100_000), memory: '1Gi', 'example.com/a b': '1' };
+  }
+  const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
+  const [header = [], row = []] = lines.map(line => line.split(/ +/));
+  assert.equal(header.length, row.length);
+  assert.deepEqual(row.slice(-4), ['two_words', '<none>', '<none>', '1']);
+  assert.equal(row[5]?.length, 128);
+});

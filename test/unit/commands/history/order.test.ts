@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type HistoryEntry, NODE_WRITES } from '../../../../src/commands/history/entry.ts';
+import { merged, ordered, wanted } from '../../../../src/commands/history/order.ts';
+import { isNamedIn } from '../../../../src/commands/shared/reconcile/named-in.ts';
+
+const entry = (time: string | undefined, what: string, more: Partial<HistoryEntry> = {}): HistoryEntry => ({
+  ...{ time, what, who: 'kubectl-nodepool', detail: what, sources: ['managedFields'] },
+  ...more,
+});
+const write = (time: string, node?: string) => entry(time, 'NodeWritten', { sameAs: NODE_WRITES, node });
+const event = (time: string, what: string, node?: string) =>
+  entry(time, what, { sources: ['Event'], who: 'nodepool-controller', node });
+const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
+
+test('orders by time, with what has none at the end', () => {
+  const entries = [entry(undefined, 'a'), entry(at(2), 'b'), entry('2026-01-01T00:00:01.5Z', 'c'), entry(at(1), 'd')];
+  assert.deepEqual(
+    ordered(entries).map(({ what }) => what),
+    ['d', 'c', 'b', 'a'],
+  );
+});
+
+test('within a second, creations come first and what a reconcile found comes last', () => {
+  const condition = (time: string, what: string, node?: string) => entry(time, what, { sources: ['condition'], node });
+  const found = ordered([
+    condition(at(1), 'NoReadyNode'),
+    entry(at(1), 'StatusWritten'),
+    event(at(1.9), 'NodesUpdated'),
+    event(at(1.2), 'NodeJoined'),
+    entry(at(1), 'SpecChanged', { sources: ['ControllerRevision'] }),
+    condition(at(1), 'NodeReady', 'a'),
+    entry(at(1), 'PoolCreated', { sources: ['object', 'managedFields'] }),
+    entry(at(2), 'SpecWritten'),
+  ]);
+  assert.deepEqual(
+    found.map(({ what }) => what),
+    [
+      'PoolCreated',
+      'SpecChanged',
+      'NodeReady',
+      'NodeJoined',
+      'NodesUpdated',
+      'NoReadyNode',
+      'StatusWritten',
+      'SpecWritten',
+    ],
+  );
+});
+
+test('an Event stands for the write that it reports, of the same node and at the same time alone', () => {
+  const sourcesOf = (entries: HistoryEntry[]) => merged(entries).map(({ what, sources }) => [what, sources.join()]);
+  const both = 'Event,managedFields';
+  assert.deepEqual(sourcesOf([write(at(5)), event(at(5.4), 'NodeJoined')]), [['NodeJoined', both]]);
+  assert.deepEqual(sourcesOf([write(at(5)), event(at(15), 'NodesUpdated')]), [['NodesUpdated', both]]);
+  const apart = (other: string) => [
+    ['NodeWritten', 'managedFields'],
+    [other, 'Event'],
+  ];
+  assert.deepEqual(sourcesOf([write(at(5)), event(at(16), 'NodesUpdated')]), apart('NodesUpdated'));
+  assert.deepEqual(sourcesOf([write(at(5)), event(at(3), 'NodeJoined')]), apart('NodeJoined'));
+  assert.deepEqual(sourcesOf([write(at(5)), event(at(5), 'NodeConflict')]), apart('NodeConflict'));
+  assert.deepEqual(sourcesOf([write(at(5), 'a'), event(at(5), 'NodeJoined', 'b')]), apart('NodeJoined'));
+  // Of two the first that follows.
+  assert.deepEqual(sourcesOf([write(at(5)), event(at(8), 'NodesUpdated'), event(at(5), 'NodeJoined')]), [
+    ['NodesUpdated', 'Event'],
+    ['NodeJoined', both],
+  ]);
+});
+
+test('--since leaves out what is older, and --limit all but the last ones', () => {
+  const now = new Date(at(100));
+  const entries = [entry(at(1), 'a'), entry(at(90), 'b'), entry('no time', 'c'), entry(undefined, 'd')];
+  const whats = (sinceMs?: number, limit?: number) =>
+    wanted(entries, { sinceMs, limit, now })
+      .map(({ what }) => what)
+      .join('');
+  assert.deepEqual(
+    [whats(), whats(10_000), whats(9_000), whats(undefined, 2), whats(10_000, 9)],
+    ['abcd', 'bcd', 'cd', 'cd', 'bcd'],
+  );
+});
+
+test('finds a node in the notes that name it, and no part of another name', () => {
+  for (const note of [
+    '1 node joined: a-1',
+    '3 nodes joined: a, a-1, a-2 and 3 more',
+    '2 nodes updated (label k changed from "x" to "y" (drift)): a-1, b',
+    'node a-1 belongs to pool x and also matches pool y',
+    'nodes b, a-1, c belong to pool x and also match pool y; not applied there: tier',
+  ])
+    assert.equal(isNamedIn(note, 'a-1'), true, note);
+  for (const note of [
+    '1 node joined: a-10',
+    '1 node joined: xa-1',
+    '2 nodes joined: a-1.b, c',
+    'RuntimeClass a-1 created',
+    '3 nodes updated (label a-1 set to "a-1" (spec)): b',
+    '',
+  ])
+    assert.equal(isNamedIn(note, 'a-1'), false, note);
+});

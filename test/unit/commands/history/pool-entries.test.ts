@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { poolEntries } from '../../../../src/commands/history/run.ts';
+import type { RawPool } from '../../../../src/kube/connection.ts';
+import type { ControllerRevision } from '../../../../src/nodepool/rollout/revisions.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
+
+const pool = (managedFields?: unknown) => {
+  const { metadata, ...rest } = aPool();
+  return { ...rest, metadata: { ...metadata, managedFields } } as unknown as RawPool;
+};
+const revision = (number: number, spec: unknown, creationTimestamp: string): ControllerRevision => ({
+  metadata: { name: `r${number}`, creationTimestamp },
+  data: { spec },
+  revision: number,
+});
+const detailsOf = (revisions: ControllerRevision[]) =>
+  poolEntries(pool(), revisions)
+    .filter(({ what }) => what.startsWith('Spec'))
+    .map(({ what, detail }) => `${what}: ${detail}`);
+
+test('says what a revision changed, and which one an undo brought back', () => {
+  const [gold, silver] = [{ labels: { tier: 'gold' } }, { labels: { tier: 'silver' }, handler: 'runc' }];
+  assert.deepEqual(
+    detailsOf([revision(2, silver, '2026-01-02T00:00:00Z'), revision(3, gold, '2026-01-01T00:00:00Z')]),
+    [
+      'SpecChanged: revision 2: the oldest spec that is kept',
+      'SpecChanged: the spec of revision 3 was kept first',
+      'SpecRestored: revision 3: - spec.handler: runc, ~ spec.labels[tier]: silver -> gold',
+    ],
+  );
+});
+
+test('of revisions of one second, an undo brought back the one that was written again and left its number free', () => {
+  const [created, written] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z'];
+  const silver = revision(2, { labels: { tier: 'silver' } }, created);
+  const gold = (number: number, time: string): ControllerRevision => {
+    const { metadata, ...rest } = revision(number, { labels: { tier: 'gold' } }, created);
+    return { ...rest, metadata: { ...metadata, managedFields: [{ manager: 'a', time }] } as typeof metadata };
+  };
+  assert.equal(
+    detailsOf([silver, gold(3, written)]).at(-1),
+    'SpecRestored: revision 3: ~ spec.labels[tier]: silver -> gold',
+  );
+  assert.equal(
+    detailsOf([silver, gold(3, created)]).at(-1),
+    'SpecChanged: revision 3: ~ spec.labels[tier]: silver -> gold',
+  );
+  // Another cause was written: no number is free.
+  const first = { ...silver, revision: 1 };
+  assert.equal(
+    detailsOf([first, gold(2, written)]).at(-1),
+    'SpecChanged: revision 2: ~ spec.labels[tier]: silver -> gold',
+  );
+});
+
+test('compares no spec of thousands of levels', () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`);
+  const [, last] = detailsOf([
+    revision(1, { x: deep }, '2026-01-01T00:00:00Z'),
+    revision(2, { x: 1 }, '2026-01-02T00:00:00Z'),
+  ]);
+  assert.equal(last, 'SpecChanged: revision 2: too many levels to compare');
+});
+
+test('names the fields of each manager, and of the creator those of the creation', () => {
+  const manager = (name: string, time: string, fields: object) => ({
+    manager: name,
+    operation: 'Update',
+    time,
+    fieldsV1: fields,
+  });
+  const found = poolEntries(
+    pool([
+      manager('kubectl-create', '2026-01-01T00:00:00Z', {
+        'f:spec': { '.': {}, 'f:handler': {}, 'f:labels': { 'f:a': {}, 'f:b': {} } },
+      }),
+      manager('kubectl-annotate', '2026-01-02T00:00:00Z', { 'f:metadata': { 'f:annotations': { 'f:x': {} } } }),
+      manager('nobody', '2026-01-03T00:00:00Z', {}),
+    ]),
+    [],
+  );
+  assert.deepEqual(
+    found.map(({ what, who, detail }) => [what, who, detail]),
+    [
+      ['PoolCreated', 'kubectl-create', 'manages spec.handler, spec.labels[a], spec.labels[b]'],
+      ['MetadataWritten', 'kubectl-annotate', 'manages metadata.annotations'],
+    ],
+  );
+});

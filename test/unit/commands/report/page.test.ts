@@ -1,0 +1,61 @@
+/** The page of `report` about many nodes, and what a user may not read. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderPage } from '../../../../src/commands/report/page.ts';
+import { type ReportDeps, report } from '../../../../src/commands/report/run.ts';
+import { ForbiddenError } from '../../../../src/nodepool/errors.ts';
+import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+import { depsOf, topCluster } from '../shared/top/top-cluster.ts';
+import { problemsOf } from './html-problems.ts';
+
+const NODES = 5_000;
+const NOW = new Date('2026-01-01T12:00:00Z');
+const ALL = { names: [], selector: undefined };
+
+function reportDeps(more: Partial<ReportDeps> = {}): ReportDeps {
+  const [labels, record] = [{ pool: 'a', tier: 'theirs' }, recordOf({ pool: 'a', labels: { tier: 'ours' } })];
+  const nodes = Array.from({ length: NODES }, (_, at) => {
+    return aNode({ name: `node-${at}`, labels, record, unschedulable: true, allocatable: { cpu: '4' } });
+  });
+  const pool = (name: string) =>
+    aPool({ nodeSelector: { pool: 'a' }, labels: { tier: 'ours' } }, { name, uid: name, creationTimestamp: '' });
+  const event = { pool: 'a', poolUid: 'a', type: 'Normal', reason: 'Reason', note: 'x'.repeat(1_000_000) };
+  const seen = { lastSeen: NOW.toISOString(), firstSeen: NOW.toISOString(), count: 1, reporter: 'x' };
+  const { cluster, ...deps } = depsOf({ ...topCluster(), pools: [pool('a'), pool('b')], nodes });
+  return {
+    ...deps,
+    cluster: {
+      ...cluster,
+      nodes: {
+        ...cluster.nodes,
+        fieldSetters: async (_name, paths) => paths.map(() => ({ manager: 'somebody', operation: 'Update' })),
+      },
+    },
+    events: { list: async () => Array.from({ length: 300 }, () => ({ ...event, ...seen })) },
+    serverFacts: async () => ({}),
+    ...{ contextName: undefined, clusterName: 'the-cluster', now: () => NOW },
+    ...more,
+  };
+}
+
+test('lists 100 of 5,000 nodes in drift, in conflict and cordoned, and says how many more there are', async () => {
+  const page = renderPage(await report(ALL, reportDeps()), '1.2.3');
+  assert.deepEqual(await problemsOf(page), []);
+  assert.ok(page.length < 400_000, `${page.length} characters`);
+  assert.equal([...page.matchAll(/<p>… and 4900 more, of 5000\.<\/p>/g)].length, 3);
+  assert.equal([...page.matchAll(/<p>… and 200 more, of 300\.<\/p>/g)].length, 1);
+  assert.match(page, /<title>Node pools of the-cluster<\/title>/);
+  assert.match(page, /<li>who set the values is shown for the first nodes, and not for 50 more<\/li>/);
+  assert.equal([...page.matchAll(/<li>somebody, <span/g)].length, 50);
+});
+
+test('pods and Events that may not be read are left out, and the page says so', async () => {
+  const refuse = (what: string) => () => Promise.reject(new ForbiddenError(`no ${what}`, [`verb list on ${what}`]));
+  const denied = { events: { list: refuse('events') }, pods: { demand: refuse('pods') } };
+  const page = renderPage(await report(ALL, reportDeps(denied)), '1.2.3');
+  assert.deepEqual(await problemsOf(page), []);
+  for (const said of ['<li>left out: no pods</li>', '<li>left out: no events</li>', 'What nodes offer (allocatable)'])
+    assert.ok(page.includes(said), said);
+  const broken = reportDeps({ events: { list: () => Promise.reject(new Error('broken')) } });
+  await assert.rejects(report(ALL, broken), /broken/);
+});

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { followRollout } from '../../../../src/commands/rollout/follow-rollout.ts';
+import type { Clock } from '../../../../src/controller/clock.ts';
+import type { RawPool } from '../../../../src/kube/connection.ts';
+import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
+import { FakeSource, initialEnd } from '../../controller/fake-source.ts';
+
+const TIMEOUT_MS = 60_000;
+
+function pool(resourceVersion: number, isDone: boolean): RawPool {
+  const conditions = [
+    {
+      type: 'Progressing',
+      status: isDone ? 'False' : 'True',
+      reason: isDone ? 'RolloutComplete' : 'RolloutInProgress',
+    },
+  ];
+  return {
+    apiVersion: 'nodes.lailin.xyz/v1',
+    kind: 'NodePool',
+    metadata: { name: 'web', uid: 'u', generation: 1, resourceVersion: `${resourceVersion}` },
+    spec: { rollout: {} },
+    status: { status: 200, nodeCount: 1, observedGeneration: 1, conditions },
+  } as unknown as RawPool;
+}
+
+test('a rollout whose end was seen is done, also where the time is over before the watch has ended', async () => {
+  const fake = new FakeClock();
+  let late = () => {};
+  const clock: Clock = {
+    now: () => fake.now(),
+    after(ms, callback) {
+      if (ms === TIMEOUT_MS) late = callback;
+      return fake.after(ms, callback);
+    },
+  };
+  const source = new FakeSource();
+  const states: string[] = [];
+  const ended = followRollout(
+    'web',
+    { timeoutMs: TIMEOUT_MS, watch: true },
+    {
+      pools: {
+        get: async () => pool(1, false),
+        watchRaw: () => ({ source, transform: raw => raw as RawPool }),
+        firstNames: async () => [],
+      },
+      nodes: { get: async () => undefined },
+      onState: ({ kind }) => void states.push(kind),
+      ...{ clock, random: () => 0, log: () => {} },
+    },
+  );
+  await flushPromises();
+  const line = (type: string, object: RawPool) => ({ type, object });
+  source.watches[0]?.send(line('ADDED', pool(1, false)), initialEnd(2));
+  await flushPromises();
+  assert.deepEqual(states, ['waiting']);
+  source.watches[1]?.send(line('MODIFIED', pool(3, true)));
+  late();
+  assert.equal((await ended).kind, 'done');
+});

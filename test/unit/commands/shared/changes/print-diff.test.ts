@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Diff, renderDiff } from '../../../../../src/commands/shared/changes/print-diff.ts';
+import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
+import { colored, makeNode, NOW, plain } from '../../../print/fixtures.ts';
+
+const nothing: Diff = {
+  nodes: [],
+  later: [],
+  rollouts: [],
+  conflicts: [],
+  circles: [],
+  oversized: [],
+  runtimeClasses: [],
+  invalid: [],
+};
+
+const diff: Diff = {
+  nodes: [
+    {
+      node: makeNode('node-1'),
+      previous: undefined,
+      owner: 'worker',
+      changes: [
+        { kind: 'label', key: 'tier', action: 'add', to: 'batch', reason: 'spec' },
+        { kind: 'label', key: 'team', action: 'change', from: 'a', to: 'b', reason: 'drift' },
+        { kind: 'taint', key: 'dedicated', effect: 'NoExecute', action: 'add', to: '', reason: 'spec' },
+        { kind: 'taint', key: 'gpu', effect: 'NoSchedule', action: 'change', from: '', to: 'yes', reason: 'drift' },
+        { kind: 'label', key: 'cloud', action: 'remove', from: 'x', reason: 'unmanaged' },
+      ],
+    },
+    {
+      node: makeNode('node-2'),
+      previous: 'worker',
+      owner: undefined,
+      changes: [
+        { kind: 'label', key: 'zone', action: 'restore', from: 'p', to: 'q', reason: 'left the pool' },
+        { kind: 'label', key: 'cloud', action: 'restore', to: 'y', reason: 'left the pool' },
+        { kind: 'taint', key: 'np', effect: 'NoSchedule', action: 'remove', from: 'w', reason: 'left the pool' },
+      ],
+    },
+    {
+      node: makeNode('node-3'),
+      previous: 'worker',
+      owner: 'gpu',
+      changes: [{ kind: 'label', key: 'tier', action: 'remove', from: 'batch', reason: 'left the pool' }],
+    },
+    {
+      node: makeNode('node-4'),
+      previous: 'gpu',
+      owner: 'gpu',
+      changes: [{ kind: 'label', key: 'a\x1b', action: 'add', to: '\u202e', reason: 'drift' }],
+    },
+  ],
+  later: [],
+  rollouts: [],
+  conflicts: [{ node: 'node-9', pool: 'gpu', owner: 'worker', notApplied: ['tier'] }],
+  circles: [],
+  oversized: [],
+  runtimeClasses: [
+    { name: 'node-pool-worker', kind: 'create' },
+    { name: 'node-pool-gpu', kind: 'foreign' },
+    { name: 'node-pool-a', kind: 'replace' },
+    { name: 'node-pool-b', kind: 'patch' },
+    { name: 'node-pool-c', kind: 'delete' },
+  ],
+  invalid: [{ pool: 'bad', errors: [{ field: 'spec.taints[0].key', message: 'must not be empty' }] }],
+};
+
+test('names a node whose record would be too large', () => {
+  assert.match(
+    renderDiff({ ...nothing, oversized: ['a'] }, plain),
+    /^! node a is not written: what its pool sets and removes there does not fit into the record/,
+  );
+});
+
+test('limits the output of a pool that another CRD version allowed', () => {
+  const invalid = [{ pool: 'bad', errors: [{ field: 'spec.handler', message: 'x'.repeat(1_000_000) }] }];
+  assert.ok(renderDiff({ ...nothing, invalid }, plain).length < 2100);
+});
+
+test('prints each node, each change with its reason, and obstacles', () => {
+  assert.equal(
+    renderDiff(diff, plain),
+    `
+node node-1 (joins pool worker)
+  + label tier=batch  (spec)
+  ~ label team: a -> b  (drift)
+  + taint dedicated:NoExecute  (spec)
+  ~ taint gpu:NoSchedule: "" -> yes  (drift)
+  - label cloud=x  (unmanaged)
+
+node node-2 (leaves pool worker)
+  ~ label zone: p -> q  (left the pool, restored)
+  + label cloud=y  (left the pool, restored)
+  - taint np=w:NoSchedule  (left the pool)
+
+node node-3 (moves from pool worker to pool gpu)
+  - label tier=batch  (left the pool)
+
+node node-4 (pool gpu)
+  + label a\\u001b=\\u202e  (drift)
+
++ RuntimeClass node-pool-worker
+~ RuntimeClass node-pool-a: deleted and recreated: its handler or owner differs
+~ RuntimeClass node-pool-b: node selector and tolerations updated
+- RuntimeClass node-pool-c
+
+! pool bad is not applied until its spec is corrected: spec.taints[0].key: must not be empty
+! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier
+! RuntimeClass node-pool-gpu has another owner and is not changed
+
+4 nodes would change: 3 set, 2 changed, 3 removed, 2 restored; 4 RuntimeClasses would change`.slice(1),
+  );
+});
+
+test('names who set what differs, and when', () => {
+  const setBy = (manager: string, time?: string) => ({ manager, operation: 'Update', ...(time && { time }) });
+  const drift = { action: 'change', from: 'a', to: 'b', reason: 'drift' } as const;
+  const changes: Change[] = [
+    { ...drift, kind: 'label', key: 'tier', setBy: setBy('kubectl-label', '2026-11-21T08:57:00Z') },
+    { ...drift, kind: 'taint', key: 't', effect: 'NoExecute', setBy: setBy('x\n', '2026-11-21T06:00:00Z') },
+    { ...drift, kind: 'label', key: 'team', setBy: setBy('somebody') },
+    { ...drift, reason: 'spec', kind: 'label', key: 'zone', setBy: setBy('kubectl-label') },
+    { ...drift, reason: 'spec', kind: 'taint', key: 't', effect: 'NoSchedule', setBy: setBy('x') },
+  ];
+  const nodes = [{ node: makeNode('a'), previous: 'gpu', owner: 'gpu', changes }];
+  const [, ...lines] = renderDiff({ ...nothing, nodes }, plain, NOW).split('\n');
+  assert.deepEqual(lines.slice(0, 5), [
+    '  ~ label tier: a -> b  (drift: set by kubectl-label 3m ago)',
+    '  ~ taint t:NoExecute: a -> b  (drift: taints set by x\\n 3h ago)',
+    '  ~ label team: a -> b  (drift: set by somebody)',
+    '  ~ label zone: a -> b  (spec; value set by kubectl-label)',
+    '  ~ taint t:NoSchedule: a -> b  (spec; taints set by x)',
+  ]);
+});
+
+test('prints nothing without changes', () => {
+  assert.equal(renderDiff(nothing, plain), '');
+});
+
+test('prints conflicts without a summary when they are alone', () => {
+  assert.equal(
+    renderDiff({ ...nothing, conflicts: diff.conflicts }, plain),
+    '! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier',
+  );
+});
+
+test('prints a single RuntimeClass', () => {
+  assert.equal(
+    renderDiff({ ...nothing, runtimeClasses: diff.runtimeClasses.slice(0, 1) }, plain),
+    '+ RuntimeClass node-pool-worker\n\n1 RuntimeClass would change',
+  );
+});
+
+test('colours additions green, removals red, changes yellow', () => {
+  const signs = [...renderDiff(diff, colored).matchAll(/\x1b\[(3\d)m([-+~!])/g)].map(match => `${match[2]}${match[1]}`);
+  assert.deepEqual([...new Set(signs)].toSorted(), ['!31', '+32', '-31', '~33']);
+});

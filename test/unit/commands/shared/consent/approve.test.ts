@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import type { PassThrough } from 'node:stream';
+import { test } from 'node:test';
+import { approver } from '../../../../../src/commands/shared/consent/approve.ts';
+import { agree, NO_CHANGE, type Proposal } from '../../../../../src/commands/shared/consent/consent.ts';
+import type { PlacedPod } from '../../../../../src/kube/ports/pods.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import { testIo } from '../../../cli/test-io.ts';
+import { aNode, taint } from '../../../nodepool/fixtures.ts';
+
+const pod = (name: string, replicaSet = name): PlacedPod => ({
+  namespace: 'default',
+  name,
+  uid: name,
+  node: 'n1',
+  tolerations: [],
+  hasEnded: false,
+  controller: { kind: 'ReplicaSet', name: replicaSet },
+});
+const access = { placedOn: async () => [pod('web')] };
+const plan = {
+  ...NO_CHANGE,
+  nodes: [
+    {
+      kind: 'write' as const,
+      node: aNode(),
+      owner: 'p',
+      previous: undefined,
+      changes: [],
+      patch: { resourceVersion: '1', taints: [taint('x:NoExecute')] },
+    },
+  ],
+};
+const SHOWN = /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\nNODE .*\nn1 .* default\/web\n/;
+
+/** A terminal whose user answers each question once. */
+function onTerminal(...answers: string[]) {
+  const io = testIo({ stdinIsTTY: true, stderrIsTTY: true });
+  io.stderr.on('data', (chunk: Buffer) => {
+    if (!chunk.toString().endsWith('[y/N] ')) return;
+    setImmediate(() => (io.stdin as PassThrough).write(`${answers.shift()}\n`));
+  });
+  return io;
+}
+
+test('ends a script without --yes; a dry run only shows the plan', async () => {
+  const io = testIo();
+  await assert.rejects(approver({ yes: false, dryRun: false }, io, access)({ plan }), {
+    message: 'taints with the effect NoExecute evict 1 pod at once, from 1 node; nothing was changed',
+    next: 'if that is meant, run the command again with --yes',
+  });
+  assert.match(io.stderrText(), SHOWN);
+  for (const approval of [
+    { yes: true, dryRun: false },
+    { yes: false, dryRun: true },
+  ]) {
+    const other = testIo();
+    assert.equal(await approver(approval, other, access)({ plan }), 'waived');
+    assert.match(other.stderrText(), SHOWN);
+  }
+});
+
+test("ends a script without --yes where the command's question needs an answer; a terminal is asked", async () => {
+  const question = { text: 'Delete?', covers: ['pool a'], needsYes: '1 workload names it' };
+  const proposal = { plan: NO_CHANGE, question };
+  await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), access)(proposal), {
+    message: '1 workload names it; nothing was changed',
+    next: 'if that is meant, run the command again with --yes',
+  });
+  assert.equal(await approver({ yes: true, dryRun: false }, testIo(), access)(proposal), 'waived');
+  assert.equal(await approver({ yes: false, dryRun: true }, testIo(), access)(proposal), 'waived');
+  assert.equal(await approver({ yes: false, dryRun: false }, onTerminal('y'), access)(proposal), 'asked');
+});
+
+test('ends when the evictions cannot be read; with --yes it warns', async () => {
+  const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
+  const noPods = {
+    async placedOn(): Promise<PlacedPod[]> {
+      throw forbidden;
+    },
+  };
+  const unknown = 'cannot tell which pods taints with the effect NoExecute would evict: cannot list nodes';
+  for (const [read, by] of [
+    [forbidden, access],
+    [plan, noPods],
+  ] as const) {
+    await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), by)({ plan: read }), {
+      kind: 'cluster',
+      message: unknown,
+      next: 'ask for a role, or continue without knowing with --yes',
+    });
+    const io = testIo();
+    assert.equal(await approver({ yes: true, dryRun: false }, io, by)({ plan: read }), 'waived');
+    assert.equal(io.stderrText(), `warning: ${unknown}\n`);
+  }
+});
+
+test('cuts the names of pods to the terminal, and in a file not at all', async () => {
+  const names = Array.from({ length: 9 }, (_, at) => `a-pod-of-a-long-name-${at}`);
+  const many = { placedOn: async () => names.map(name => pod(name)) };
+  const shown = async (facts: { stderrIsTTY: boolean }) => {
+    const io = testIo(facts);
+    await approver({ yes: true, dryRun: false }, io, many)({ plan });
+    return /^n1 .*$/m.exec(io.stderrText())?.[0] ?? '';
+  };
+  assert.ok((await shown({ stderrIsTTY: false })).endsWith(` ${names.map(name => `default/${name}`).join(',')}`));
+  assert.match(await shown({ stderrIsTTY: true }), / default\/a-pod-of-a-long-name-0,\+8$/);
+});
+
+test('says nothing when no pod would be evicted', async () => {
+  const io = testIo();
+  const none = { placedOn: async () => [] };
+  assert.equal(await approver({ yes: false, dryRun: false }, io, none)({ plan }), 'clear');
+  assert.equal(await approver({ yes: false, dryRun: false }, io, access)({ plan: NO_CHANGE }), 'clear');
+  assert.equal(io.stderrText(), '');
+});
+
+test('after a yes asks only about new evictions', async () => {
+  const io = onTerminal('y', 'y');
+  let pods = [pod('web')];
+  const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
+  assert.equal(await approve({ plan }), 'asked');
+  assert.equal(await approve({ plan }), 'clear');
+  pods = [];
+  assert.equal(await approve({ plan }), 'clear', 'fewer');
+  pods = [pod('db'), pod('web')];
+  assert.equal(await approve({ plan }), 'asked');
+  assert.match(io.stderrText(), /The cluster has changed meanwhile:\ntaints with the effect NoExecute evict 2 pods/);
+});
+
+test('asks about an additional pod, not about one that its controller replaced', async () => {
+  const io = onTerminal('y', 'y', 'y');
+  let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
+  const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
+  assert.equal(await approve({ plan }), 'asked');
+  pods = [pod('web-3', 'web'), pod('web-4', 'web')];
+  assert.equal(await approve({ plan }), 'clear', 'replaced');
+  pods = [pod('web-5', 'web')];
+  assert.equal(await approve({ plan }), 'clear', 'fewer');
+  pods = [...pods, pod('web-6', 'web'), pod('web-7', 'web')];
+  assert.equal(await approve({ plan }), 'asked', 'one more');
+  pods = [pod('db-1', 'db')];
+  assert.equal(await approve({ plan }), 'asked', 'of another controller');
+});
+
+test("asks a command's own question again when the yes does not cover the current state", async () => {
+  const io = onTerminal('y', 'n');
+  const covers = [['pool a', 'node 1'], ['pool a'], ['pool a', 'node 1', 'node 2']];
+  const answers: string[] = [];
+  const approve = approver({ yes: false, dryRun: false }, io, access);
+  for (const each of covers) {
+    answers.push(await approve({ plan: NO_CHANGE, question: { text: 'Delete?', covers: each } }));
+  }
+  assert.deepEqual(answers, ['asked', 'clear', 'declined']);
+});
+
+test('after a yes reads and plans again, and allows only the confirmed taints', async () => {
+  const proposals: Proposal[] = [{ plan }, { plan: NO_CHANGE }];
+  const approve = approver({ yes: false, dryRun: false }, onTerminal('y'), access);
+  const agreed = await agree(async () => proposals.shift() ?? assert.fail('read too often'), approve);
+  assert.deepEqual([agreed?.proposal.plan, [...(agreed?.consent ?? ['all'])]], [NO_CHANGE, []]);
+  const waived = await agree(async () => ({ plan }), approver({ yes: true, dryRun: false }, testIo(), access));
+  assert.equal(waived?.consent, undefined);
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readPolicies } from '../../../../../src/cli/manifests.ts';
+import {
+  deletingWarning,
+  readProtection,
+  warnOfKubelets,
+  warnOfOthersKeys,
+} from '../../../../../src/commands/shared/consent/membership-warnings.ts';
+import type { ManifestObject } from '../../../../../src/kube/connection.ts';
+import { ForbiddenError } from '../../../../../src/nodepool/errors.ts';
+import { warningText } from '../../../../../src/nodepool/warning.ts';
+import { testIo } from '../../../cli/test-io.ts';
+import { aPool, taint } from '../../../nodepool/fixtures.ts';
+
+test('warns once for each provider whose keys a pool sets', async () => {
+  const io = testIo();
+  const labels = { 'karpenter.sh/a': '', 'karpenter.sh/b': '', 'cloud.google.com/x': '', tier: 'gold' };
+  await warnOfOthersKeys([aPool({ labels }, { name: 'web' }), aPool({})], io, undefined);
+  const end = 'sets itself: the last writer wins; next: choose a key of your own';
+  assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
+    `warning: pool web sets cloud.google.com/x, which GKE ${end}`,
+    `warning: pool web sets karpenter.sh/a, karpenter.sh/b, which Karpenter ${end}`,
+  ]);
+});
+
+test('and about the keys of --transient-keys', async () => {
+  const io = testIo();
+  const pool = aPool({ taints: [taint('acme.io/boot:NoSchedule')], labels: { tier: 'gold' } }, { name: 'web' });
+  await warnOfOthersKeys([pool], io, ['acme.io/*']);
+  assert.match(
+    io.stderrText(),
+    /^warning: pool web sets the taint acme\.io\/boot, which other software sets for a state/,
+  );
+});
+
+test('warns about labels and taints of a state that passes, and where startup taints are meant', async () => {
+  const io = testIo();
+  const spec = {
+    labels: { 'nvidia.com/gpu-driver-upgrade-state': 'done' },
+    taints: ['karpenter.sh/disrupted:NoSchedule', 'ebs.csi.aws.com/agent-not-ready:NoSchedule'].map(taint),
+    startupTaints: ['node.cilium.io/agent-not-ready:NoExecute', 'medik8s.io/drain:NoSchedule'].map(taint),
+  };
+  await warnOfOthersKeys([aPool(spec, { name: 'web' })], io, undefined);
+  const text = 'nodes get it when they register, and it is not set again once it is removed; next:';
+  assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
+    `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state, which NVIDIA GPU Operator sets while the node is updated or under maintenance: ${text} remove it from the pool`,
+    `warning: pool web sets the taint karpenter.sh/disrupted, which Karpenter sets before the node is removed: ${text} remove it from the pool`,
+    `warning: pool web sets the taint ebs.csi.aws.com/agent-not-ready, which AWS EBS CSI driver sets until an agent on the node is ready: ${text} use spec.startupTaints, or remove it from the pool`,
+    'warning: pool web gives new nodes the taint medik8s.io/drain, which Node Maintenance Operator (medik8s) sets while the node is updated or under maintenance; next: remove it from spec.startupTaints',
+  ]);
+});
+
+test('warns about a pool that is being deleted', () => {
+  assert.equal(deletingWarning(aPool({})), undefined);
+  const deletionTimestamp = '2026-01-01T00:00:00Z';
+  assert.match(
+    warningText(deletingWarning(aPool({}, { deletionTimestamp })) ?? ''),
+    /^nodepool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*; next: .*delete worker`$/,
+  );
+});
+
+const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
+const { objects } = await readPolicies(ROOT);
+
+/** What the server adds. */
+const DEFAULTS = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
+
+test('warns of kubelets as far as the admission policy does not stop them, and asks for it only then', async () => {
+  const risky = aPool({ nodeSelector: { grp: 'a' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
+  const registers = aPool({ nodeSelector: { grp: 'a' }, labels: { 'kubernetes.io/role': 'x' } });
+  const forbidden = new ForbiddenError('may not', []);
+  let asked = 0;
+  /** @param changes of the specs by kind; undefined: the object is missing */
+  const warn = async (pool: typeof risky, changes: Record<string, object | undefined> = {}) => {
+    const io = testIo();
+    const get = async ({ kind, metadata: { name } }: ManifestObject) => {
+      asked += 1;
+      const live = objects.find(each => each.kind === kind && each.metadata.name === name) ?? assert.fail();
+      const { matchConstraints } = live.spec as { matchConstraints?: object };
+      const defaults = matchConstraints && { matchConstraints: { ...matchConstraints, ...DEFAULTS } };
+      const change = changes[kind];
+      if (change instanceof Error) throw change;
+      if (Object.hasOwn(changes, kind) && change === undefined) return undefined;
+      return { ...live, status: {}, spec: { ...(live.spec as object), ...defaults, ...change } };
+    };
+    await warnOfKubelets([pool], readProtection([pool], { manifests: { get } as never }, { root: ROOT }), io);
+    const lines = io
+      .stderrText()
+      .split('\n')
+      .filter(line => line !== '');
+    return lines.map(line => /own node to lose|may register/.exec(line)?.[0]);
+  };
+  assert.deepEqual(await warn(risky), []);
+  assert.deepEqual(await warn(registers), ['may register']);
+  assert.equal(asked, 8);
+  const policy = 'ValidatingAdmissionPolicy';
+  const binding = 'ValidatingAdmissionPolicyBinding';
+  const excluding = { excludeResourceRules: [{ apiGroups: [''], resources: ['nodes'] }] };
+  for (const changes of [
+    { [binding]: undefined },
+    { [policy]: undefined },
+    { [binding]: { validationActions: ['Audit'] } },
+    { [binding]: { policyName: 'other' } },
+    { [binding]: { matchResources: excluding } },
+    { [binding]: { paramRef: { selector: { matchLabels: { a: 'b' } }, parameterNotFoundAction: 'Allow' } } },
+    { [policy]: { validations: [{ expression: 'true' }] } },
+    { [binding]: forbidden },
+    { [policy]: forbidden },
+  ]) {
+    assert.deepEqual(await warn(risky, changes), ['own node to lose'], JSON.stringify(changes));
+  }
+  const before = asked;
+  assert.deepEqual(await warn(aPool({ labels: { a: 'b' } })), []);
+  assert.equal(asked, before);
+});

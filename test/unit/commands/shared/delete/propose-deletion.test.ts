@@ -1,0 +1,249 @@
+/** The question before pools are deleted. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NO_CHANGE } from '../../../../../src/commands/shared/consent/consent.ts';
+import { proposeDeletion } from '../../../../../src/commands/shared/delete/propose-deletion.ts';
+import type { RawPool } from '../../../../../src/kube/connection.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import type { NamingPod } from '../../../../../src/nodepool/plan/runtime-class-users.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
+import type { ClusterPlan } from '../../../../../src/reconciler/plan/cluster-plan.ts';
+import { aNode, aPool, taint } from '../../../nodepool/fixtures.ts';
+import { member, pool, role } from '../fake-server.ts';
+
+const withStatus = (of: NodePool, nodeCount: number): NodePool => ({ ...of, status: { status: 200, nodeCount } });
+
+/** @param options of the deletion of pool a */
+async function propose(
+  known: NodePool[],
+  nodes: Node[] | NodepoolError,
+  options: Partial<Parameters<typeof proposeDeletion>[0]> = {},
+  { classes = [] as RuntimeClass[], pods = [] as NamingPod[] | NodepoolError } = {},
+) {
+  const read: string[] = [];
+  const listNodes = async () => {
+    read.push('nodes');
+    if (nodes instanceof Error) throw nodes;
+    return nodes;
+  };
+  const listPools = async () => {
+    read.push('pools');
+    return known;
+  };
+  const get = async (name: string) => known.find(({ metadata }) => metadata.name === name) as RawPool | undefined;
+  const which = 'all' in options ? {} : { names: ['a'] };
+  const choice = { ...which, ignoreNotFound: false, detachNodes: false, readsNodes: true, ...options };
+  const proposal = await proposeDeletion(choice as Parameters<typeof proposeDeletion>[0], {
+    cluster: {
+      pools: { get, list: async () => known as RawPool[], listCoerced: listPools, firstNames: async () => [] },
+      nodes: { list: listNodes, get: async () => undefined, serverTime: () => new Date() },
+      runtimeClasses: { list: async () => classes },
+    },
+    workloads: async () => {
+      read.push('workloads');
+      return {
+        async pods() {
+          if (pods instanceof Error) throw pods;
+          return pods;
+        },
+        async templates(kind) {
+          if (kind === 'DaemonSet') throw new NodepoolError('cluster', 'no DaemonSets');
+          return kind === 'CronJob' ? [{ kind, namespace: 'ml', name: 'nightly', runtimeClass: 'node-pool-a' }] : [];
+        },
+      };
+    },
+  });
+  return { ...proposal, read };
+}
+
+function planOf({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan {
+  assert.ok(!(plan instanceof NodepoolError));
+  return plan;
+}
+
+test("counts current nodes, and asks about each node and the pools' UIDs", async () => {
+  const nodes = [member('n1', 'a', 'x'), member('n2', 'a', 'x'), member('n3', 'b', 'x'), aNode({ name: 'n4' })];
+  const proposal = await propose([withStatus(pool('a', { tier: 'x' }), 7), pool('b', { tier: 'x' })], nodes);
+  assert.deepEqual(proposal.question, {
+    text: 'Delete pool a (releases 2 nodes)?',
+    covers: ['pool uid-a', 'node n1', 'node n2'],
+    needsYes: undefined,
+  });
+  assert.deepEqual(
+    planOf(proposal).nodes.map(({ node, patch }) => [node.name, patch?.labels, patch?.record]),
+    [
+      ['n1', { tier: null }, null],
+      ['n2', { tier: null }, null],
+    ],
+  );
+  assert.deepEqual(
+    proposal.pools.map(({ metadata }) => metadata.name),
+    ['a'],
+  );
+});
+
+test('accepts several pools, each once', async () => {
+  const { question, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
+    names: ['a', 'b', 'a'],
+  });
+  assert.equal(question?.text, 'Delete pools a (releases 0 nodes), b (releases 1 node)?');
+  assert.equal(pools.length, 2);
+});
+
+test('reads nodes for NoExecute taints of next owners', async () => {
+  const other = aPool({ nodeSelector: { zone: 'z' }, taints: [taint('d:NoExecute')] }, { name: 'b', uid: 'uid-b' });
+  const node = { ...member('n1', 'a', 'x'), labels: { ...member('n1', 'a', 'x').labels, zone: 'z' } };
+  const proposal = await propose([pool('a', { tier: 'x' }), other], [node], { readsNodes: false });
+  assert.deepEqual(proposal.read, ['pools', 'nodes']);
+  assert.deepEqual(
+    planOf(proposal).nodes.map(({ owner, patch }) => [owner, patch?.taints]),
+    [['b', [taint('d:NoExecute')]]],
+  );
+});
+
+test('reads no nodes when nothing is counted and no pod can be evicted: the status has the numbers', async () => {
+  const proposal = await propose([withStatus(pool('a', {}), 7), pool('b', {})], [member('n1', 'a', 'x')], {
+    names: ['a', 'b'],
+    readsNodes: false,
+  });
+  const { plan, question, read } = proposal;
+  assert.deepEqual([plan, read], [NO_CHANGE, ['pools']]);
+  assert.deepEqual(question, {
+    text: 'Delete pools a (releases 7 nodes), b (releases 0 nodes)?',
+    covers: ['pool uid-a', 'pool uid-b'],
+    needsYes: undefined,
+  });
+});
+
+test("asks with the status's numbers when nodes cannot be read, and reports the reason in place of the plan", async () => {
+  const refusal = new NodepoolError('cluster', 'no');
+  const { plan, question } = await propose([withStatus(pool('a', {}), 7)], refusal);
+  assert.equal(plan, refusal);
+  assert.equal(question?.text, 'Delete pool a (releases 7 nodes)?');
+});
+
+test('reports a name that does not exist, or ignores it', async () => {
+  const notFound = { kind: 'input', message: 'nodepools "x", "y" not found' };
+  await assert.rejects(propose([pool('a', {})], [], { names: ['x', 'y'] }), notFound);
+  const { pools, missing } = await propose([pool('a', {})], [], { names: ['x', 'a', 'y'] });
+  assert.deepEqual([pools.map(({ metadata }) => metadata.name), missing?.message], [['a'], notFound.message]);
+  const { question } = await propose([pool('a', {})], [], { names: ['x', 'a'], ignoreNotFound: true });
+  assert.equal(question?.text, 'Delete pool a (releases 0 nodes)?');
+  const none = await propose([pool('a', {})], [], { names: ['x'], ignoreNotFound: true });
+  assert.deepEqual(none, { pools: [], missing: undefined, plan: NO_CHANGE, warnings: [], read: [] });
+});
+
+test('detaches the member label with the release, and keeps labels of a selector', async () => {
+  const nodes = [member('n1', 'a', 'x')];
+  const detached = await propose([pool('a', { tier: 'x' })], nodes, { detachNodes: true });
+  const [plan] = planOf(detached).nodes;
+  assert.deepEqual(plan?.patch?.labels, { tier: null, 'node-role.kubernetes.io/a': null });
+  const [kept] = planOf(await propose([pool('a', { tier: 'x' })], nodes)).nodes;
+  assert.deepEqual(kept?.patch?.labels, { tier: null });
+
+  const selecting = aPool({ nodeSelector: { zone: 'z', 'x.io/y': '1' } }, { name: 'a' });
+  await assert.rejects(propose([selecting, pool('b', {})], [], { names: ['b', 'a'], detachNodes: true }), {
+    kind: 'input',
+    message: '--detach-nodes: nodepool a finds its nodes by spec.nodeSelector, whose labels others may have set',
+    next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE zone- x.io/y-`',
+  });
+  const matchExpressions = [
+    { key: 'size', operator: 'Gt', values: ['4'] },
+    { key: 'spot', operator: 'DoesNotExist' },
+  ];
+  await assert.rejects(propose([aPool({ matchExpressions }, { name: 'a' })], [], { detachNodes: true }), {
+    message: '--detach-nodes: nodepool a finds its nodes by spec.matchExpressions, whose labels others may have set',
+    next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE size-`',
+  });
+  assert.equal((await propose([selecting], [])).question?.text, 'Delete pool a (releases 0 nodes)?');
+});
+
+test('counts a node of a pool that is being deleted already as before', async () => {
+  const marked = {
+    ...pool('a', {}),
+    metadata: { ...pool('a', {}).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+  };
+  const { question } = await propose([marked], [aNode({ name: 'n1', labels: role('a') })]);
+  assert.deepEqual(question, {
+    text: 'Delete pool a (releases 1 node)?',
+    covers: ['pool uid-a', 'node n1'],
+    needsYes: undefined,
+  });
+});
+
+const ownClass: RuntimeClass = {
+  metadata: {
+    name: 'node-pool-a',
+    ownerReferences: [
+      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true },
+    ],
+  },
+  handler: 'h',
+};
+const podOf = (name: string): NamingPod => ({
+  namespace: 'ml',
+  name,
+  runtimeClass: 'node-pool-a',
+  controller: { kind: 'ReplicaSet', name: 'train-77b' },
+  templateHash: '77b',
+});
+
+test('names the workloads that lose their RuntimeClass, asks about them, and says what could not be read', async () => {
+  const cluster = { classes: [ownClass], pods: [podOf('x'), podOf('y')] };
+  for (const detachNodes of [false, true]) {
+    const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
+    assert.deepEqual(planOf(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
+    assert.deepEqual(proposal.warnings, [
+      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates',
+      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
+    ]);
+    const unread = 'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a';
+    assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train', unread]);
+    assert.equal(
+      proposal.question?.needsYes,
+      `2 workloads name RuntimeClass node-pool-a, and could create no new pods; ${unread}`,
+    );
+  }
+});
+
+test('names the workloads also when no plan can be made', async () => {
+  const refusal = new NodepoolError('cluster', 'no nodes');
+  const cluster = { classes: [ownClass], pods: [podOf('x')] };
+  const { plan, warnings, question } = await propose([pool('a', {})], refusal, {}, cluster);
+  assert.equal(plan, refusal);
+  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a would be deleted, and 2 workloads name it: /);
+  assert.deepEqual(question?.covers.slice(0, 3), ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
+  assert.match(question?.needsYes ?? '', /^2 workloads name RuntimeClass node-pool-a/);
+});
+
+test('reads no workloads where no RuntimeClass is deleted', async () => {
+  const foreign = { ...ownClass, metadata: { name: 'node-pool-a' } };
+  for (const classes of [[], [foreign], [{ ...ownClass, metadata: { ...ownClass.metadata, name: 'node-pool-b' } }]]) {
+    const { read, warnings } = await propose([pool('a', {})], [], {}, { classes });
+    assert.deepEqual([read, warnings], [['pools', 'nodes'], []]);
+  }
+});
+
+test('a user who may not list pods gets a warning, and is asked about them and the other workloads', async () => {
+  const { warnings, question } = await propose(
+    [pool('a', {})],
+    [],
+    {},
+    {
+      classes: [ownClass],
+      pods: new NodepoolError('cluster', 'no pods'),
+    },
+  );
+  assert.match(warnings.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
+  assert.deepEqual(question?.covers.slice(1), [
+    'CronJob ml/nightly',
+    'pods cannot be read, and may name RuntimeClass node-pool-a',
+    'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a',
+  ]);
+});
+
+test('a script needs --yes for pools that its command line does not name', async () => {
+  const pools = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => pool(name, {}));
+  const { question } = await propose(pools, [], { all: true });
+  assert.equal(question?.needsYes, '6 pools would be deleted: a, b, c, d, e and 1 more');
+});

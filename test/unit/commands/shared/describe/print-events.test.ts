@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventsPrinter } from '../../../../../src/commands/shared/describe/print-events.ts';
+import { colored, NOW, plain } from '../../../print/fixtures.ts';
+
+const events = [
+  {
+    pool: 'worker',
+    type: 'Normal',
+    reason: 'NodeJoined',
+    note: '2 nodes joined: node-1, node-2',
+    lastSeen: '2026-11-21T08:55:00Z',
+    firstSeen: '2026-11-21T07:00:00Z',
+    count: 3,
+    reporter: 'nodepool-controller',
+  },
+  {
+    pool: 'gpu',
+    type: 'Warning',
+    reason: 'NodeConflict',
+    note: 'first line\nsecond \x1b[2J line\n',
+    lastSeen: '2026-11-21T08:59:55Z',
+    firstSeen: '2026-11-21T08:59:55Z',
+    count: 1,
+    reporter: '',
+  },
+];
+
+test('prints the table in the given order', () => {
+  assert.equal(
+    eventsPrinter(true, plain)(events, NOW),
+    `
+LAST SEEN           TYPE      REASON         POOL     MESSAGE
+5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1, node-2
+5s                  Warning   NodeConflict   gpu      first line\\nsecond \\u001b[2J line`.slice(1),
+  );
+});
+
+test('wraps messages on a terminal', () => {
+  const print = eventsPrinter(true, plain, 80);
+  assert.equal(
+    print(events, NOW),
+    `
+LAST SEEN           TYPE      REASON         POOL     MESSAGE
+5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1,
+                                                        node-2
+5s                  Warning   NodeConflict   gpu      first line\\nsecond
+                                                        \\u001b[2J line`.slice(1),
+  );
+});
+
+test('appends rows to a table', () => {
+  const render = eventsPrinter(true, plain);
+  const [, joined] = render(events, NOW).split('\n');
+  assert.equal(render(events.slice(0, 1), NOW), joined);
+});
+
+test('colours warnings yellow, and omits headers', () => {
+  const text = eventsPrinter(false, colored)(events, NOW);
+  assert.deepEqual(text.match(/\x1b\[33m\w+/g), ['\x1b[33mWarning']);
+  assert.doesNotMatch(text, /LAST SEEN/);
+});
+
+test('cuts long text of others', () => {
+  const long = 'x'.repeat(1_000_000);
+  const [event] = events;
+  assert.ok(event);
+  const print = eventsPrinter(false, plain);
+  const text = print([{ ...event, type: long, reason: long, note: long, pool: long }], NOW);
+  assert.ok(text.length < 2_000, `${text.length}`);
+  assert.ok(text.endsWith('x…'));
+});

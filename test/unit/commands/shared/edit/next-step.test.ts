@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { hintReconcile } from '../../../../../src/commands/shared/edit/next-step.ts';
+import { testIo } from '../../../cli/test-io.ts';
+
+test('the hint after create and edit is wrapped on a narrow terminal; a script gets none', () => {
+  const shown = (columns: number | undefined) => {
+    const io = testIo({ stderrIsTTY: columns !== undefined });
+    Object.assign(io.stderr, { columns });
+    hintReconcile(['web'], io);
+    return io.stderrText();
+  };
+  const [diff, reconcile] = [
+    'next: `kubectl nodepool diff web` shows what would change,',
+    '`kubectl nodepool reconcile web` applies it',
+  ];
+  assert.equal(shown(80), `${diff}\n      ${reconcile}\n`);
+  assert.equal(shown(120), `${diff} ${reconcile}\n`);
+  assert.equal(shown(undefined), '');
+});

@@ -1,0 +1,182 @@
+/** What an edit of a pool warns of and asks about. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { proposeEdit } from '../../../../../src/commands/shared/edit/plan-edit.ts';
+import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
+import { noExecuteOf } from '../../../../../src/reconciler/plan/no-execute-consent.ts';
+import { aNode, aPool, recordOf } from '../../../nodepool/fixtures.ts';
+
+const runtimeClass: RuntimeClass = {
+  metadata: {
+    name: 'node-pool-web',
+    ownerReferences: [
+      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'web', uid: 'uid-web', controller: true },
+    ],
+  },
+  handler: 'h',
+};
+const web = (spec: NodePool['spec']) => aPool(spec, { name: 'web', uid: 'uid-web' });
+
+/** As the server returns it: with the fields that somebody set. */
+function managed(pool: NodePool): NodePool {
+  const owned = { 'f:spec': { 'f:handler': {}, 'f:nodeSelector': {} } };
+  return { ...pool, metadata: { ...pool.metadata, managedFields: [{ fieldsV1: owned }] } as NodePool['metadata'] };
+}
+
+async function propose(
+  before: NodePool,
+  after: NodePool,
+  { nodes = [] as Node[], others = [] as NodePool[], classes = [runtimeClass] as RuntimeClass[] | Error } = {},
+  reconciles = true,
+) {
+  const read: string[] = [];
+  const reading =
+    <T>(what: string, answer: T | Error) =>
+    async () => {
+      read.push(what);
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+  const proposal = await proposeEdit(before, after, {
+    cluster: {
+      pools: { listCoerced: reading('pools', [before, ...others]) },
+      nodes: { list: reading('nodes', nodes), serverTime: () => new Date() },
+      runtimeClasses: { list: reading('classes', classes) },
+    } as unknown as ClusterPort,
+    dryRun: 'none',
+    approve: async () => 'yes' as never,
+    warn: () => {},
+    workloads: async () => ({
+      pods: reading('pods', []),
+      templates: async kind =>
+        kind === 'Deployment' ? [{ kind, namespace: 'ml', name: 'train', runtimeClass: 'node-pool-web' }] : [],
+    }),
+    reconciles,
+  });
+  return { ...proposal, read };
+}
+
+const selected = (name: string, labels: Record<string, string> = {}) =>
+  aNode({ name, labels: { app: 'web', ...labels }, record: recordOf({ pool: 'web' }) });
+
+test('names the nodes that leave with a new nodeSelector, and who takes them', async () => {
+  const all = aPool({ nodeSelector: { all: 'yes' } }, { name: 'all', uid: 'uid-all' });
+  const nodes = [
+    selected('b', { all: 'yes' }),
+    selected('a', { all: 'yes' }),
+    selected('c'),
+    selected('d', { zone: 'z' }),
+  ];
+  const [before, after] = [web({ nodeSelector: { app: 'web' } }), web({ nodeSelector: { zone: 'z' } })];
+  const { warnings, question } = await propose(before, after, { nodes, others: [all] });
+  assert.deepEqual(warnings, [
+    'with the new selector 3 of 4 nodes leave pool web: a, b, c; pool all takes 2, no pool takes 1',
+  ]);
+  assert.deepEqual(question, {
+    text: 'Save pool web and reconcile it?',
+    covers: ['node a leaves', 'node b leaves', 'node c leaves'],
+    needsYes: '3 nodes would leave pool web',
+  });
+  // One that is no member any more leaves all the same, and needs no question.
+  const gone = aNode({ name: 'e', record: recordOf({ pool: 'web' }) });
+  const late = await propose(before, after, { nodes: [gone] });
+  assert.deepEqual([late.question, late.released], [undefined, new Set(['e'])]);
+  const alone = await propose(before, after, { nodes: [selected('c')] }, false);
+  assert.deepEqual(alone.warnings, [
+    'no node matches pool web (zone=z); next: label nodes, or change the selector with `kubectl nodepool edit web`',
+    'with the new selector 1 of 1 node leave pool web: c; no pool takes them',
+  ]);
+  assert.deepEqual(alone.question, {
+    text: 'Save pool web?',
+    covers: ['node c leaves'],
+    needsYes: '1 node would leave pool web',
+  });
+});
+
+test('says which nodes a selector with expressions gets where the control plane is among them', async () => {
+  const after = web({ matchExpressions: [{ key: 'spot', operator: 'DoesNotExist' }] });
+  const cp = aNode({ name: 'cp', labels: { 'node-role.kubernetes.io/control-plane': '' } });
+  const nodes = [selected('a'), cp, aNode({ name: 's', labels: { spot: '' } })];
+  const { warnings, question } = await propose(web({ nodeSelector: { app: 'web' } }), after, { nodes });
+  assert.deepEqual(warnings, [
+    "pool web selects 2 nodes, 1 of them of the control plane: cp; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit web --node-selector '!node-role.kubernetes.io/control-plane'`, or see them with `kubectl get nodes -l '!spot'`",
+  ]);
+  const opens = 'pool web would require no label, and new nodes join by themselves';
+  assert.deepEqual(question, { text: 'Save pool web and reconcile it?', covers: [opens], needsYes: opens });
+});
+
+test('asks where the new selector requires no label, unless it only adds to one that did not either', async () => {
+  const lacks = (...keys: string[]) => web({ matchExpressions: keys.map(key => ({ key, operator: 'DoesNotExist' })) });
+  const asked = async (before: NodePool, after: NodePool) => (await propose(before, after)).question?.needsYes;
+  const opens = 'pool web would require no label, and new nodes join by themselves';
+  assert.equal(await asked(web({}), lacks('a')), opens);
+  assert.equal(await asked(lacks('a'), lacks('b')), opens);
+  assert.equal(await asked(lacks('a', 'b'), lacks('a')), opens);
+  assert.equal(await asked(lacks('a'), lacks('a', 'b')), undefined);
+  assert.equal(await asked(lacks('a'), { ...lacks('a'), spec: { ...lacks('a').spec, labels: { c: '' } } }), undefined);
+  assert.equal(await asked(lacks('a'), web({ nodeSelector: { b: '' } })), undefined);
+});
+
+test('does not ask where a new nodeSelector lets no node leave, and reads nothing for other fields', async () => {
+  const before = web({ nodeSelector: { app: 'web' }, handler: 'h' });
+  const same = await propose(before, web({ nodeSelector: { zone: 'z' }, handler: 'h' }), {
+    nodes: [selected('a', { zone: 'z' })],
+  });
+  assert.deepEqual([same.warnings, same.question], [[], undefined]);
+  const label = await propose(before, web({ nodeSelector: { app: 'web' }, handler: 'g', labels: { a: 'b' } }));
+  assert.deepEqual([label.warnings, label.question, label.read, label.released], [[], undefined, [], undefined]);
+});
+
+test('names the workloads of a RuntimeClass that goes with the handler', async () => {
+  const [before, after] = [web({ handler: 'h' }), web({ handler: '' })];
+  const { warnings, question, read } = await propose(before, after);
+  assert.match(
+    warnings[0] ?? '',
+    /^RuntimeClass node-pool-web would be deleted, and 1 workload names it: Deployment ml\/train/,
+  );
+  assert.deepEqual(question?.covers, ['Deployment ml/train']);
+  assert.match(question?.needsYes ?? '', /^1 workload names RuntimeClass node-pool-web/);
+  assert.deepEqual(read, ['classes', 'pods']);
+  assert.deepEqual((await propose(before, after, {}, false)).question, { ...question, text: 'Save pool web?' });
+
+  const none = await propose(before, after, { classes: [] });
+  assert.deepEqual([none.warnings, none.question, none.read], [[], undefined, ['classes']]);
+  const refused = await propose(before, after, { classes: new NodepoolError('cluster', 'no classes') });
+  assert.deepEqual(refused.warnings, ['cannot tell which workloads name the RuntimeClass of pool web: no classes']);
+  const unknown = 'workloads may name the RuntimeClass of pool web, which cannot be read and would be deleted';
+  assert.deepEqual([refused.question?.covers, refused.question?.needsYes], [[unknown], unknown]);
+});
+
+test('takes a field that the edit removes for removed, not for one that the CRD drops', async () => {
+  const [before, after] = [{ handler: 'h', nodeSelector: { app: 'web' } }, { nodeSelector: { app: 'web' } }];
+  const handler = await propose(managed(web(before)), managed(web(after)));
+  assert.deepEqual(handler.read, ['classes', 'pods']);
+  const nodes = [selected('a')];
+  const selector = await propose(managed(web(before)), managed(web({ handler: 'h' })), { nodes });
+  assert.equal(selector.warnings.at(-1), 'with the new selector 1 of 1 node leave pool web: a; no pool takes them');
+});
+
+test('asks about the pods of a node that waits where the pool becomes Immediate', async () => {
+  const taints = [{ key: 'dedicated', value: 'x', effect: 'NoExecute' as const }];
+  const selector = { nodeSelector: { app: 'web' } };
+  const drains = web({ ...selector, taints, noExecute: 'Drain' });
+  const record = recordOf({
+    pool: 'web',
+    taints: { 'dedicated:NoSchedule': 'x' },
+    draining: { 'dedicated:NoExecute': 'x' },
+  });
+  const node = aNode({
+    labels: { app: 'web' },
+    taints: [{ key: 'dedicated', value: 'x', effect: 'NoSchedule' }],
+    record,
+  });
+  const arriving = async (after: NodePool) => {
+    const { plan } = await propose(drains, after, { nodes: [node] });
+    assert.ok(!(plan instanceof NodepoolError));
+    return [...noExecuteOf(plan.nodes)];
+  };
+  assert.deepEqual(await arriving(web({ ...selector, taints })), ['n1 dedicated=x:NoExecute']);
+  assert.deepEqual(await arriving(web({ ...selector, taints, noExecute: 'Drain', labels: { a: 'b' } })), []);
+});

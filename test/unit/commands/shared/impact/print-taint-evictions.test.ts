@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderEvictions } from '../../../../../src/commands/shared/impact/print-taint-evictions.ts';
+import type { EvictionPreview } from '../../../../../src/commands/shared/impact/taint-evictions.ts';
+import { renderMoved, renderUnmoved } from '../../../../../src/commands/shared/move/print-moves.ts';
+
+const TAINTS = [{ key: 'dedicated', value: 'gpu', effect: 'NoExecute' as const }];
+
+const preview: EvictionPreview = {
+  nodes: [
+    {
+      node: 'node-a',
+      taints: TAINTS,
+      now: ['default/web-1', 'default/web-2', 'kube-system/log'],
+      later: [{ pod: 'default/patient', seconds: 300 }],
+    },
+    {
+      node: 'node-b',
+      taints: TAINTS,
+      now: ['default/a-pod-with-quite-a-long-name-that-no-table-has-room-for'],
+      later: [],
+    },
+  ],
+  now: 4,
+  later: 1,
+  drained: 0,
+  ofDaemonSets: 1,
+  withoutController: 2,
+  ended: 1,
+  covers: [],
+};
+
+test('prints how many pods are evicted from where, and what becomes of them', () => {
+  assert.equal(
+    renderEvictions(preview, 80),
+    `taints with the effect NoExecute evict 4 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes:
+NODE     TAINTS                    NOW   LATER    PODS
+node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
+node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
+PodDisruptionBudgets do not hold back evictions by taints.
+1 of them is of a DaemonSet, which recreates none there without a toleration.
+2 of them have no controller: such a pod is not recreated.
+1 of them has ended already.`,
+  );
+});
+
+test('lists the first of many nodes', () => {
+  const nodes = Array.from({ length: 23 }, (_, index) => ({
+    node: `n${index}`,
+    taints: TAINTS,
+    now: ['a/b'],
+    later: [],
+  }));
+  const text = renderEvictions({ ...preview, nodes, later: 0, ofDaemonSets: 0, withoutController: 0, ended: 0 }, 120);
+  const lines = text.split('\n');
+  assert.deepEqual([lines.length, lines.at(-2)], [24, '… and 3 more nodes']);
+});
+
+test('prints a line of what became of a node', () => {
+  const moved = (from: string | undefined, to: string | undefined) => ({ node: 'n', from, to });
+  assert.equal(renderMoved({ kind: 'add', pool: 'gpu' }, moved(undefined, 'gpu')), 'node/n added to pool gpu');
+  assert.equal(renderMoved({ kind: 'move', pool: 'gpu' }, moved('a', 'gpu')), 'node/n moved from pool a to pool gpu');
+  assert.equal(renderMoved({ kind: 'move', pool: 'gpu' }, moved(undefined, 'gpu')), 'node/n moved to pool gpu');
+  assert.equal(renderMoved({ kind: 'remove', pool: 'a' }, moved('a', undefined)), 'node/n removed from pool a');
+  const removed = (key: string) => ({ key, from: 'x', action: 'remove', reason: 'membership' }) as const;
+  const changes = [removed('node-role.kubernetes.io/a'), removed('rack')];
+  assert.equal(
+    renderMoved({ kind: 'remove', pool: 'a' }, { ...moved('a', undefined), changes }),
+    'node/n removed from pool a (label rack=x removed)',
+  );
+  assert.equal(renderMoved({ kind: 'remove', pool: 'a' }, moved('a', 'b')), 'node/n removed from pool a, is in pool b');
+  assert.equal(renderUnmoved({ kind: 'move', pool: 'a' }, 'n'), 'node/n is already in pool a');
+  assert.equal(
+    renderUnmoved({ kind: 'move', pool: 'a', from: 'b' }, 'n'),
+    'node/n is not in pool b: it is already in pool a',
+  );
+  assert.equal(renderUnmoved({ kind: 'remove', pool: 'a' }, 'n'), 'node/n is not in pool a');
+});

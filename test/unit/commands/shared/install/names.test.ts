@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkNames, formerRoles } from '../../../../../src/commands/shared/install/names.ts';
+import type { ManifestObject } from '../../../../../src/kube/connection.ts';
+import { ForbiddenError } from '../../../../../src/nodepool/errors.ts';
+
+const labels = { 'app.kubernetes.io/name': 'nodepool-controller' };
+const role: ManifestObject = { apiVersion: 'rbac/v1', kind: 'ClusterRole', metadata: { name: 'x', labels } };
+
+test('finds ClusterRoles of an earlier version with our label, and says nothing where they may not be read', async () => {
+  const get = async ({ metadata }: ManifestObject) => ({
+    ...role,
+    metadata: metadata.name === 'nodepool-view' ? { ...metadata, labels } : metadata,
+  });
+  assert.deepEqual(await formerRoles([role], { get }), ['nodepool-view']);
+  const forbidden = async () => Promise.reject(new ForbiddenError('no', []));
+  assert.deepEqual(await formerRoles([role], { get: forbidden }), []);
+});
+
+test('names both another API group and ClusterRoles that are left', () => {
+  const { status, message, details } = checkNames(['karpenter.sh'], ['nodepool-view']);
+  assert.equal(status, 'warning');
+  assert.match(message, /^karpenter.sh also serves nodepools/);
+  assert.match(
+    details.join(),
+    /^left of an earlier version: ClusterRole nodepool-view; bind people .* clusterrole nodepool-view$/,
+  );
+});

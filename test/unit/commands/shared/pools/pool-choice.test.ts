@@ -1,0 +1,36 @@
+/** `NAME…`, `-l` and `--all`. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parsePoolChoice } from '../../../../../src/commands/shared/pools/pool-choice.ts';
+
+const ALL = { all: true } as const;
+
+describe('one of the three', () => {
+  test('names', () => assert.deepEqual(parsePoolChoice(['a', 'b'], { all: false }), { names: ['a', 'b'] }));
+  test('selector', () => assert.deepEqual(parsePoolChoice([], { selector: 'a=b', all: false }), { selector: 'a=b' }));
+  test('all', () => assert.deepEqual(parsePoolChoice(undefined, ALL), ALL));
+  test('none, where that has a meaning', () => assert.deepEqual(parsePoolChoice([], { all: false }, ALL), ALL));
+});
+
+const NEXT = 'give names of pools, -l SELECTOR or --all';
+const refusals: [names: string[], flags: { selector?: string; all: boolean }, message: string, next?: string][] = [
+  [[], { all: false }, 'no nodepool is specified'],
+  [['a'], { selector: 'x', all: false }, 'a name cannot be provided when a selector is specified'],
+  [['a'], ALL, 'a name cannot be provided when --all is specified'],
+  [[], { selector: 'x', all: true }, 'cannot set --all and --selector at the same time'],
+  [[], { selector: ' ', all: false }, '-l: the selector is empty', 'look for a variable that is not set'],
+];
+for (const [names, flags, message, next = NEXT] of refusals) {
+  test(`refuses ${JSON.stringify([names, flags])}`, () => {
+    assert.throws(() => parsePoolChoice(names, flags), { kind: 'usage', message, next });
+  });
+}
+
+test('an empty selector never means all', () => {
+  assert.throws(() => parsePoolChoice([], { selector: '', all: false }, ALL), { kind: 'usage' });
+});
+
+test('names no --all where no name means all', () => {
+  const next = 'give names of pools or -l SELECTOR';
+  assert.throws(() => parsePoolChoice(['a'], { selector: 'x' }, ALL), { kind: 'usage', next });
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { failureLines } from '../../../../../src/commands/shared/reconcile/failure-lines.ts';
+
+const ASK = 'ask for a role with verb patch on nodes';
+const denied = (node: string) => ({
+  message: `cannot patch Node "${node}": user "u" lacks the permission`,
+  next: ASK,
+  node,
+});
+
+test('nodes that failed for one reason share a line, and the next step is printed once for all pools', () => {
+  const said = new Set<string>();
+  const failures = [
+    ...['n', 'no'].map(denied),
+    { message: 'cannot patch Node "x": held', node: 'x' },
+    ...['y', 'z'].map(node => ({ message: `node ${node} was not tried`, node })),
+    ...['k', 'l', 'm'].map(node => ({ message: 'cannot reach the server', node })),
+  ];
+  assert.deepEqual(failureLines(failures, 'w', said), [
+    `error: w: cannot patch 2 nodes: user "u" lacks the permission (first: n); next: ${ASK}`,
+    'error: w: cannot patch Node "x": held',
+    'error: w: 2 nodes were not tried (first: y)',
+    'error: w: cannot reach the server (3 nodes, first: k)',
+  ]);
+  assert.deepEqual(failureLines([denied('a')], 'v', said), [
+    'error: v: cannot patch Node "a": user "u" lacks the permission',
+  ]);
+});
+
+test('shows ten different failures and counts the rest', () => {
+  const failures = Array.from({ length: 12 }, (_, at) => ({ message: `no ${at}` }));
+  const lines = failureLines([...failures, { message: 'no 11' }]);
+  assert.deepEqual([lines.length, lines[9], lines[10]], [11, 'error: no 9', 'error: and 3 more']);
+});

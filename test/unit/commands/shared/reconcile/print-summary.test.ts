@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type ReconciledPool, renderSummaries } from '../../../../../src/commands/shared/reconcile/print-summary.ts';
+import { colored, gpuPool, plain, workerPool } from '../../../print/fixtures.ts';
+
+const none = { joined: 0, left: 0, updated: 0 };
+const unchanged = { kind: 'unchanged' as const };
+
+function reconciled(pool = workerPool()): ReconciledPool & { outcome: NonNullable<ReconciledPool['outcome']> } {
+  const outcome = { kind: 'reconciled' as const, status: pool.status, runtimeClass: unchanged, failures: [] };
+  return { pool: pool.metadata.name, outcome, ...none };
+}
+
+test('prints one line per pool', () => {
+  const gpu = reconciled(gpuPool());
+  const failing = reconciled();
+  failing.outcome.status = { ...workerPool().status, nodeCount: 2, status: 500 };
+  failing.outcome.failures = ['cannot patch nodes', 'cannot patch nodes'];
+  const lines = renderSummaries(
+    [
+      reconciled(),
+      {
+        ...gpu,
+        joined: 1,
+        left: 2,
+        updated: 4,
+        outcome: { ...gpu.outcome, runtimeClass: { kind: 'created' } },
+      },
+      { ...failing, pool: 'batch', updated: 1 },
+      { pool: 'lost', outcome: undefined, ...none },
+      { ...none, pool: 'old', left: 12, outcome: { ...gpu.outcome, kind: 'released', status: undefined } },
+    ],
+    { suffix: '', isTerminal: true },
+    plain,
+  );
+  assert.equal(
+    lines,
+    `
+worker  200           2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
+gpu     409,Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
+batch   500,Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
+lost    error                                                                                              not reconciled
+old     released      12 nodes released`.slice(1),
+  );
+});
+
+test('marks every line of a dry run', () => {
+  const text = renderSummaries([reconciled(), reconciled()], { suffix: ' (server dry run)', isTerminal: true }, plain);
+  assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
+});
+
+test('does not print "released" for a failed release', () => {
+  const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
+  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { suffix: '', isTerminal: true }, plain);
+  assert.equal(text, 'old  failing  1 node released      1 write failed');
+});
+
+test('colours the status', () => {
+  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', isTerminal: true }, colored);
+  assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32m200', '\x1b[31m409,Conflict']);
+});
+
+test('cuts a long reason on a terminal alone, and keeps it on one line', () => {
+  const pool = reconciled(gpuPool());
+  const status = gpuPool().status;
+  for (const condition of status?.conditions ?? []) condition.message = `${'node '.repeat(100)}\nx`;
+  const render = (isTerminal: boolean) =>
+    renderSummaries([{ ...pool, outcome: { ...pool.outcome, status } }], { suffix: '', isTerminal }, plain);
+  assert.equal(render(true).split('\n').length, 1);
+  assert.ok(render(true).endsWith('…'));
+  assert.ok(render(true).length < 200);
+  assert.ok(render(false).endsWith(`  ${'node '.repeat(100)}\\nx`));
+});
+
+test('a pool that is not 200 tells what its rollout has left, too', () => {
+  const summary = reconciled();
+  const left = '2 of 6 nodes updated, 2 settling';
+  summary.outcome.status = {
+    ...workerPool().status,
+    nodeCount: 6,
+    status: 503,
+    conditions: [
+      condition('Ready', 'False', 'NodesNotReady', 'no node is Ready'),
+      condition('Progressing', 'True', 'RolloutInProgress', left),
+    ],
+  };
+  const text = renderSummaries([summary], { suffix: '', isTerminal: false }, plain);
+  assert.match(text, new RegExp(`503.* no node is Ready; ${left}$`));
+});
+
+function condition(type: 'Ready' | 'Progressing', status: 'True' | 'False', reason: string, message: string) {
+  return { type, status, reason, message, lastTransitionTime: '2026-05-01T12:00:00Z', observedGeneration: 1 };
+}

@@ -1,0 +1,123 @@
+/** The question before a reconcile, and what diff says about the same plan. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { diff } from '../../../../../src/commands/shared/changes/diff.ts';
+import { proposeReconcile } from '../../../../../src/commands/shared/reconcile/propose.ts';
+import type { WorkloadsPort } from '../../../../../src/kube/ports/workloads.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import type { RuntimeClass } from '../../../../../src/nodepool/types.ts';
+import { warningText } from '../../../../../src/nodepool/warning.ts';
+import { override } from '../../../../override.ts';
+import { member, pool, server } from '../fake-server.ts';
+
+const owned: RuntimeClass = {
+  metadata: {
+    name: 'node-pool-a',
+    ownerReferences: [
+      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true },
+    ],
+  },
+  handler: 'h',
+};
+
+function depsOf(classes: RuntimeClass[], isNamed: boolean) {
+  const { cluster } = server([pool('a', {})], []);
+  let reads = 0;
+  const port: WorkloadsPort = {
+    pods: async () => [],
+    templates: async kind =>
+      kind === 'Deployment' && isNamed ? [{ kind, namespace: 'ml', name: 'train', runtimeClass: 'node-pool-a' }] : [],
+  };
+  const workloads = async () => {
+    reads++;
+    return port;
+  };
+  return {
+    deps: { cluster: override(cluster, { runtimeClasses: { list: async () => classes } }), workloads },
+    reads: () => reads,
+  };
+}
+
+test('asks before a RuntimeClass that workloads name is deleted, and diff names them', async () => {
+  const { deps } = depsOf([owned], true);
+  const { warnings, question } = await proposeReconcile([], deps);
+  assert.match(
+    warnings.map(warningText)[0] ?? '',
+    /^RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml\/train/,
+  );
+  assert.deepEqual(question, {
+    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
+    covers: ['Deployment ml/train'],
+    needsYes: '1 workload names RuntimeClass node-pool-a, and could create no new pods',
+  });
+  assert.deepEqual((await diff([], deps)).warnings, warnings);
+});
+
+test('does not ask where nothing names it, and reads no workloads where none is deleted', async () => {
+  const unnamed = depsOf([owned], false);
+  const proposal = await proposeReconcile([], unnamed.deps);
+  assert.deepEqual([proposal.warnings, proposal.question, unnamed.reads()], [[], undefined, 1]);
+  const none = depsOf([], true);
+  assert.equal((await proposeReconcile([], none.deps)).question, undefined);
+  assert.deepEqual((await diff([], none.deps)).warnings, []);
+  assert.equal(none.reads(), 0);
+});
+
+test('asks before a RuntimeClass is deleted where workloads cannot be read', async () => {
+  const { deps } = depsOf([owned], false);
+  const refused = async () => Promise.reject(new NodepoolError('cluster', 'forbidden'));
+  const { warnings, question } = await proposeReconcile([], {
+    ...deps,
+    workloads: async () => ({ pods: refused, templates: refused }),
+  });
+  const unread = [
+    'pods',
+    ...['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'].map(kind => `${kind}s without pods`),
+  ];
+  assert.deepEqual(warnings, [
+    `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which would be deleted: forbidden`,
+  ]);
+  const may = (what: string) => `${what} cannot be read, and may name RuntimeClass node-pool-a`;
+  assert.deepEqual(question, {
+    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
+    covers: unread.map(may),
+    needsYes: may(unread.join(', ')),
+  });
+});
+
+test('asks after an edit of the nodeSelector about nodes whose release was not shown', async () => {
+  const left = (name: string) => ({ ...member(name, 'a', 'x'), labels: { tier: 'x' } });
+  const { cluster } = server([pool('a', { tier: 'x' })], [left('n1'), left('n2'), member('n3', 'a', 'x')]);
+  const deps = { ...depsOf([], false).deps, cluster };
+  assert.equal((await proposeReconcile([], deps)).question, undefined);
+  assert.equal((await proposeReconcile(['a'], deps, new Set(['n1', 'n2']))).question, undefined);
+  assert.deepEqual((await proposeReconcile(['a'], deps, new Set(['n1']))).question, {
+    text: 'Reconcile, and let node n2 leave pool a?',
+    covers: ['node n2 leaves'],
+    needsYes: '1 node would leave pool a',
+  });
+  const both = override(cluster, { runtimeClasses: { list: async () => [owned] } });
+  const { question } = await proposeReconcile(['a'], { ...depsOf([owned], true).deps, cluster: both }, new Set());
+  assert.match(
+    question?.text ?? '',
+    /^Reconcile, and delete RuntimeClass node-pool-a, let node n1 leave pool a, let node n2 /,
+  );
+  assert.deepEqual(question?.covers, ['node n1 leaves', 'node n2 leaves', 'Deployment ml/train']);
+  assert.match(question?.needsYes ?? '', /^2 nodes would leave pool a; 1 workload names /);
+});
+
+test('diff notes records and counts that reconcile writes, without a difference', async () => {
+  const recorded = member('n1', 'a', 'x');
+  const { record: _record, ...unrecorded } = member('n2', 'a', 'x');
+  const status = { status: 200, nodeCount: 3, readyNodeCount: 3 };
+  const { cluster } = server([{ ...pool('a', { tier: 'x' }), status }], [recorded, unrecorded]);
+  const { plan, notes } = await diff([], { ...depsOf([], false).deps, cluster });
+  assert.deepEqual(
+    plan.nodes.flatMap(({ changes }) => changes),
+    [],
+  );
+  assert.deepEqual(notes, [
+    'pool a: 1 node has no valid record of the pool: n2',
+    'pool a: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 2 nodes, 2 Ready',
+  ]);
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { untilIdle } from '../../../../../src/commands/shared/reconcile/apply.ts';
+import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/pool-outcome.ts';
+import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
+import { FakeClock } from '../../../controller/fake-clock.ts';
+import { aNode, aPool, recordOf, taint } from '../../../nodepool/fixtures.ts';
+
+const pool = aPool({
+  nodeSelector: { team: 'ml' },
+  noExecute: 'Drain',
+  taints: [taint('dedicated=x:NoExecute')],
+});
+const labels = { team: 'ml' };
+const drained = (name: string) =>
+  aNode({
+    name,
+    uid: name,
+    labels,
+    taints: [taint('dedicated=x:NoSchedule')],
+    record: recordOf({
+      pool: 'worker',
+      taints: { 'dedicated:NoSchedule': 'x' },
+      draining: { 'dedicated:NoExecute': 'x' },
+    }),
+  });
+const done = (name: string) =>
+  aNode({
+    name,
+    uid: name,
+    resourceVersion: '8',
+    labels,
+    taints: [taint('dedicated=x:NoExecute')],
+    record: recordOf({ pool: 'worker', taints: { 'dedicated:NoExecute': 'x' } }),
+  });
+const draining: PoolOutcome = {
+  ...emptyOutcome('worker'),
+  drain: { nodes: ['a', 'b'], pods: 1, blocked: undefined, afterMs: 2_000 },
+};
+
+/** Two nodes are drained, and the second reconcile is interrupted. @param finished by it, before that */
+async function leftAfter(finished: string[], unwritten = 0): Promise<number | undefined> {
+  const state = new ClusterState([pool], [drained('a'), drained('b')], []);
+  const outcomes = [
+    () => draining,
+    () => {
+      for (const name of finished) state.setNode(done(name));
+      return { ...emptyOutcome('worker'), kind: 'interrupted' as const, unwritten };
+    },
+  ];
+  const reconcile = async () => outcomes.shift()?.() ?? assert.fail('reconciled again');
+  const cluster = { pools: { getCoerced: async () => pool } };
+  const clock = new FakeClock();
+  const run = untilIdle(['worker'], { reconcile }, {}, { cluster, state, clock } as never);
+  await clock.advance(2_000);
+  const [result] = await run;
+  assert.equal(result?.outcome?.kind, 'interrupted');
+  return result?.outcome?.unwritten;
+}
+
+test('a run that is interrupted counts the nodes that are still drained, not those that it has just finished', async () => {
+  assert.equal(await leftAfter([]), 2);
+  assert.equal(await leftAfter(['b']), 1);
+  assert.equal(await leftAfter(['a', 'b']), 0);
+  assert.equal(await leftAfter(['b'], 3), 3, 'nodes that were not begun');
+});
+
+/** Reconciles worker with these outcomes, one after the other. */
+async function runWith(outcomes: (() => PoolOutcome)[], signal?: AbortSignal) {
+  const clock = new FakeClock();
+  const state = new ClusterState([pool], [drained('a'), drained('b')], []);
+  const cluster = { pools: { getCoerced: async () => pool } };
+  const reconcile = async () => (outcomes.shift() ?? assert.fail('reconciled again'))();
+  const run = untilIdle(['worker'], { reconcile }, {}, { cluster, state, clock, signal } as never);
+  return { run, clock, outcomes };
+}
+
+test('a pool that was changed while it was reconciled is reconciled again at once, with one result', async () => {
+  const warning = (message: string) => [{ message, next: 'x' }];
+  const { run } = await runWith([
+    () => ({ ...emptyOutcome('worker'), isChanged: true, warnings: warning('first') }),
+    () => ({ ...emptyOutcome('worker'), statusWritten: true, warnings: warning('second') }),
+  ]);
+  const [result] = await run;
+  assert.deepEqual(
+    [result?.outcome?.warnings.length, result?.outcome?.statusWritten, result?.outcome?.isChanged],
+    [2, true, undefined],
+  );
+});
+
+test('a run that is stopped does not wait for pods, and says what is left', async () => {
+  const stopping = new AbortController();
+  const { run, clock } = await runWith([() => draining], stopping.signal);
+  await clock.advance(1_000);
+  stopping.abort();
+  const [result] = await run;
+  assert.deepEqual([result?.outcome?.kind, result?.outcome?.unfinished], ['interrupted', ['a', 'b']]);
+});
+
+test('an error that is not about the pool ends the run', async () => {
+  const bug = new TypeError('x is not a function');
+  const { run } = await runWith([
+    () => {
+      throw bug;
+    },
+  ]);
+  await assert.rejects(run, bug);
+});

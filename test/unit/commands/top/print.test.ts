@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { printTop, topCsv } from '../../../../src/commands/shared/top/top-data.ts';
+import { renderTopNodes, renderTopPods, renderTopPools } from '../../../../src/commands/top/print.ts';
+import { ASCII } from '../../../../src/print/bar.ts';
+import { plain } from '../../print/fixtures.ts';
+import { demandOf, topCluster, topOf } from '../shared/top/top-cluster.ts';
+import { MEASURED, SHOWN } from './print-fixtures.ts';
+
+const terminal = (columns: number) => ({ ...SHOWN, terminal: { columns, glyphs: ASCII } });
+
+test('prints a line for each pool', async () => {
+  assert.equal(
+    renderTopPools(await topOf(topCluster(MEASURED)), SHOWN, plain),
+    `
+POOL    NODES  CPU-REQ  CPU%    CPU-USED%  CPU-FREE  CPU-FIT  MEM-REQ  MEM%    MEM-USED%  MEM-FREE  MEM-FIT  PODS    GPU-REQ  GPU%    GPU-FREE  GPU-FIT
+empty   0/0    0        <none>  <none>     0         0        0        <none>  <none>     0         0        0/0     0        <none>  0         0
+gpu     1/2    8        25%     30%        7.82      7.82     60Gi     46%     24%        4Gi       4Gi      4/220   3        37%     1         1
+worker  2/3    9.9      82%     1%         0.1       0.1      1.1Gi    12%     5%         4.7Gi     2.8Gi    16/330  0        <none>  0         0
+<none>  1/1    0        0%      <none>     4         4        0        0%      <none>     2.9Gi     2.9Gi    0/110   0        <none>  0         0
+TOTAL   4/6    17.9     37%     20%        11.92     7.82     61.1Gi   43%     22%        11.7Gi    4Gi      20/660  3        37%     1         1`.slice(
+      1,
+    ),
+  );
+});
+
+test('fits a terminal of 80 columns by leaving out columns, and any other but the narrowest', async () => {
+  const top = await topOf(topCluster());
+  assert.equal(
+    renderTopPools(top, terminal(80), plain),
+    `
+POOL    NODES  CPU%    CPU-FIT  MEM%    MEM-FIT  PODS    GPU%    GPU-FIT …
+empty   0/0    <none>  0        <none>  0        0/0     <none>  0
+gpu     1/2    25%     7.82     46%     4Gi      4/220   37%     1
+worker  2/3    82%     0.1      12%     2.8Gi    16/330  <none>  0
+<none>  1/1    0%      4        0%      2.9Gi    0/110   <none>  0
+TOTAL   4/6    37%     7.82     43%     4Gi      20/660  37%     1`.slice(1),
+  );
+  for (let columns = 36; columns < 160; columns++) {
+    const lines = renderTopPools(top, terminal(columns), plain).split('\n');
+    assert.ok(
+      lines.every(line => line.length <= columns),
+      `${columns}:\n${lines.join('\n')}`,
+    );
+  }
+});
+
+test("a node's free resources and status are kept, then percentages, then its whole name", async () => {
+  const top = await topOf(topCluster(), { nodes: true });
+  const headers = (columns: number) => renderTopNodes(top, terminal(columns), plain).split('\n')[0];
+  assert.match(headers(90) ?? '', /^NODE +STATUS +CPU% +CPU-FREE +MEM% +MEM-FREE +GPU% +GPU-FREE …$/);
+  assert.match(headers(70) ?? '', /^NODE +CPU% +CPU-FREE +MEM% +MEM-FREE +GPU% +GPU-FREE …$/);
+  assert.match(headers(40) ?? '', /^NODE +CPU-FREE +MEM-FREE +GPU-FREE …$/);
+});
+
+test('fits 80 and 60 columns with long names, and shows what still fits', async () => {
+  const top = await topOf(topCluster(), { nodes: true });
+  const pools = top.pools.map((row, i) => ({ ...row, pool: `team-payments-batch-spot-large-${i}` }));
+  const nodes = top.nodes.map((row, i) => {
+    return { ...row, node: { ...row.node, name: `ip-10-0-123-4${i}.eu-central-1.compute.internal` } };
+  });
+  for (const columns of [80, 60]) {
+    const shown = [
+      renderTopPools({ ...top, pools }, terminal(columns), plain),
+      renderTopNodes({ ...top, nodes }, terminal(columns), plain),
+    ];
+    assert.match(shown[0] ?? '', / CPU-FIT .* MEM-FIT .*GPU-FIT …$/m);
+    assert.match(shown[1] ?? '', / CPU-FREE .* MEM-FREE .*GPU-FREE …$/m);
+    for (const text of shown) {
+      const lines = text.split('\n');
+      assert.ok(
+        lines.every(line => line.length <= columns),
+        text,
+      );
+      const names = lines.map(line => line.split(' ')[0]);
+      assert.equal(new Set(names).size, names.length, text);
+    }
+  }
+});
+
+test('prints a line for each node, without the largest of one', async () => {
+  const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['cpu', 'pods'] });
+  assert.equal(
+    renderTopNodes(top, SHOWN, plain),
+    `
+NODE   POOL    STATUS                    CPU-REQ  CPU%  CPU-FREE  PODS
+w1     worker  Ready                     3.9      97%   0.1       12/110
+w2     worker  Ready                     5        125%  0         3/110
+w3     worker  Ready,SchedulingDisabled  1        25%   0         1/110
+TOTAL  <none>  2/3                       9.9      82%   0.1       16/330`.slice(1),
+  );
+});
+
+test('without pods prints what is allocatable', async () => {
+  const top = await topOf(topCluster(), { pods: false, names: ['gpu'] });
+  assert.equal(
+    renderTopPools(top, SHOWN, plain),
+    'POOL  NODES  CPU    MEM    PODS  GPU\ngpu   1/2    31.64  128Gi  220   8',
+  );
+});
+
+test('prints the whole name of a resource where two would have the same header', async () => {
+  const resources = ['nvidia.com/gpu', 'amd.com/gpu', 'ephemeral-storage'];
+  const [header] = renderTopPools(await topOf(topCluster(), { pods: false, resources }), SHOWN, plain).split('\n');
+  assert.deepEqual(header?.split(/ +/).slice(2), ['NVIDIA.COM/GPU', 'AMD.COM/GPU', 'STORAGE']);
+});
+
+test('prints a line for each pod, by node and name or the largest first, with usage', async () => {
+  const load = (namespace: string, name: string, node: string, cpu: string) => {
+    const { requests, limits } = demandOf(1, { cpu, memory: '1Gi' });
+    return { namespace, name, node, requests, limits };
+  };
+  const pods = [
+    load('b', 'x', 'w1', '1'),
+    load('a', 'y', 'w1', '200m'),
+    load('a', 'z', 'cp', '2'),
+    load('a', 'o', 'gone', '9'),
+  ];
+  const podUsage = { kind: 'served' as const, byPod: new Map([['b/x', demandOf(1, { cpu: '500m' }).requests]]) };
+  const podsOf = (options: object) => topOf(topCluster({ pods, podUsage }), { eachPod: true, ...options });
+  assert.equal(
+    renderTopPods(await podsOf({}), SHOWN, plain),
+    `
+POOL    NODE  NAMESPACE  POD  CPU-REQ  CPU%  CPU-USED  CPU-USED%  MEM-REQ  MEM%  MEM-USED  MEM-USED%  GPU-REQ  GPU%
+worker  w1    a          y    0.2      5%    <none>    <none>     1Gi      34%   <none>    <none>     0        <none>
+worker  w1    b          x    1        25%   0.5       12%        1Gi      34%   <none>    <none>     0        <none>
+<none>  cp    a          z    2        50%   <none>    <none>     1Gi      34%   <none>    <none>     0        <none>`.slice(
+      1,
+    ),
+  );
+  const sorted = await podsOf({ names: ['worker'], sortBy: 'cpu.requested' });
+  assert.deepEqual(
+    sorted.pods.map(({ pod }) => pod.name),
+    ['x', 'y'],
+  );
+  const csv = topCsv(await podsOf({ resources: ['cpu'] }), { rows: 'pods', headers: true }).split('\n');
+  assert.match(csv[0] ?? '', /^namespace,pod,node,pool,resource,allocatable,/);
+  assert.match(csv[2] ?? '', /^b,x,w1,worker,cpu,4,4,1,1,0,0,500m,0\.5,/);
+  const json = JSON.parse(printTop(await podsOf({ resources: ['cpu'] }), 'pods', 'json'));
+  assert.deepEqual([json.pods[2].name, json.pods[2].pool, json.nodes], ['z', undefined, undefined]);
+});

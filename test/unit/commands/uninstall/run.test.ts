@@ -1,0 +1,70 @@
+/** What `uninstall --cascade` proposes. The rest needs a server: test/e2e/uninstall.test.ts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Answer, Proposal } from '../../../../src/commands/shared/consent/consent.ts';
+import { type UninstallDeps, uninstall } from '../../../../src/commands/uninstall/run.ts';
+import type { RuntimeClass } from '../../../../src/nodepool/types.ts';
+import { member, pool } from '../shared/fake-server.ts';
+
+const unused = () => assert.fail('nothing is to be written');
+
+/** Pool a, with one node. */
+async function propose(classes: RuntimeClass[]) {
+  const proposals: Proposal[] = [];
+  const warned: string[] = [];
+  let reads = 0;
+  const deps = {
+    cluster: {
+      pools: { listCoerced: async () => [pool('a', {})] },
+      nodes: { serverTime: () => new Date(), list: async () => [member('n1', 'a', 'x')] },
+      runtimeClasses: { list: async () => classes },
+    },
+    crd: { get: async () => ({}), delete: unused },
+    manifests: { get: async () => undefined },
+    async workloads() {
+      reads++;
+      const train = { kind: 'Deployment', namespace: 'ml', name: 'train', runtimeClass: 'node-pool-a' };
+      return { pods: async () => [], templates: async (kind: string) => (kind === 'Deployment' ? [train] : []) };
+    },
+    releasing: unused,
+    stoppable: unused,
+    question: () => 'Delete?',
+    warn: (warnings: string[]) => warned.push(...warnings),
+    async approve(proposal: Proposal): Promise<Answer> {
+      proposals.push(proposal);
+      return 'declined';
+    },
+  };
+  const options = {
+    cascade: true,
+    controller: [],
+    bornInPool: [],
+    policies: [],
+    dryRun: 'none' as const,
+    timeoutMs: 1,
+    concurrency: 1,
+  };
+  const { kind } = await uninstall(options, deps as unknown as UninstallDeps);
+  assert.equal(kind, 'declined');
+  return { question: proposals[0]?.question, warned, reads };
+}
+
+test('names the workloads that lose their RuntimeClass, and asks about them', async () => {
+  const controller = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true };
+  const { question, warned } = await propose([
+    { metadata: { name: 'node-pool-a', ownerReferences: [controller] }, handler: 'h' },
+  ]);
+  assert.deepEqual(question, {
+    text: 'Delete?',
+    covers: ['the CRD', 'pool uid-a', 'node n1', 'Deployment ml/train'],
+    needsYes: '1 pool would be deleted: a; 1 workload names RuntimeClass node-pool-a, and could create no new pods',
+  });
+  assert.deepEqual(warned, [
+    'RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod template',
+  ]);
+});
+
+test('reads no workloads where no RuntimeClass is deleted; a script needs --yes for the pools', async () => {
+  const { question, warned, reads } = await propose([{ metadata: { name: 'node-pool-a' }, handler: 'h' }]);
+  assert.deepEqual([question?.needsYes, warned, reads], ['1 pool would be deleted: a', [], 0]);
+});

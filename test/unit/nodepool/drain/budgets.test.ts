@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Budget, type Forecast, forecast } from '../../../../src/nodepool/drain/budgets.ts';
+import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
+import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
+import { makeBudget } from '../budget.ts';
+
+const WEB = { app: 'web' };
+const web = (name: string, more: Partial<DrainPod> = {}) => makePod({ name, labels: WEB, ...more });
+const status = (disruptionsAllowed: number, currentHealthy: number, desiredHealthy: number, expectedPods: number) => ({
+  disruptionsAllowed,
+  currentHealthy,
+  desiredHealthy,
+  expectedPods,
+});
+
+const three = [web('a'), web('b'), web('c')];
+const maximum = (maxUnavailable: number | string) => ({ minAvailable: undefined, maxUnavailable });
+const of = { budget: 'ns/web', pods: 3 };
+const never = (why: string, pods = 3): Forecast => ({ kind: 'never', budget: 'ns/web', pods, why });
+const unready = [web('a', { isReady: false }), web('b')];
+
+const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
+  ['counts all pods together', three, [makeBudget()], [{ kind: 'waits', ...of, allowed: 1 }]],
+  ['enough', [web('a')], [makeBudget()], []],
+  [
+    'none now',
+    [web('a')],
+    [makeBudget({ status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  ['a negative status', three, [makeBudget({ status: status(-1, 1, 2, 3) })], [{ kind: 'waits', ...of, allowed: 0 }]],
+  ['no pod', [], [makeBudget()], []],
+  ['of another namespace', [web('a', { namespace: 'other' })], [makeBudget({ status: status(0, 2, 2, 3) })], []],
+  [
+    'an empty selector matches all',
+    [makePod({ name: 'x' })],
+    [makeBudget({ selector: {}, status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  ['no selector matches none', three, [makeBudget({ selector: undefined, status: status(0, 2, 2, 3) })], []],
+  [
+    'as many as it has',
+    three,
+    [makeBudget({ minAvailable: 3, status: status(0, 3, 3, 3) })],
+    [never('minAvailable is 3, and it covers 3 pods')],
+  ],
+  [
+    'as many as it has, one',
+    [web('a')],
+    [makeBudget({ minAvailable: 1, status: status(0, 1, 1, 1) })],
+    [never('minAvailable is 1, and it covers 1 pod', 1)],
+  ],
+  [
+    'fewer than it needs',
+    three,
+    [makeBudget({ minAvailable: 4, status: status(0, 3, 4, 3) })],
+    [never('minAvailable is 4, and it covers 3 pods')],
+  ],
+  [
+    'rounded up to all',
+    three,
+    [makeBudget({ minAvailable: '90%', status: status(0, 3, 3, 3) })],
+    [never('minAvailable is 90%, and it covers 3 pods')],
+  ],
+  ['maxUnavailable 0', three, [makeBudget({ ...maximum(0), status: undefined })], [never('maxUnavailable is 0')]],
+  [
+    'maxUnavailable 0%',
+    three,
+    [makeBudget({ ...maximum('0%'), status: status(0, 3, 3, 3) })],
+    [never('maxUnavailable is 0%')],
+  ],
+  [
+    'minAvailable 100%',
+    three,
+    [makeBudget({ minAvailable: '100%', status: undefined })],
+    [never('minAvailable is 100%')],
+  ],
+  [
+    'one pod unhealthy for a while',
+    three,
+    [makeBudget({ ...maximum(1), status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, allowed: 0 }],
+  ],
+  ['covers no pod yet', three, [makeBudget({ status: status(0, 0, 2, 0) })], [{ kind: 'waits', ...of, allowed: 0 }]],
+  ['not processed', three, [makeBudget({ status: undefined })], [{ kind: 'unknown', ...of }]],
+  [
+    'pods that are not counted',
+    [
+      web('a', { phase: 'Pending' }),
+      web('b', { phase: 'Succeeded' }),
+      web('c', { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    ],
+    [makeBudget({ status: status(0, 2, 2, 3) })],
+    [],
+  ],
+  [
+    'an unhealthy pod passes while enough are healthy',
+    unready,
+    [makeBudget({ status: status(0, 2, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  [
+    'an unhealthy pod is held while too few are healthy',
+    unready,
+    [makeBudget({ status: status(0, 1, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 2, allowed: 0 }],
+  ],
+  [
+    'unless the policy is AlwaysAllow',
+    unready,
+    [makeBudget({ alwaysAllowsUnhealthy: true, status: status(0, 1, 2, 3) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0 }],
+  ],
+  [
+    'an unhealthy pod is held where none has to be healthy',
+    [web('a', { isReady: false })],
+    [makeBudget({ ...maximum(1), status: status(0, 0, 0, 1) })],
+    [{ kind: 'waits', ...of, pods: 1, allowed: 0, unready: 1 }],
+  ],
+  [
+    'and lets it go with AlwaysAllow',
+    [web('a', { isReady: false })],
+    [makeBudget({ ...maximum(1), alwaysAllowsUnhealthy: true, status: status(0, 0, 0, 1) })],
+    [],
+  ],
+  [
+    'or in place of a healthy one',
+    unready,
+    [makeBudget({ ...maximum(2), status: status(1, 1, 0, 2) })],
+    [{ kind: 'waits', ...of, pods: 2, allowed: 1, unready: 1 }],
+  ],
+  [
+    'the controller cannot compute it',
+    three,
+    [makeBudget({ status: undefined, syncError: 'no scale' })],
+    [{ kind: 'unknown', ...of, why: 'no scale' }],
+  ],
+  [
+    'two budgets of a pod',
+    [web('a')],
+    [makeBudget(), makeBudget({ name: 'all', selector: {} })],
+    [{ kind: 'several', pod: 'ns/a', budgets: ['web', 'all'] }],
+  ],
+];
+
+for (const [name, pods, budgets, expected] of CASES) {
+  test(name, () => assert.deepEqual(forecast(pods, budgets), expected));
+}
+
+test('counts many pods of one budget', () => {
+  const pods = Array.from({ length: 1_000 }, (_, at) => web(`p-${at}`));
+  assert.deepEqual(forecast(pods, [makeBudget()]), [{ kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 }]);
+});

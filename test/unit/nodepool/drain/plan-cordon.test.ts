@@ -1,0 +1,207 @@
+/** What a cordon or an uncordon writes, by the node, who asks and what is asked for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatMaintenance, type Maintenance, type Owner } from '../../../../src/nodepool/drain/maintenance.ts';
+import {
+  type CordonChange,
+  type CordonPlan,
+  needsOwner,
+  planCordon,
+} from '../../../../src/nodepool/drain/plan-cordon.ts';
+
+const NOW = new Date('2026-11-24T12:00:00.789Z');
+const SINCE = '2026-11-24T12:00:00Z';
+const ALICE: Owner = { name: 'alice', from: 'server' };
+const BOB: Owner = { name: 'bob', from: 'server' };
+const OF_BOB: Maintenance = { owner: BOB, since: '2026-01-01T00:00:00Z', reason: 'disks', uid: 'u' };
+
+const open = { uid: 'u', unschedulable: false };
+const closed = { uid: 'u', unschedulable: true };
+const held = { ...closed, maintenance: formatMaintenance(OF_BOB) };
+const was = { ...closed, maintenance: formatMaintenance({ ...OF_BOB, wasUnschedulable: true }) };
+const stale = { ...open, maintenance: formatMaintenance(OF_BOB) };
+const garbage = { ...closed, maintenance: '{' };
+
+const wish = { reason: 'mine' };
+const CORDON: CordonChange = { unschedulable: true };
+const UNCORDON: CordonChange = { unschedulable: false };
+const begun = (owner: Owner, more: Partial<Maintenance> = wish) =>
+  formatMaintenance({ owner, since: SINCE, uid: 'u', ...more });
+
+const cases: [
+  what: string,
+  node: typeof open & { maintenance?: string },
+  change: CordonChange,
+  owner: Owner,
+  plan: CordonPlan,
+][] = [
+  ['a cordon', open, CORDON, ALICE, { kind: 'write', patch: { unschedulable: true }, change: undefined }],
+  [
+    'one with a reason',
+    open,
+    { ...CORDON, maintenance: wish },
+    ALICE,
+    { kind: 'write', patch: { unschedulable: true, maintenance: begun(ALICE) }, change: { kind: 'begun' } },
+  ],
+  [
+    'a reason for a cordoned node',
+    closed,
+    { ...CORDON, maintenance: wish },
+    ALICE,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(ALICE, { ...wish, wasUnschedulable: true }) },
+      change: { kind: 'begun' },
+    },
+  ],
+  [
+    'the own maintenance of a node that was cordoned before, ended',
+    was,
+    UNCORDON,
+    BOB,
+    { kind: 'write', patch: { maintenance: null }, change: undefined, staysCordoned: true },
+  ],
+  [
+    "another's, ended",
+    was,
+    { ...UNCORDON, takeover: true },
+    ALICE,
+    { kind: 'write', patch: { maintenance: null }, change: { kind: 'ended', from: BOB }, staysCordoned: true },
+  ],
+  [
+    'a takeover remembers that the node was cordoned before',
+    was,
+    { ...CORDON, takeover: true },
+    ALICE,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(ALICE, { reason: 'disks', wasUnschedulable: true }) },
+      change: { kind: 'taken over', from: BOB },
+    },
+  ],
+  [
+    'and so does the next run of the owner',
+    was,
+    { ...CORDON, maintenance: wish },
+    BOB,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(BOB, { ...wish, since: OF_BOB.since, wasUnschedulable: true }) },
+      change: { kind: 'updated' },
+    },
+  ],
+  [
+    'a stale one says nothing of the cordon of now',
+    { ...was, uid: 'another' },
+    UNCORDON,
+    ALICE,
+    { kind: 'write', patch: { unschedulable: false, maintenance: null }, change: { kind: 'removed', from: BOB } },
+  ],
+  ['a cordoned node', closed, CORDON, ALICE, { kind: 'already' }],
+  ['a schedulable node', open, UNCORDON, ALICE, { kind: 'already' }],
+  ["another's node", held, CORDON, ALICE, { kind: 'refused', holder: OF_BOB }],
+  ["another's node, uncordoned", held, UNCORDON, ALICE, { kind: 'refused', holder: OF_BOB }],
+  ["another's node with a reason", held, { ...CORDON, maintenance: wish }, ALICE, { kind: 'refused', holder: OF_BOB }],
+  [
+    'the same name from a kubeconfig',
+    held,
+    CORDON,
+    { ...BOB, from: 'kubeconfig' },
+    { kind: 'refused', holder: OF_BOB },
+  ],
+  [
+    'a takeover keeps the reason',
+    held,
+    { ...CORDON, takeover: true },
+    ALICE,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(ALICE, { reason: 'disks' }) },
+      change: { kind: 'taken over', from: BOB },
+    },
+  ],
+  [
+    'a takeover of nothing',
+    open,
+    { ...CORDON, takeover: true },
+    ALICE,
+    { kind: 'write', patch: { unschedulable: true }, change: undefined },
+  ],
+  [
+    'an uncordon with takeover',
+    held,
+    { ...UNCORDON, takeover: true },
+    ALICE,
+    { kind: 'write', patch: { unschedulable: false, maintenance: null }, change: { kind: 'ended', from: BOB } },
+  ],
+  ['the own node again', held, CORDON, BOB, { kind: 'already' }],
+  [
+    'the own node, another reason',
+    held,
+    { ...CORDON, maintenance: wish },
+    BOB,
+    {
+      kind: 'write',
+      patch: { maintenance: begun(BOB, { ...wish, since: OF_BOB.since }) },
+      change: { kind: 'updated' },
+    },
+  ],
+  [
+    'the own node, uncordoned',
+    held,
+    UNCORDON,
+    BOB,
+    { kind: 'write', patch: { unschedulable: false, maintenance: null }, change: undefined },
+  ],
+  [
+    'a cordon over a stale one',
+    stale,
+    CORDON,
+    ALICE,
+    { kind: 'write', patch: { unschedulable: true, maintenance: null }, change: { kind: 'removed', from: BOB } },
+  ],
+  [
+    'a maintenance over a stale one',
+    stale,
+    { ...CORDON, maintenance: wish },
+    ALICE,
+    { kind: 'write', patch: { unschedulable: true, maintenance: begun(ALICE) }, change: { kind: 'begun' } },
+  ],
+  [
+    'an uncordon of a stale one',
+    stale,
+    UNCORDON,
+    ALICE,
+    { kind: 'write', patch: { maintenance: null }, change: { kind: 'removed', from: BOB } },
+  ],
+  [
+    'of another node with the name',
+    { ...held, uid: 'v' },
+    UNCORDON,
+    ALICE,
+    { kind: 'write', patch: { unschedulable: false, maintenance: null }, change: { kind: 'removed', from: BOB } },
+  ],
+  ['garbage is left at a cordon', garbage, CORDON, ALICE, { kind: 'already' }],
+  [
+    'garbage is removed at an uncordon',
+    garbage,
+    UNCORDON,
+    ALICE,
+    { kind: 'write', patch: { unschedulable: false, maintenance: null }, change: { kind: 'removed', from: undefined } },
+  ],
+];
+for (const [what, node, change, owner, plan] of cases)
+  test(what, () => assert.deepEqual(planCordon(node, change, owner, NOW), plan));
+
+test('the server is asked for the owner only where that decides', () => {
+  assert.deepEqual(
+    [open, closed, stale, garbage].map(node => needsOwner(node, CORDON)),
+    [false, false, false, false],
+  );
+  assert.deepEqual([needsOwner(held, UNCORDON), needsOwner(open, { ...CORDON, maintenance: {} })], [true, true]);
+});
+
+test('an annotation in another form is not written again for its owner', () => {
+  const spaced = { ...held, maintenance: JSON.stringify({ later: 1, ...JSON.parse(held.maintenance) }, null, 2) };
+  assert.deepEqual(planCordon(spaced, CORDON, BOB, NOW), { kind: 'already' });
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  isKubeletSettable,
+  kubeletRegistrationText,
+  kubeletRisk,
+  kubeletRiskText,
+} from '../../../../src/nodepool/membership/kubelet-labels.ts';
+import type { NodePoolSpec } from '../../../../src/nodepool/types.ts';
+import { aPool } from '../fixtures.ts';
+
+/** test/e2e/compromised-kubelet.test.ts checks the same on a real server. */
+test('recognises the labels that NodeRestriction lets a kubelet set', () => {
+  for (const key of ['plain', 'example.com/x', 'kubernetes.io/os', 'a.kubelet.kubernetes.io/x', 'notkubernetes.io/x'])
+    assert.equal(isKubeletSettable(key), true, key);
+  for (const key of ['kubernetes.io/x', 'node-role.kubernetes.io/x', 'a.node-restriction.kubernetes.io/x', 'k8s.io/x'])
+    assert.equal(isKubeletSettable(key), false, key);
+});
+
+const expression = (key: string, operator: string, ...values: string[]) => ({ key, operator, values });
+const ROLE_KEY = 'node-role.kubernetes.io/x';
+const ROLE = { 'node-role.kubernetes.io/x': '' };
+const RESTRICTED = { 'node-restriction.kubernetes.io/x': '', 'example.com/y': '' };
+const TAINTS = [{ key: 'a', effect: 'NoSchedule' as const }];
+
+const cases: [string, NodePoolSpec, [string[], boolean] | undefined][] = [
+  ['the default selector gives nothing away', { labels: RESTRICTED, taints: TAINTS }, undefined],
+  ['nor do labels that a kubelet could set itself', { nodeSelector: { a: 'b' }, labels: { c: 'd' } }, undefined],
+  [
+    'who can join gets restricted labels',
+    { nodeSelector: { a: 'b' }, labels: RESTRICTED },
+    [['node-restriction.kubernetes.io/x'], false],
+  ],
+  ['who can leave loses taints', { nodeSelector: { a: 'b' }, taints: TAINTS }, [[], true]],
+  [
+    'one label out of reach keeps it from joining',
+    { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED },
+    undefined,
+  ],
+  ['but not from leaving', { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED, taints: TAINTS }, [[], true]],
+  ['only labels out of reach', { nodeSelector: ROLE, labels: RESTRICTED, taints: TAINTS }, undefined],
+  ['an empty selector, which matches no node', { nodeSelector: {}, labels: RESTRICTED }, undefined],
+  [
+    'expressions that a kubelet may meet',
+    { matchExpressions: [expression('a', 'Gt', '4'), expression('b', 'NotIn', 'c')], labels: RESTRICTED },
+    [['node-restriction.kubernetes.io/x'], false],
+  ],
+  [
+    'an expression on a label out of reach',
+    { nodeSelector: { a: 'b' }, matchExpressions: [expression(ROLE_KEY, 'Exists')], labels: RESTRICTED },
+    undefined,
+  ],
+  [
+    'the absence of a label out of reach does not keep it from joining',
+    { matchExpressions: [expression(ROLE_KEY, 'DoesNotExist')], labels: RESTRICTED, taints: TAINTS },
+    [['node-restriction.kubernetes.io/x'], false],
+  ],
+  [
+    'who may set a label that members do not have can leave',
+    { matchExpressions: [expression('spot', 'DoesNotExist')], taints: TAINTS },
+    [[], true],
+  ],
+];
+for (const [title, spec, want] of cases) {
+  test(`risk: ${title}`, () => {
+    const risk = kubeletRisk(aPool(spec));
+    assert.deepEqual(risk && [risk.gains, risk.shedsTaints], want);
+    const annotations = { 'nodes.lailin.xyz/kubelet-membership': 'Allow' };
+    assert.equal(kubeletRisk(aPool(spec, { annotations })), undefined);
+  });
+}
+
+test('under the admission policy a kubelet can register with cluster labels, but not with node-restriction labels', () => {
+  const canRegister = (spec: NodePoolSpec) => kubeletRisk(aPool({ nodeSelector: { a: 'b' }, ...spec }))?.canRegister;
+  const other = { 'node-role.kubernetes.io/ingress': '', 'x.k8s.io/y': '' };
+  assert.equal(canRegister({ labels: other }), true);
+  assert.equal(canRegister({ labels: { ...other, 'a.node-restriction.kubernetes.io/x': '' } }), false);
+  assert.equal(canRegister({ labels: RESTRICTED }), false);
+  assert.equal(canRegister({ taints: TAINTS }), false);
+  const closed = aPool({ nodeSelector: { b: '', a: '' }, labels: { ...other, ...RESTRICTED } });
+  assert.equal(
+    kubeletRegistrationText(kubeletRisk(closed) ?? assert.fail(), closed),
+    'selects by a, b and gives node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the labels by which the pool selects',
+  );
+  const tainted = aPool({ nodeSelector: { a: 'b' }, taints: TAINTS });
+  assert.equal(kubeletRegistrationText(kubeletRisk(tainted) ?? assert.fail(), tainted), undefined);
+  const absent = { matchExpressions: [expression(ROLE_KEY, 'DoesNotExist')], labels: RESTRICTED };
+  assert.equal(canRegister({ ...absent, nodeSelector: { a: 'b' } }), false);
+  const all = aPool(absent);
+  assert.equal(kubeletRisk(all)?.canRegister, true, 'else no node could register');
+  assert.equal(
+    kubeletRiskText(kubeletRisk(all) ?? assert.fail()),
+    'selects nodes without a label, so that a kubelet may register a new node to get node-restriction.kubernetes.io/x',
+  );
+  assert.equal(
+    kubeletRegistrationText(kubeletRisk(all) ?? assert.fail(), all),
+    'selects nodes without a label, so that a kubelet may register a new node: it gets the label node-restriction.kubernetes.io/x',
+  );
+  const pool = aPool({ nodeSelector: { a: 'b' }, labels: other, taints: TAINTS });
+  assert.equal(
+    kubeletRegistrationText(kubeletRisk(pool) ?? assert.fail(), pool),
+    'selects by a, with which a kubelet may register a new node: it gets the labels node-role.kubernetes.io/ingress, x.k8s.io/y, and the taint a:NoSchedule',
+  );
+});
+
+const CLASS_RISK =
+  'has a RuntimeClass that selects by nodes.lailin.xyz/pool, which a kubelet may set on its own node to get its pods';
+const big = [expression(ROLE_KEY, 'Exists')];
+for (const [title, spec, want] of [
+  ['is drawn to a kubelet by one label', { matchExpressions: big }, CLASS_RISK],
+  [
+    'by several',
+    { matchExpressions: big, nodeSelector: { size: 'b' }, labels: { a: '' } },
+    CLASS_RISK.replace('by ', 'by a, ').replace('pool,', 'pool, size,'),
+  ],
+  ['not where it selects by a role', { matchExpressions: big, nodeSelector: ROLE }, undefined],
+  ['nor by a label that the pool gives', { matchExpressions: big, labels: RESTRICTED }, undefined],
+  ['nor without expressions', { nodeSelector: { size: 'b' } }, undefined],
+  ['nor without a handler', { matchExpressions: big, handler: '' }, undefined],
+] as const) {
+  test(`the RuntimeClass of a pool ${title}`, () => {
+    const pool = { handler: 'runc', ...spec } as NodePoolSpec;
+    const risk = kubeletRisk(aPool(pool));
+    assert.equal(risk && kubeletRiskText(risk), want);
+    assert.equal(risk?.canRegister ?? false, false);
+    assert.equal(
+      kubeletRisk(aPool(pool, { annotations: { 'nodes.lailin.xyz/kubelet-membership': 'Allow' } })),
+      undefined,
+    );
+  });
+}
+
+test('names both what members gain and what the RuntimeClass gives away', () => {
+  const spec = { matchExpressions: [expression('a', 'Exists')], handler: 'runc', taints: TAINTS };
+  assert.equal(
+    kubeletRiskText(kubeletRisk(aPool(spec)) ?? assert.fail()),
+    `selects by a, which a kubelet may set on its own node to lose the taints of the pool, and ${CLASS_RISK}`,
+  );
+});
+
+test('names the labels and what a kubelet would gain', () => {
+  const risk = kubeletRisk(aPool({ nodeSelector: { b: '', a: '' }, labels: RESTRICTED, taints: TAINTS }));
+  assert.equal(
+    risk && kubeletRiskText(risk),
+    'selects by a, b, which a kubelet may set on its own node to get node-restriction.kubernetes.io/x and lose the taints of the pool',
+  );
+});

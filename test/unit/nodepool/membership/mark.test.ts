@@ -1,0 +1,190 @@
+/** What a node got when it registered counts as applied by its pool, until the first write replaces the mark. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { markIn, recordIn } from '../../../../src/nodepool/membership/mark.ts';
+import { PoolIndex } from '../../../../src/nodepool/membership/membership.ts';
+import { formatRecord } from '../../../../src/nodepool/plan/record.ts';
+import {
+  BORN_ANNOTATION,
+  FINALIZER,
+  type Node,
+  type NodePool,
+  RECORD_ANNOTATION,
+} from '../../../../src/nodepool/types.ts';
+import { aNode, aPool, taint } from '../fixtures.ts';
+import { YOUNG } from '../plan/plan-step.ts';
+import { planNode } from '../plan/plan-view.ts';
+
+const SPEC = {
+  nodeSelector: { group: 'a' },
+  labels: { tier: 'gold', kept: 'x' },
+  taints: [taint('dedicated=a:NoSchedule')],
+  annotations: { note: 'n' },
+};
+const KEPT = { keptAnnotations: new Set(['note']) };
+const MARK = {
+  pool: 'worker',
+  since: '2026-01-01T00:00:00Z worker',
+  labels: { tier: 'gold' },
+  taints: { 'dedicated:NoSchedule': 'a' },
+  annotations: { note: 'n' },
+};
+
+/** Registered with the label kept=x, which the pool has too. */
+function born(node: Partial<Node> = {}, mark: object = MARK): Node {
+  return aNode({
+    labels: { group: 'a', kept: 'x', tier: 'gold' },
+    taints: [taint('dedicated=a:NoSchedule')],
+    annotations: { note: 'n' },
+    ...KEPT,
+    record: JSON.stringify(mark),
+    mark: 'record',
+    ...node,
+  });
+}
+
+function plan(node: Node, ...pools: NodePool[]) {
+  const index = new PoolIndex(pools, [node]);
+  const { record, owner } = index.ownership(node);
+  return planNode(
+    node,
+    record,
+    pools.find(({ metadata }) => metadata.name === owner),
+    [],
+    false,
+    {},
+    YOUNG,
+  );
+}
+
+const bare = aNode({ labels: { group: 'a', kept: 'x' }, ...KEPT });
+
+test('the first write of a born node is the record that a reconcile would have written, and removes the mark', () => {
+  const { changes, patch, previous, owner } = plan(born(), aPool(SPEC));
+  const expected = plan(bare, aPool(SPEC)).patch?.record;
+  assert.deepEqual(changes, []);
+  assert.deepEqual(patch, { resourceVersion: '7', record: expected, dropsMark: true });
+  assert.match(expected ?? '', /"displaced":\{"labels":\{"kept":"x"\}\}/);
+  assert.deepEqual([previous, owner], [undefined, 'worker'], 'it joins');
+});
+
+test('a slot that changed since is somebody else’s, and displaced like any other', () => {
+  const node = born({ labels: { group: 'a', kept: 'x', tier: 'theirs' }, taints: [taint('dedicated=b:NoSchedule')] });
+  const { patch } = plan(node, aPool(SPEC));
+  const { mark: _mark, record: _record, annotations: _annotations, ...same } = node;
+  const expected = plan({ ...same, annotations: {} }, aPool(SPEC)).patch;
+  assert.deepEqual(
+    [patch?.labels, patch?.taints, patch?.record],
+    [expected?.labels, expected?.taints, expected?.record],
+  );
+});
+
+test('what left the spec between birth and the first reconcile goes, and what was there stays', () => {
+  const { patch } = plan(born(), aPool({ nodeSelector: { group: 'a' }, labels: { kept: 'y' } }));
+  assert.deepEqual(patch?.labels, { kept: 'y', tier: null });
+  assert.deepEqual([patch?.taints, patch?.annotations], [[], { note: null }]);
+  assert.match(patch?.record ?? '', /"displaced":\{"labels":\{"kept":"x"\}\}/);
+});
+
+test('a startup taint of the birth stays until it is lifted, and is not given again', () => {
+  const startup = { ...taint('init:NoSchedule'), until: { nodeCondition: 'AgentReady' } };
+  const pool = aPool({ ...SPEC, startupTaints: [startup] });
+  const mark = { ...MARK, startup: { 'init:NoSchedule': '' } };
+  const dedicated = taint('dedicated=a:NoSchedule');
+  const node = born({ taints: [dedicated, taint('init:NoSchedule')] }, mark);
+  const held = plan(node, pool).patch;
+  assert.equal(held?.taints, undefined);
+  assert.match(held?.record ?? '', /"startup":\{"init:NoSchedule":""\}/);
+  const lifted = plan({ ...node, conditions: ['AgentReady'] }, pool).patch;
+  const removed = plan({ ...node, taints: [dedicated] }, pool).patch;
+  assert.deepEqual([lifted?.taints, removed?.taints], [[dedicated], undefined]);
+  for (const { record } of [lifted, removed].flatMap(patch => patch ?? [])) {
+    assert.match(record ?? '', /"startup":\{"init:NoSchedule":null\}/);
+  }
+  const given = plan({ ...node, labels: {} }, pool).patch;
+  assert.deepEqual([given?.taints, given?.record], [[], null]);
+});
+
+test('a node that leaves before the first reconcile, or whose pool is gone, loses what it was given', () => {
+  for (const pools of [[], [aPool({ ...SPEC, nodeSelector: { group: 'b' } })]]) {
+    const { patch, previous } = plan(born(), ...pools);
+    assert.deepEqual(patch?.labels, { tier: null });
+    assert.deepEqual([patch?.taints, patch?.annotations], [[], { note: null }]);
+    assert.deepEqual([patch?.record, patch?.dropsMark, previous], [null, true, 'worker']);
+  }
+});
+
+test('another pool that owns it by now has displaced nothing of the first', () => {
+  const other = aPool({ ...SPEC, labels: { tier: 'silver' } }, { name: 'other' });
+  const { patch } = plan(born(), other);
+  assert.deepEqual(patch?.labels, { tier: 'silver' });
+  assert.equal(patch?.record?.includes('displaced'), false);
+});
+
+test('the pool that gave keeps the node, as a pool with a record does', () => {
+  const older = aPool(SPEC, { name: 'older', creationTimestamp: '2020-01-01T00:00:00Z' });
+  const index = new PoolIndex([older, aPool(SPEC)], []);
+  assert.deepEqual(index.ownership(born()).owner, 'worker');
+  assert.deepEqual(index.ownership(bare).owner, 'older');
+});
+
+test('a forged mark claims at most what is on the node, and adds nothing', () => {
+  const forged = {
+    pool: 'worker',
+    labels: { absent: 'x', kept: 'y', __proto__: 'x', constructor: 'x', 'not valid': 'x', gone: null },
+    taints: { 'dedicated:NoSchedule': 'other', 'none:NoExecute': '' },
+    annotations: { [RECORD_ANNOTATION]: 'x', [BORN_ANNOTATION]: 'x' },
+    displaced: {
+      labels: { kept: 'forged', 'node-role.kubernetes.io/admin': '' },
+      taints: { 'dedicated:NoSchedule': 'z' },
+    },
+  };
+  const { patch } = plan(born({}, forged));
+  assert.deepEqual(patch, { resourceVersion: '7', record: null, dropsMark: true });
+});
+
+test('a mark that cannot be read counts for nothing, and goes with the first write', () => {
+  for (const record of ['', '{', '[]', '{"pool":3}', 'x'.repeat(200_000)]) {
+    const node = born({ record });
+    const { patch } = plan(node, aPool(SPEC));
+    const displaced = '"displaced":{"labels":{"kept":"x","tier":"gold"},"taints":{"dedicated:NoSchedule":"a"}';
+    assert.ok(patch?.record?.includes(displaced), patch?.record ?? '');
+    assert.equal(patch?.dropsMark, true);
+    assert.equal(plan(node).patch, undefined);
+  }
+});
+
+test('a mark without a pool is no record: the node joins as if it had none, with startup taints', () => {
+  const annotations = { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older","labels":{}}' };
+  assert.deepEqual([recordIn(annotations), markIn(annotations)], [undefined, { mark: 'unused' }]);
+  const node: Node = { ...bare, ...markIn(annotations) };
+  const pool = aPool({ ...SPEC, startupTaints: [taint('init:NoSchedule')] });
+  const expected = plan(bare, pool).patch;
+  assert.ok(expected?.taints?.some(({ key }) => key === 'init'));
+  assert.deepEqual(plan(node, pool).patch, { ...expected, dropsMark: true });
+  assert.equal(plan(node).patch, undefined);
+});
+
+test('a mark beside a record is not read, and goes with the next write of the record', () => {
+  const record = formatRecord(new PoolIndex([aPool(SPEC)], []).ownership(born()).record ?? assert.fail('no record'));
+  assert.deepEqual(markIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), { mark: 'unused' });
+  assert.equal(recordIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), record);
+  const node = born({ record, mark: 'unused', labels: { group: 'a', tier: 'gold' } });
+  const { patch } = plan(node, aPool(SPEC));
+  assert.deepEqual([patch?.labels, patch?.dropsMark], [{ kept: 'x' }, true]);
+});
+
+test('an empty record does not hide a mark, and is a record where there is no mark', () => {
+  const [empty, mark] = [{ [RECORD_ANNOTATION]: '' }, '{"pool":"worker","labels":{}}'];
+  assert.equal(recordIn({ ...empty, [BORN_ANNOTATION]: mark }), mark);
+  assert.deepEqual(markIn({ ...empty, [BORN_ANNOTATION]: mark }), { mark: 'record' });
+  for (const waiting of [{}, { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older"}' }]) {
+    assert.equal(recordIn({ ...empty, ...waiting }), '');
+  }
+});
+
+test('a mark does not show that this program has reconciled an inherited pool', () => {
+  const inherited = aPool(SPEC, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
+  assert.equal(new PoolIndex([inherited], [born()]).isInherited('worker'), true);
+  assert.equal(new PoolIndex([inherited], [born({ mark: 'unused' })]).isInherited('worker'), false);
+});

@@ -1,0 +1,60 @@
+/** What others set on a RuntimeClass, in the annotation of its pool. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatRest, keptRest, MAX_REST_LENGTH, parseRest, restOf } from '../../../../src/nodepool/plan/class-rest.ts';
+import { REPLACED_ANNOTATION } from '../../../../src/nodepool/types.ts';
+import { aPool } from '../fixtures.ts';
+
+const metadata = { name: 'node-pool-worker' };
+const rest = {
+  labels: { team: 'a', 'example.com/x': '' },
+  annotations: { 'Example.com/note': 'any\ntext' },
+  overhead: { podFixed: { memory: '100Mi', 'example.com/gpu': '1' } },
+};
+const { labels, annotations, overhead } = rest;
+
+test('is written and read as it is, and nothing is written of a RuntimeClass on which others set nothing', () => {
+  assert.deepEqual(restOf({ metadata: { ...metadata, labels, annotations }, overhead, handler: 'runc' }), rest);
+  assert.deepEqual(parseRest(formatRest(rest, 'a') ?? '', 'a'), rest);
+  assert.equal(restOf({ metadata, handler: 'runc' }), undefined);
+  assert.equal(restOf({ metadata: { ...metadata, labels: {}, annotations: {} }, handler: 'runc' }), undefined);
+});
+
+test('is bounded: long annotations are left out, then labels', () => {
+  const long = 'x'.repeat(MAX_REST_LENGTH);
+  const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key-${index}`, 'x']));
+  const read = (text: string | undefined) => text && parseRest(text, 'a');
+  assert.deepEqual(read(formatRest({ ...rest, annotations: { long } }, 'a')), { labels, overhead });
+  assert.deepEqual(read(formatRest({ overhead, annotations, labels: many }, 'a')), { overhead });
+  assert.equal(formatRest({ annotations: { long } }, 'a'), undefined);
+  assert.equal(parseRest(`{"pool":"a","annotations":{"a":"${long}"}}`, 'a'), undefined);
+});
+
+test('is that of this pool alone', () => {
+  const kept = (pool: string) =>
+    keptRest(aPool({}, { uid: 'a', annotations: { [REPLACED_ANNOTATION]: formatRest(rest, pool) ?? '' } }));
+  assert.deepEqual(kept('a'), rest);
+  assert.equal(kept('earlier'), undefined);
+  assert.equal(keptRest(aPool({}, { uid: 'a' })), undefined);
+});
+
+const forged: [what: string, json: unknown, read: object | undefined][] = [
+  ['no JSON', '{', undefined],
+  ['no object', [], undefined],
+  ['no pool', { labels }, undefined],
+  ['no maps', { pool: 'a', labels: ['x'], annotations: 'x', overhead: 1 }, {}],
+  ['invalid labels', { pool: 'a', labels: { 'a b': 'x', a: 'x y', b: 1, c: 'x' } }, { labels: { c: 'x' } }],
+  ['invalid annotations', { pool: 'a', annotations: { 'a b': 'x', b: {}, c: 'x y' } }, { annotations: { c: 'x y' } }],
+  [
+    'invalid amounts',
+    { pool: 'a', overhead: { podFixed: { cpu: '-1', memory: 'much', b: 1, 'a b': '1', c: '1' }, other: {} } },
+    { overhead: { podFixed: { c: '1' } } },
+  ],
+  ['an amount without end', { pool: 'a', overhead: { podFixed: { cpu: '1e9999' } } }, {}],
+  ['other fields', { pool: 'a', metadata: { finalizers: ['x'] }, handler: 'x', scheduling: {}, labels }, { labels }],
+];
+for (const [what, json, read] of forged) {
+  test(`has only what a RuntimeClass may have: ${what}`, () => {
+    assert.deepEqual(parseRest(typeof json === 'string' ? json : JSON.stringify(json), 'a'), read);
+  });
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
+import {
+  isBeingRemoved,
+  isInterrupted,
+  isTransient,
+  parseTransientKeys,
+  TRANSIENT_STATES,
+  transientKeysIn,
+  transientKeysOf,
+  transientKeysProblem,
+  transientState,
+  transientText,
+} from '../../../../src/nodepool/plan/transient-states.ts';
+import { validatePool } from '../../../../src/nodepool/spec/validation.ts';
+import { TRANSIENT_KEYS_ANNOTATION } from '../../../../src/nodepool/types.ts';
+import { aPool, recordOf, taint } from '../fixtures.ts';
+
+test('knows the project and the phase of a taint or label', () => {
+  const cases = [
+    ['taint', 'node.cilium.io/agent-not-ready', 'Cilium', 'startup'],
+    ['taint', 'ebs.csi.aws.com/agent-not-ready', 'AWS EBS CSI driver', 'startup'],
+    ['taint', 'storage.example.com/agent-not-ready', 'an agent of the node', 'startup'],
+    ['taint', 'readiness.k8s.io/network', 'Node Readiness Controller', 'startup'],
+    ['taint', 'startup-taint.cluster-autoscaler.kubernetes.io/x', 'Cluster Autoscaler', 'startup'],
+    ['taint', 'UpdateInProgress', 'Machine Config Operator', 'update'],
+    ['taint', 'weave.works/kured-node-reboot', 'kured', 'update'],
+    ['taint', 'medik8s.io/drain', 'Node Maintenance Operator (medik8s)', 'update'],
+    ['taint', 'aws-node-termination-handler/scheduled-maintenance', 'AWS Node Termination Handler', 'update'],
+    ['taint', 'aws-node-termination-handler/spot-itn', 'AWS Node Termination Handler', 'removal'],
+    ['taint', 'ToBeDeletedByClusterAutoscaler', 'Cluster Autoscaler', 'removal'],
+    ['label', 'nvidia.com/gpu-driver-upgrade-state', 'NVIDIA GPU Operator', 'update'],
+    ['label', 'plan.upgrade.cattle.io/server-plan', 'System Upgrade Controller', 'update'],
+  ] as const;
+  for (const [what, key, project, phase] of cases) {
+    const found = transientState(what, key);
+    assert.deepEqual([found?.project, found?.phase], [project, phase], key);
+  }
+});
+
+test('leaves alone what administrators, clouds and discovery set for good', () => {
+  for (const key of ['dedicated', 'nvidia.com/gpu', 'CriticalAddonsOnly', 'node-role.kubernetes.io/control-plane']) {
+    assert.equal(transientState('taint', key), undefined, key);
+  }
+  for (const key of ['tier', 'nvidia.com/gpu.present', 'nvidia.com/mig.config', 'nvidia.com/gpu.deploy.operands']) {
+    assert.equal(transientState('label', key), undefined, key);
+  }
+  assert.equal(transientState('label', 'UpdateInProgress'), undefined);
+});
+
+test('a node is being removed by a taint of that phase alone', () => {
+  for (const text of [
+    'ToBeDeletedByClusterAutoscaler=1:NoSchedule',
+    'karpenter.sh/disrupted:NoSchedule',
+    'node.cloudprovider.kubernetes.io/shutdown:NoSchedule',
+    'aws-node-termination-handler/spot-itn=1:NoSchedule',
+    'cloud.google.com/impending-node-termination:NoSchedule',
+  ]) {
+    assert.ok(isBeingRemoved({ taints: [taint('dedicated=x:NoSchedule'), taint(text)], labels: {} }, aPool()), text);
+  }
+  for (const text of ['DeletionCandidateOfClusterAutoscaler=1:PreferNoSchedule', 'medik8s.io/drain:NoSchedule']) {
+    assert.ok(!isBeingRemoved({ taints: [taint(text)], labels: {} }, aPool()), text);
+  }
+});
+
+test('or by a label of that phase: a termination handler that cordons sets no taint', () => {
+  assert.ok(isBeingRemoved({ taints: [], labels: { 'aws-node-termination-handler/action': 'spot-itn' } }, aPool()));
+  assert.ok(
+    !isBeingRemoved({ taints: [], labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }, aPool()),
+  );
+});
+
+test('but not by what the pool gives it, or gave it', () => {
+  const [key, action] = ['karpenter.sh/disrupted', 'aws-node-termination-handler/action'];
+  const taints = [taint(`${key}:NoSchedule`)];
+  const ofLabel = { taints: [], labels: { [action]: 'x' } };
+  assert.ok(!isBeingRemoved({ taints, labels: {} }, aPool({ taints })));
+  assert.ok(!isBeingRemoved({ taints, labels: {} }, aPool({ startupTaints: taints })));
+  assert.ok(!isBeingRemoved(ofLabel, aPool({ labels: { [action]: 'x' } })));
+  const parts = [{ taints: { [`${key}:NoSchedule`]: '' } }, { startup: { [`${key}:NoSchedule`]: '' } }];
+  const [byTaint, byStartup] = parts.map(part => parseRecord(recordOf({ pool: 'worker', ...part })));
+  for (const record of [byTaint, byStartup]) assert.ok(!isBeingRemoved({ taints, labels: {} }, aPool(), record));
+  assert.ok(!isBeingRemoved(ofLabel, aPool(), parseRecord(recordOf({ pool: 'worker', labels: { [action]: 'x' } }))));
+  assert.ok(isBeingRemoved({ ...ofLabel, taints }, aPool(), byTaint), 'the label is of others');
+});
+
+test('a node is interrupted by a cordon, an update, or a key that only the user knows', () => {
+  const pool = aPool({ taints: [taint('example.com/own:NoSchedule')], startupTaints: [taint('acme.io/a:NoSchedule')] });
+  const is = (more: { taints?: string[]; labels?: Record<string, string>; unschedulable?: boolean }) =>
+    isInterrupted(
+      { labels: {}, unschedulable: false, ...more, taints: (more.taints ?? []).map(text => taint(text)) },
+      pool,
+      ['example.com/*', 'acme.io/a'],
+    );
+  assert.ok(is({ unschedulable: true }));
+  assert.ok(is({ taints: ['UpdateInProgress:PreferNoSchedule'] }));
+  assert.ok(is({ taints: ['weave.works/kured-node-reboot:PreferNoSchedule'] }));
+  assert.ok(is({ taints: ['example.com/spot:NoSchedule'] }) && is({ labels: { 'example.com/spot': '' } }));
+  assert.ok(!is({ taints: ['example.com/own:NoSchedule', 'acme.io/a:NoSchedule'] }), 'what the pool gives itself');
+  // What follows when a node fails, or what a GPU node has all the time, is no interruption.
+  assert.ok(!is({ taints: ['node.kubernetes.io/not-ready:NoExecute', 'medik8s.io/remediation:NoExecute'] }));
+  assert.ok(!is({ labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }));
+});
+
+test('no two entries have the same kind and key', () => {
+  const ids = TRANSIENT_STATES.map(({ what, key }) => `${what} ${key}`);
+  assert.deepEqual(ids, [...new Set(ids)]);
+});
+
+test('more keys are exact or those of a domain', () => {
+  const more = parseTransientKeys('example.com/boot, acme.io/*');
+  assert.deepEqual(more, ['example.com/boot', 'acme.io/*']);
+  for (const key of ['example.com/boot', 'acme.io/a']) assert.ok(isTransient('taint', key, more), key);
+  for (const key of ['example.com/boots', 'acme.io', 'sub.acme.io/a']) assert.ok(!isTransient('taint', key, more), key);
+});
+
+test('refuses keys that are none, and patterns that could mean every key', () => {
+  for (const text of ['*', '/*', 'a*', '*/a', 'a/b/*', 'EXAMPLE.com/a', 'a b']) {
+    assert.match(transientKeysProblem(text) ?? '', /write KEY or DOMAIN\/\*$/, text);
+    assert.deepEqual(parseTransientKeys(text), [], text);
+  }
+  assert.equal(transientKeysProblem(Array.from({ length: 51 }, (_, at) => `k${at}`).join()), 'more than 50 keys');
+  assert.equal(transientKeysProblem(''), undefined);
+});
+
+test('a pool names more keys in an annotation; one that is invalid names none', () => {
+  const named = (text: string) => aPool({}, { annotations: { [TRANSIENT_KEYS_ANNOTATION]: text } });
+  assert.deepEqual(transientKeysOf(named('acme.io/*')), ['acme.io/*']);
+  assert.deepEqual(transientKeysOf(named('acme.io/*,*')), []);
+  assert.deepEqual(transientKeysOf(aPool()), []);
+  assert.deepEqual(transientKeysOf(undefined), []);
+});
+
+test('names labels and taints of a spec, and not its startup taints', () => {
+  const pool = aPool({
+    labels: { 'nvidia.com/mig.config.state': 'success', tier: 'a' },
+    taints: [taint('UpdateInProgress:NoSchedule'), taint('UpdateInProgress:NoExecute'), taint('dedicated:NoSchedule')],
+    startupTaints: [taint('node.cilium.io/agent-not-ready:NoExecute')],
+  });
+  assert.deepEqual(
+    transientKeysIn(pool, ['dedicated']).map(state => transientText(state)),
+    [
+      'the label nvidia.com/mig.config.state, which NVIDIA GPU Operator sets while the node is updated or under maintenance',
+      'the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
+      'the taint dedicated, which other software sets for a state that changes',
+    ],
+  );
+});
+
+test('an annotation that is invalid is an error of the pool that names the field', () => {
+  const pool = aPool({}, { annotations: { [TRANSIENT_KEYS_ANNOTATION]: 'acme.io/*,*' } });
+  const [error] = validatePool(pool);
+  assert.equal(error?.field, 'metadata.annotations[nodes.lailin.xyz/transient-keys]');
+  assert.match(error?.message ?? '', /write KEY or DOMAIN/);
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rolloutState } from '../../../../src/nodepool/rollout/rollout-state.ts';
+import type { Condition, NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import { aPool } from '../fixtures.ts';
+
+const aCondition = (
+  type: Condition['type'],
+  status: Condition['status'],
+  reason: string,
+  message: string,
+): Condition => ({
+  ...{ type, status, reason, message },
+  lastTransitionTime: '2026-01-01T00:00:00Z',
+});
+const status = (more: Partial<NodePoolStatus>, ...conditions: Condition[]): NodePoolStatus => ({
+  ...{ status: 200, nodeCount: 3, updatedNodeCount: 3, observedGeneration: 1, conditions },
+  ...more,
+});
+const text = (found: NodePoolStatus | undefined, metadata = {}) => {
+  const state = rolloutState(aPool({}, { ...metadata, ...(found === undefined ? {} : { status: found }) }));
+  return [state.kind, state.text];
+};
+const progressing = (reason: string, message = reason) =>
+  aCondition('Progressing', reason === 'RolloutInProgress' ? 'True' : 'False', reason, message);
+
+test('says how far it is, as kubectl rollout status', () => {
+  const observed = ['waiting', 'Waiting for nodepool "worker" spec update to be observed...'];
+  const waits = (what: string) => ['waiting', `Waiting for nodepool "worker" rollout to finish: ${what}...`];
+  const done = ['done', 'nodepool "worker" successfully rolled out'];
+  assert.deepEqual(text(undefined), observed);
+  assert.deepEqual(text(status({ observedGeneration: 0 })), observed);
+  assert.deepEqual(text(status({})), done);
+  assert.deepEqual(text(status({}, progressing('RolloutComplete'))), done);
+  assert.deepEqual(
+    text(status({ updatedNodeCount: 2 }, progressing('RolloutComplete'))),
+    done,
+    'one has drifted since',
+  );
+  assert.deepEqual(text(status({}, progressing('RolloutInProgress', '3 settling'))), waits('3 settling'));
+  assert.deepEqual(text(status({ updatedNodeCount: 1 }, progressing('Paused', 'paused'))), waits('paused'));
+  assert.deepEqual(text(status({}, progressing('Paused', 'paused'))), done);
+  const applied = aCondition('Applied', 'False', 'WriteFailed', 'no');
+  assert.deepEqual(text(status({ updatedNodeCount: 1, status: 500 }, applied)), waits('no'));
+  assert.deepEqual(text(status({ status: 500 }, applied)), waits('no'), 'nobody knows what failed');
+  assert.deepEqual(text(status({ status: 503 })), done, 'whether nodes are Ready is another question');
+  const conflict = aCondition('Conflict', 'True', 'NodeConflict', 'node a is in pool b');
+  const failed = ['failed', 'nodepool "worker": node a is in pool b'];
+  assert.deepEqual(text(status({ status: 409, nodeCount: 0, updatedNodeCount: 0 }, conflict)), failed);
+  assert.deepEqual(text(status({ updatedNodeCount: 1 })), waits('1 of 3 nodes updated'));
+  const stalled = aCondition('Stalled', 'True', 'RolloutStopped', 'stopped: node a');
+  assert.deepEqual(text(status({}, progressing('RolloutStopped'), stalled)), [
+    'failed',
+    'nodepool "worker": stopped: node a',
+  ]);
+  assert.deepEqual(text(status({}), { deletionTimestamp: '2026-01-01T00:00:00Z' }), [
+    'failed',
+    'nodepool "worker" is being deleted',
+  ]);
+});

@@ -1,0 +1,50 @@
+/** What the status of a pool remembers of stopped rollouts. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout-hash.ts';
+import { stoppedRollout, stoppedRollouts } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { RESUMED_ANNOTATION, type StoppedRollout } from '../../../../src/nodepool/types.ts';
+import { aPool } from '../fixtures.ts';
+
+const [TIME, LATER] = ['2026-05-01T12:00:00Z', '2026-05-01T12:00:01Z'];
+const OTHER: StoppedRollout = { rollout: '0123456789', time: TIME, nodes: ['x'] };
+const pool = (entries: StoppedRollout[], resumed?: string) =>
+  aPool(
+    { labels: { tier: '2' }, rollout: {} },
+    {
+      status: { status: 200, nodeCount: 1, stoppedRollouts: entries },
+      ...(resumed === undefined ? {} : { annotations: { [RESUMED_ANNOTATION]: resumed } }),
+    },
+  );
+const stop = { at: Date.parse(TIME), nodes: ['a'] };
+const OWN: StoppedRollout = { rollout: rolloutHash(pool([])), time: TIME, nodes: ['a'] };
+
+test('the stop of the current spec, by its hash', () => {
+  assert.deepEqual(stoppedRollout(pool([OTHER, OWN])), stop);
+  assert.equal(stoppedRollout(pool([OTHER])), undefined);
+  assert.equal(stoppedRollout(pool([{ ...OWN, time: 'x' }])), undefined);
+  assert.deepEqual(stoppedRollout(pool([{ rollout: OWN.rollout, time: TIME }])), { at: stop.at, nodes: [] });
+});
+
+test('each is kept in its place, for ten specs, and that of the current one follows the step', () => {
+  assert.deepEqual(stoppedRollouts(pool([OTHER]), { stop }), [OTHER, OWN]);
+  assert.deepEqual(stoppedRollouts(pool([OWN, OTHER]), { stop: { ...stop, nodes: [] } }), [
+    { rollout: OWN.rollout, time: TIME },
+    OTHER,
+  ]);
+  assert.deepEqual(stoppedRollouts(pool([OWN, OTHER]), { stop: undefined }), [OTHER]);
+  assert.deepEqual(stoppedRollouts(pool([OWN, OTHER]), undefined), [OWN, OTHER]);
+  const ten = Array.from({ length: 10 }, (_, at) => ({ ...OTHER, rollout: `012345678${at}` }));
+  assert.deepEqual(stoppedRollouts(pool(ten), { stop }), [...ten.slice(1), OWN]);
+});
+
+test('whoever resumes one spec does not resume the others', () => {
+  assert.deepEqual(stoppedRollouts(pool([OTHER], TIME), { stop: undefined }), [{ ...OTHER, time: LATER }]);
+  assert.deepEqual(stoppedRollouts(pool([{ ...OTHER, time: LATER }], TIME), { stop: undefined })[0]?.time, LATER);
+});
+
+test('a time of a year that RFC 3339 does not have is none', () => {
+  for (const resumed of ['+275760-09-13T00:00:00.000Z', '9999-12-31T23:59:59Z'])
+    assert.deepEqual(stoppedRollouts(pool([OTHER], resumed), { stop }), [OTHER, OWN]);
+  assert.equal(stoppedRollout(pool([{ ...OWN, time: '9999-12-31T23:59:59-12:00' }])), undefined);
+});

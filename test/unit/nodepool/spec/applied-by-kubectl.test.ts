@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LAST_APPLIED, takenBackByApply } from '../../../../src/nodepool/spec/applied-by-kubectl.ts';
+import type { NodePoolSpec } from '../../../../src/nodepool/types.ts';
+
+const FILE = { labels: { team: 'a' }, taints: [{ key: 'x', effect: 'NoSchedule' }], handler: 'runc' };
+
+function takenBack(spec: object, file: string | undefined = JSON.stringify({ spec: FILE })): string[] {
+  const metadata = { name: 'web', ...(file === undefined ? {} : { annotations: { [LAST_APPLIED]: file } }) };
+  return takenBackByApply({
+    apiVersion: 'nodes.lailin.xyz/v1',
+    kind: 'NodePool',
+    metadata,
+    spec: spec as NodePoolSpec,
+  } as Parameters<typeof takenBackByApply>[0]);
+}
+
+test('what differs from the file is taken back, and what the file does not have is kept', () => {
+  const cases: [spec: object, paths: string[]][] = [
+    [FILE, []],
+    [{ ...FILE, labels: { team: 'a', stage: 'canary' }, unmanaged: 'Remove' }, []],
+    [{ ...FILE, labels: { team: 'b' } }, ['spec.labels.team']],
+    [{ ...FILE, labels: {} }, ['spec.labels.team']],
+    [{ ...FILE, taints: [...FILE.taints, { key: 'y', effect: 'NoSchedule' }] }, ['spec.taints']],
+    [{ labels: FILE.labels }, ['spec.taints', 'spec.handler']],
+  ];
+  for (const [spec, paths] of cases) assert.deepEqual(takenBack(spec), paths);
+});
+
+test('without a file, or with a text that is none, nothing is', () => {
+  assert.deepEqual(
+    ['', '{', 'null', '[]', '{"spec":1}', '{"spec":{"__proto__":{"a":1}}}'].map(file => takenBack({}, file)),
+    [[], [], [], [], [], ['spec.__proto__']],
+  );
+});

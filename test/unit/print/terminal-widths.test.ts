@@ -1,0 +1,153 @@
+/** Tables fit terminals of 80 and 60 columns with the long names that clouds give to nodes and pools. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderCandidates } from '../../../src/commands/adopt/print.ts';
+import { poolsPrinter } from '../../../src/commands/get/print.ts';
+import { nodesPrinter } from '../../../src/commands/nodes/print.ts';
+import { eventsPrinter } from '../../../src/commands/shared/describe/print-events.ts';
+import type { PoolNode } from '../../../src/commands/shared/pools/nodes.ts';
+import type { Candidate } from '../../../src/nodepool/adopt/adopt.ts';
+import { gpuPool, makeNode, NOW, plain, workerPool } from './fixtures.ts';
+
+const POOLS = ['team-payments-batch-spot-large-a', 'team-payments-batch-spot-large-b'];
+const NODES = ['ip-10-0-123-45.eu-central-1.compute.internal', 'ip-10-0-123-46.eu-central-1.compute.internal'];
+/** Alike up to the end. */
+const GKE = ['gke-production-europe-default-pool-8f3a1c2d-k4tz', 'gke-production-europe-default-pool-8f3a1c2d-x9bq'];
+const taint = { key: 'dedicated', value: 'payments', effect: 'NoSchedule' as const };
+const setBy = { manager: 'kubectl-label', operation: 'Update', time: '2026-11-21T08:57:00Z' };
+
+function pools(names = POOLS) {
+  return [workerPool(), gpuPool()].map((pool, i) => ({
+    ...pool,
+    metadata: { ...pool.metadata, name: names[i] ?? '' },
+  }));
+}
+
+function nodes(names: string[], poolNames: string[], isDrifted: boolean): PoolNode[] {
+  return names.map((name, i) => ({
+    node: makeNode(name, { taints: [taint], unschedulable: isDrifted && i === 0 }),
+    pool: poolNames[i] ?? '',
+    applied: { labels: { tier: 'gold', team: 'payments' }, taints: [taint], annotations: {} },
+    changes: isDrifted
+      ? [
+          {
+            kind: 'label',
+            key: 'payments.example.com/tier',
+            action: 'change',
+            from: 'x',
+            to: 'gold',
+            reason: 'drift',
+            setBy,
+          },
+        ]
+      : [],
+    conflicting: [],
+    leaving: false,
+  }));
+}
+
+function candidates(): Candidate[] {
+  return POOLS.map((name, i) => ({
+    provider: 'EKS',
+    label: 'eks.amazonaws.com/nodegroup',
+    rank: 1,
+    value: name,
+    nodes: NODES.map(node => makeNode(node)),
+    pool: {
+      apiVersion: 'v1',
+      kind: 'NodePool',
+      metadata: { name },
+      spec: { labels: { tier: 'gold' }, taints: [taint] },
+    },
+    state: i === 0 ? { kind: 'new' as const } : { kind: 'overlap' as const, exist: true, pools: POOLS },
+  }));
+}
+
+function events(pool: string) {
+  return ['Normal', 'Warning'].map((type, i) => ({
+    pool,
+    type,
+    reason: 'NodesReconciled',
+    note: `2 nodes joined: ${NODES.join(', ')}; see \`kubectl nodepool describe ${pool}\``,
+    lastSeen: '2026-11-21T08:55:00Z',
+    firstSeen: '2026-11-21T07:00:00Z',
+    count: i === 0 ? 3 : 1,
+    reporter: '',
+  }));
+}
+
+const nodesTable = (terminalWidth: number, of: PoolNode[], labelColumns: string[] = []) =>
+  nodesPrinter({ wide: false, headers: true, terminalWidth, labelColumns }, plain)(of, NOW);
+const poolsTable = (terminalWidth: number, names?: string[]) =>
+  poolsPrinter({ wide: false, headers: true, terminalWidth }, plain)(pools(names), NOW);
+
+const TABLES: Record<string, (width: number) => string> = {
+  get: width => poolsTable(width),
+  'get, short names': width => poolsTable(width, ['a', 'b']),
+  nodes: width => nodesTable(width, nodes(NODES, POOLS, false)),
+  'nodes with drift': width => nodesTable(width, nodes(NODES, POOLS, true)),
+  'nodes with drift, short names': width => nodesTable(width, nodes(['node-1', 'node-2'], ['a', 'b'], true)),
+  'nodes alike up to the end': width => nodesTable(width, nodes(GKE, POOLS, true)),
+  'nodes with a label': width => nodesTable(width, nodes(NODES, POOLS, false), ['topology.kubernetes.io/zone']),
+  events: width => eventsPrinter(true, plain, width)(events(POOLS[0] ?? ''), NOW),
+  'events, short names': width => eventsPrinter(true, plain, width)(events('a'), NOW),
+  adopt: width => renderCandidates(candidates(), plain, width),
+};
+
+for (const [name, tableFor] of Object.entries(TABLES)) {
+  test(`${name}: fits 80 and 60 columns`, () => {
+    for (const width of [80, 60]) {
+      const text = tableFor(width);
+      const lines = text.split('\n');
+      assert.deepEqual(
+        lines.filter(line => line.length > width),
+        [],
+        `${width}:\n${text}`,
+      );
+    }
+  });
+}
+
+test('NAME is cut last: at the end, or in the middle where names would be the same', () => {
+  assert.equal(
+    poolsTable(60),
+    `NAME                               STATUS         NODES …
+team-payments-batch-spot-large-a   200            2
+team-payments-batch-spot-large-b   409,Conflict   1`,
+  );
+  assert.equal(
+    nodesTable(80, nodes(NODES, POOLS, false)),
+    `NAME                                           STATUS   POOL             DRIFT …
+ip-10-0-123-45.eu-central-1.compute.internal   Ready    team-pa…arge-a   <none>
+ip-10-0-123-46.eu-central-1.compute.internal   Ready    team-pa…arge-b   <none>`,
+  );
+  assert.equal(
+    nodesTable(60, nodes(NODES, POOLS, true)),
+    `NAME              STATUS                     DRIFT …
+ip-10-0-123-45…   Ready,SchedulingDisabled   ~payments.exam…
+ip-10-0-123-46…   Ready                      ~payments.exam…`,
+  );
+  assert.equal(
+    nodesTable(60, nodes(GKE, POOLS, false)),
+    `NAME                                        STATUS   DRIFT …
+gke-production-europ…t-pool-8f3a1c2d-k4tz   Ready    <none>
+gke-production-europ…t-pool-8f3a1c2d-x9bq   Ready    <none>`,
+  );
+});
+
+test('events: TYPE and REASON give way to the message, whose long words are broken', () => {
+  assert.equal(
+    eventsPrinter(true, plain, 60)(events(POOLS[0] ?? '').slice(0, 1), NOW),
+    `
+LAST SEEN   POOL              MESSAGE …
+5m (x3)     team-payments-…   2 nodes joined:
+                                ip-10-0-123-45.eu-central-1.
+                                compute.internal,
+                                ip-10-0-123-46.eu-central-1.
+                                compute.internal;
+                                see \`kubectl nodepool \\
+                                describe \\
+                                team-payments-batch-spot-lar
+                                ge-a\``.slice(1),
+  );
+});

@@ -1,0 +1,130 @@
+/** What `drain` and pools with `noExecute: Drain` share: how pods are asked about, held back, and asked about again. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EvictionsClient, Removal } from '../../../../src/kube/cluster.ts';
+import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
+import { NodepoolError } from '../../../../src/nodepool/errors.ts';
+import { Evictor, type EvictorOptions } from '../../../../src/reconciler/evict/evictor.ts';
+import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
+import { FakeClock } from '../../controller/fake-clock.ts';
+
+const ACCEPTED: Removal = { kind: 'accepted' };
+const budget = (message: string): Removal => ({ kind: 'budget', budget: 'web', message });
+
+/** @param answers of each request, one after the other */
+function started(answers: (Removal | NodepoolError)[], options: Partial<EvictorOptions> = {}) {
+  const clock = new FakeClock();
+  const [sent, events, errors]: [string[], string[], string[]] = [[], [], []];
+  const evictor = new Evictor({
+    node: 'a',
+    clock,
+    onEvent: event => events.push(`${event.kind} ${event.pod}${event.kind === 'held' ? `: ${event.why}` : ''}`),
+    ...options,
+  });
+  const client = {
+    async evict({ name }: DrainPod) {
+      sent.push(name);
+      const answer = answers.shift() ?? ACCEPTED;
+      if (answer instanceof NodepoolError) throw answer;
+      return answer;
+    },
+  } as unknown as EvictionsClient;
+  const atOnce = (...pods: DrainPod[]) =>
+    evictor.evictAtOnce(
+      pods,
+      client,
+      work => work(),
+      (_, answer) => {
+        if (answer instanceof NodepoolError) errors.push(answer.message);
+      },
+    );
+  const inTurn = (...pods: DrainPod[]) =>
+    evictor.evictInTurn(pods, client, { limitMs: 2_000, goesOn: async () => 'goes on', onAnswer: () => {} });
+  return { clock, evictor, sent, events, errors, atOnce, inTurn };
+}
+
+test('a pod is announced once, and held back until it may be asked about again; each reason is told once', async () => {
+  const pod = makePod({ name: 'p' });
+  const { clock, evictor, sent, events, atOnce } = started([budget('needs 2'), budget('needs 2'), budget('needs 3')]);
+  await atOnce(pod);
+  await atOnce(pod);
+  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.heldMs()], [1, 5_000, 5_000]);
+  for (let round = 1; round <= 3; round++) {
+    await clock.advance(5_000);
+    await atOnce(pod);
+  }
+  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.held.size], [4, undefined, 0]);
+  evictor.see([pod]);
+  evictor.see([]);
+  assert.deepEqual(events, [
+    'asking ns/p',
+    'held ns/p: PodDisruptionBudget ns/web: needs 2',
+    'held ns/p: PodDisruptionBudget ns/web: needs 3',
+    'gone ns/p',
+  ]);
+  assert.equal(evictor.evicted.size, 0);
+});
+
+test('a busy server says when; after a conflict a pod is asked about sooner', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map(name => makePod({ name }));
+  assert.ok(a && b && c);
+  const busy: Removal = { kind: 'busy', afterMs: 30_000, message: 'try later' };
+  const { evictor, events, atOnce } = started([
+    busy,
+    { kind: 'changed' },
+    { kind: 'namespace ends', message: 'it ends' },
+  ]);
+  await atOnce(a, b, c);
+  assert.deepEqual(
+    [a, b, c].map(pod => evictor.dueInMs(pod)),
+    [30_000, 1_000, 5_000],
+  );
+  assert.deepEqual(
+    events.filter(line => line.startsWith('held')),
+    ['held ns/a: the server: try later', 'held ns/c: the deletion of its namespace: it ends'],
+  );
+});
+
+test('a pod that terminates in a namespace that ends is waited for, but not in a dry run', async () => {
+  const pod = makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' });
+  for (const isDryRun of [false, true]) {
+    const { evictor, atOnce } = started([{ kind: 'namespace ends', message: 'it ends' }], { isDryRun });
+    await atOnce(pod);
+    assert.deepEqual([evictor.evicted.size, evictor.held.size], isDryRun ? [0, 1] : [1, 0]);
+  }
+});
+
+test('a pod with several budgets is an error that does not stop the others', async () => {
+  const [a, b] = ['a', 'b'].map(name => makePod({ name }));
+  assert.ok(a && b);
+  const many: Removal = { kind: 'many budgets', budgets: ['x', 'y'] };
+  const message = 'pod ns/a has more than one PodDisruptionBudget, and the server evicts no such pod: x, y';
+  const first = started([many], { otherwise: ', or give up' });
+  await first.atOnce(a, b);
+  assert.deepEqual([first.errors, first.sent], [[message], ['a', 'b']]);
+  const second = started([many], { otherwise: ', or give up' });
+  await assert.rejects(second.inTurn(a, b), { message, next: 'keep one of them, or give up' });
+  assert.deepEqual(second.sent, ['a', 'b']);
+});
+
+test('in turn, a refusal counts for all pods that are alike, and a pod that terminates is left alone', async () => {
+  const pods = ['a', 'b'].map(name => makePod({ name, labels: { app: 'web' } }));
+  const other = makePod({ name: 'c', labels: { app: 'db' } });
+  const ends = makePod({ name: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' });
+  const { evictor, sent, events, inTurn } = started([budget('needs 2')]);
+  assert.equal(await inTurn(...pods, other, ends), 'goes on');
+  assert.deepEqual([sent, evictor.held.size], [['a', 'c'], 2]);
+  assert.deepEqual(
+    events.filter(line => line.startsWith('asking')),
+    ['asking ns/a', 'asking ns/c'],
+  );
+});
+
+test('no further pod is asked about after the signal', async () => {
+  const stop = new AbortController();
+  const { sent, atOnce, inTurn } = started([], { signal: stop.signal });
+  stop.abort();
+  await atOnce(makePod({ name: 'a' }));
+  assert.equal(await inTurn(makePod({ name: 'b' })), 'waits');
+  assert.deepEqual(sent, []);
+});

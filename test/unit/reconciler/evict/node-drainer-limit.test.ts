@@ -1,0 +1,49 @@
+/** Drains by the node writer: how long one reconcile evicts pods of a node. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Removal } from '../../../../src/kube/cluster.ts';
+import { FakeClock } from '../../controller/fake-clock.ts';
+import { BUDGET, drained, pod } from '../drained.ts';
+
+/** Each eviction takes 1.5 s. */
+function slow(names: string[], answer: Removal = { kind: 'accepted' }, labels = (name: string) => ({ app: name })) {
+  const clock = new FakeClock();
+  const found = drained(
+    names.map(name => pod(name, { labels: labels(name) })),
+    { clock },
+  );
+  for (const name of names) found.answers.set(name, answer);
+  const { evict } = found.evictions;
+  found.evictions.evict = async (...args) => {
+    await clock.advance(1_500);
+    return evict(...args);
+  };
+  const evictions = async () => (await found.write()).filter(call => call.startsWith('evict'));
+  return { ...found, evictions };
+}
+
+test('evictions that take long are cut off, and the next reconcile goes on at once', async () => {
+  const { evictions } = slow(['a', 'b', 'c', 'd', 'e']);
+  assert.deepEqual(
+    [await evictions(), await evictions(), await evictions()],
+    [['evict a', 'evict b'], ['evict c', 'evict d'], ['evict e']],
+  );
+});
+
+test('pods like one that a budget holds back are not asked about, however long it took', async () => {
+  const { evictions } = slow(['a', 'b', 'c'], BUDGET, () => ({ app: 'x' }));
+  assert.deepEqual([await evictions(), await evictions()], [['evict a'], []]);
+});
+
+test('a node that waited long for others to be looked at is looked at by the next reconcile', async () => {
+  const clock = new FakeClock();
+  let waitMs = 2_000;
+  const limitLooks = async <T>(work: () => Promise<T>) => {
+    await clock.advance(waitMs);
+    return work();
+  };
+  const { write } = drained([pod('a')], { clock, limitLooks });
+  assert.deepEqual(await write(), ['patch n1']);
+  waitMs = 1_000;
+  assert.deepEqual(await write(), ['list', 'evict a']);
+});

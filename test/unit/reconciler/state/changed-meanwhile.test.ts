@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../../../src/controller/clock.ts';
+import { ChangedMeanwhile, MAX_AGE_MS, SpecChangedError } from '../../../../src/reconciler/state/changed-meanwhile.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
+
+/** A run without caches that began long ago, on a server that has the pool. */
+function create({ aheadMs = 10 * MAX_AGE_MS, madeAt = 0 } = {}) {
+  const pool = aPool({ labels: { tier: 'x' } });
+  const state = Object.assign(new ClusterState([pool], [], []), { madeAt });
+  let [reads, lateMs] = [0, aheadMs];
+  const server = { pool };
+  const getCoerced = async () => {
+    reads++;
+    return server.pool;
+  };
+  const changed = new ChangedMeanwhile({
+    cluster: { isDryRun: false, pools: { getCoerced } } as never,
+    state,
+    clock: { now: () => systemClock.now() + lateMs },
+  });
+  const isPaused = () => changed.isPaused({ previous: undefined, owner: 'worker' });
+  const later = (ms: number) => {
+    lateMs += ms;
+  };
+  return { pool, state, server, isPaused, later, reads: () => reads };
+}
+
+test('a pool is read once within a second', async () => {
+  const { isPaused, later, reads } = create();
+  assert.equal(await isPaused(), false);
+  await isPaused();
+  assert.equal(reads(), 1);
+  later(MAX_AGE_MS);
+  await isPaused();
+  assert.equal(reads(), 2);
+});
+
+test('a pool that was edited is not written, also where nothing is read because a write has just been answered', async () => {
+  const { pool, state, server, isPaused, later } = create();
+  const edited = { ...pool, spec: { labels: { tier: 'y' } }, metadata: { ...pool.metadata, resourceVersion: '9' } };
+  server.pool = edited;
+  await assert.rejects(isPaused(), SpecChangedError);
+  await assert.rejects(isPaused(), SpecChangedError);
+  later(MAX_AGE_MS);
+  state.setPool(edited);
+  await assert.rejects(isPaused(), SpecChangedError);
+});
+
+test('the answer to a write of the pool counts as a read', async () => {
+  const { pool, state, isPaused, reads } = create({ aheadMs: 0, madeAt: Number.NEGATIVE_INFINITY });
+  state.setPool({ ...pool, metadata: { ...pool.metadata, resourceVersion: '9' } });
+  await isPaused();
+  assert.equal(reads(), 0);
+});

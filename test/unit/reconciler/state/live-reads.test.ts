@@ -1,0 +1,112 @@
+/** Live reads replace the state. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ClusterPort } from '../../../../src/kube/cluster.ts';
+import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import {
+  noStatusSubresource,
+  readNode,
+  readPool,
+  recreatedError,
+} from '../../../../src/reconciler/state/live-reads.ts';
+import { RestoredError } from '../../../../src/reconciler/state/restored.ts';
+import { aNode, aPool } from '../../nodepool/fixtures.ts';
+
+const pool = aPool({}, { resourceVersion: '5' });
+const node = aNode();
+const metadata = { ...pool.metadata, resourceVersion: '6' };
+
+function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (state: ClusterState) => void = () => {}) {
+  const state = new ClusterState([pool], [node], []);
+  const answer = async <T>(object: T) => {
+    meanwhile(state);
+    return object;
+  };
+  const cluster = {
+    pools: {
+      getCoerced: () => answer(answers.pool),
+    },
+    nodes: {
+      get: () => answer(answers.node),
+    },
+  } as unknown as ClusterPort;
+  return { state, deps: { cluster, state } };
+}
+
+test('returns an existing pool and node, and stores them', async () => {
+  const answers = { pool: { ...pool, metadata }, node: aNode({ resourceVersion: '8' }) };
+  const { state, deps } = begin(answers);
+  assert.equal(await readPool('worker', pool.metadata.uid, deps), answers.pool);
+  assert.equal(await readNode('n1', node.uid, deps), answers.node);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [answers.pool, answers.node]);
+});
+
+test('removes a missing pool and node from the state', async () => {
+  const { state, deps } = begin({});
+  assert.deepEqual(
+    [await readPool('worker', pool.metadata.uid, deps), await readNode('n1', node.uid, deps)],
+    [undefined, undefined],
+  );
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
+});
+
+test('"not found" of an earlier object does not remove its successor', async () => {
+  const [pool2, node2] = [{ ...pool, metadata: { ...metadata, uid: 'later' } }, aNode({ uid: 'later' })];
+  const { state, deps } = begin({}, known => {
+    known.setPool(pool2);
+    known.setNode(node2);
+  });
+  await readPool('worker', pool.metadata.uid, deps);
+  await readNode('n1', node.uid, deps);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [pool2, node2]);
+});
+
+test('keeps a delete that arrives during the read; a later response restores the object', async () => {
+  const { state, deps } = begin({ pool, node }, known => {
+    known.removePool('worker', pool.metadata.uid);
+    known.removeNode('n1', node.uid);
+  });
+  await readPool('worker', pool.metadata.uid, deps);
+  await readNode('n1', node.uid, deps);
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
+  const cluster = {
+    pools: { getCoerced: async () => pool },
+    nodes: { get: async () => node },
+  } as unknown as ClusterPort;
+  await readPool('worker', pool.metadata.uid, { cluster, state });
+  await readNode('n1', node.uid, { cluster, state });
+  assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
+});
+
+test('fails for a pool that is older on the server than when the read began', async () => {
+  const older = { ...pool, metadata: { ...metadata, resourceVersion: '4' } };
+  const { state, deps } = begin({ pool: older });
+  await assert.rejects(readPool('worker', pool.metadata.uid, deps), RestoredError);
+  assert.equal(state.pool('worker'), pool);
+  const newer = { ...pool, metadata };
+  const late = begin({ pool }, known => known.setPool(newer));
+  await readPool('worker', pool.metadata.uid, late.deps);
+  assert.equal(late.state.pool('worker'), newer);
+});
+
+test('errors say what failed for which pool, and the next step', () => {
+  const { kind, message, next } = recreatedError('worker', 'deleted');
+  assert.deepEqual(
+    [kind, message, next],
+    [
+      'cluster',
+      'nodepool worker was deleted and recreated by somebody else meanwhile; the new one is not changed',
+      'run the command again if that one is to be deleted, too',
+    ],
+  );
+  const lacking = noStatusSubresource('worker');
+  assert.deepEqual(
+    [lacking.kind, lacking.message, lacking.next],
+    [
+      'cluster',
+      'cannot patch the status of NodePool "worker": the CRD nodepools.nodes.lailin.xyz serves no status subresource',
+      'run `kubectl nodepool install`',
+    ],
+  );
+});

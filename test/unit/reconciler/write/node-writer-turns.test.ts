@@ -1,0 +1,28 @@
+/** Turns in rollouts that the node writer takes, and gives back. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FINALIZER } from '../../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+import { begin, role } from '../node-server.ts';
+
+test('a node that gets into another pool between two attempts gives the turn of the first back', async () => {
+  const spec = { labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } };
+  const worker = aPool(spec, { finalizers: [FINALIZER] });
+  const other = aPool(spec, { name: 'other', uid: 'uid-other', finalizers: [FINALIZER] });
+  const memberOf = (pool: string, tier: string) => ({
+    labels: { ...role(pool), tier },
+    record: recordOf({ pool, labels: { tier } }),
+  });
+  const { server, state, writer } = begin(aNode(memberOf('worker', '1')), [worker, other]);
+  server.onPatch = attempt => {
+    if (attempt > 1) return undefined;
+    server.change(memberOf('other', '1'));
+    return { kind: 'conflict' };
+  };
+  await writer.write('n1');
+  assert.equal(server.live?.labels.tier, '2');
+  // It comes back, as the pool has it.
+  server.change(memberOf('worker', '2'));
+  if (server.live !== undefined) state.setNode(server.live);
+  assert.equal(writer.steps.rollouts.begin('worker')?.settling, 0);
+});

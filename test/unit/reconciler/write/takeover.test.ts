@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ClusterPort, NodePoolsClient } from '../../../../src/kube/cluster.ts';
+import { FINALIZER, type NodePool, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
+import { aNode, aPool } from '../../nodepool/fixtures.ts';
+import { reconcilerOptions } from '../reconciler-options.ts';
+
+test('fails without node writes when a policy strips the takeover annotation, after one patch of the pool', async () => {
+  const status = { status: 200, nodeCount: 1 } as const;
+  const pool = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER], status });
+  const state = new ClusterState(
+    [pool],
+    [aNode({ labels: { 'node-role.kubernetes.io/worker': '', tier: 'gold' } })],
+    [],
+  );
+  let patches = 0;
+  const annotatePool: NodePoolsClient['annotate'] = async (read: NodePool) => {
+    patches++;
+    return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, resourceVersion: String(patches) } } };
+  };
+  const cluster = { pools: { annotate: annotatePool } } as ClusterPort;
+  const writer = new NodeWriter(reconcilerOptions(cluster, state));
+  await assert.rejects(writer.write('n1'), {
+    kind: 'cluster',
+    message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,
+    next: 'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
+  });
+  assert.equal(patches, 1);
+});
