@@ -1,5 +1,4 @@
-import type { NodepoolError } from '../nodepool/errors.ts';
-import { type Warning, warningText } from '../nodepool/warning.ts';
+import { type NodepoolError, type Warning, warningText } from '../nodepool/errors.ts';
 import { formatError, formatProblem, wrapProse } from '../print/error.ts';
 import type { Io } from './io.ts';
 

@@ -1,14 +1,13 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
-
 import type { Connection } from '../kube/connection.ts';
 import type { NamesPort } from '../kube/ports/names.ts';
+import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { sanitizeLine } from '../print/sanitize.ts';
 import { parseDuration } from './duration.ts';
 import { showWarning } from './error-line.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress, type Spinner } from './progress.ts';
-import { transientKeysFrom } from './transient-keys.ts';
 
 export type { Connection };
 
@@ -175,4 +174,13 @@ export async function openNames(
 ): Promise<NamesPort> {
   const { namesPort } = await import('../kube/resources/names.ts');
   return namesPort({ ...accessOf(flags), env: io.env, version });
+}
+
+/** What --transient-keys names. Throws NodepoolError when it is invalid. */
+export async function transientKeysFrom(text: string | undefined): Promise<readonly string[] | undefined> {
+  if (text === undefined) return undefined;
+  const { parseTransientKeys, transientKeysProblem } = await import('../nodepool/plan/transient-states.ts');
+  const problem = transientKeysProblem(text);
+  if (problem !== undefined) throw new NodepoolError('usage', `--transient-keys: ${problem}`);
+  return parseTransientKeys(text);
 }

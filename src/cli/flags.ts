@@ -3,8 +3,7 @@ import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import type { DryRun } from '../kube/connection.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { GLOBAL as GLOBAL_GROUP } from './completion/grammar.ts';
-import { NODE_KIND, POOL_KIND } from './kind-prefix.ts';
+import { GLOBAL as GLOBAL_GROUP, NODE_KIND, POOL_KIND } from './completion/grammar.ts';
 
 /** The CRD's name in messages, as kubectl prints it. */
 export const CRD_NAME = 'customresourcedefinition.apiextensions.k8s.io/nodepools.nodes.lailin.xyz';

@@ -3,9 +3,9 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { MAX_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { MAX_TEXT_LENGTH } from '../nodepool/spec/text-limits.ts';
-import { fetchText, shownUrl } from './fetch-text.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';
 
@@ -97,4 +97,115 @@ function sourceName(source: string): string {
 /** Node's file system errors end with the call and its path. */
 function withoutPath(message: string): string {
   return message.replace(/, \w+ '.*'$/s, '');
+}
+
+// Downloads a text, within limits of time and size. Messages never contain the secrets of a URL.
+
+const DEFAULT_DEADLINE_MS = 30_000;
+/** The largest request of an API server (`MaxRequestBodyBytes` of k8s.io/apiserver). */
+const MAX_ANSWER_BYTES = 3 * 1024 * 1024;
+
+/** As Go's HTTP client, which kubectl uses. */
+const MAX_REDIRECTS = 10;
+
+/**
+ * The URL for messages: without user, password, query and fragment, any of which may be a secret. An unencoded password
+ * may contain any character, so nothing before the last @ is shown. A file name stays as it is, unless it may be a mistyped
+ * URL.
+ */
+export function shownUrl(url: string): string {
+  const [, scheme = '', slashes = '', rest = ''] = /^\s*([^\s:/\\@]+:)([/\\]*)(.*)$/s.exec(url) ?? [];
+  const at = rest.lastIndexOf('@');
+  const isWeb = slashes.length > 1 || /https?:$/i.test(scheme);
+  if (!isWeb && at < 0) return url;
+  const query = isWeb ? rest.search(/[?#]/) : -1;
+  // The @ may be in the query, or the ? in the password.
+  if (query >= 0 && query < at) return `${scheme}${slashes}...`;
+  const hidden = rest.slice(0, at + 1);
+  const shown = rest.slice(at + 1, query < 0 ? undefined : query);
+  // An @ in a path is mostly a version: the rest alone would look like another host.
+  return scheme + slashes + (/[/\\]/.test(hidden) ? '...@' : '') + shown;
+}
+
+/** @param deadlineMs for the whole download; 0 waits for ever. Throws an input error that names the URL. */
+export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
+  const shown = shownUrl(url);
+  try {
+    const ms = Math.min(deadlineMs, MAX_TIMER_MS);
+    const response = await follow(url, ms === 0 ? {} : { signal: AbortSignal.timeout(ms) });
+    if (response.ok) return await readText(shown, response);
+    await response.body?.cancel();
+    throw new NodepoolError('input', `${shown}: the server answered ${response.status}`, 'check the URL');
+  } catch (error) {
+    if (error instanceof NodepoolError) throw error;
+    const { reason, next } = explain(error, deadlineMs);
+    throw new NodepoolError('input', `${shown}: ${reason}`, next, { cause: error });
+  }
+}
+
+/** Follows redirects, except from https to http, where anybody on the network could change the text. */
+async function follow(url: string, init: RequestInit): Promise<Response> {
+  let at = checked(url, url);
+  for (let redirects = 0; ; redirects++) {
+    const response = await fetch(at, { ...init, redirect: 'manual' });
+    const location = response.headers.get('location');
+    if (response.status < 300 || response.status >= 400 || location === null) return response;
+    await response.body?.cancel();
+    const next = checked(URL.parse(location, at)?.href ?? location, url);
+    const leads = `${shownUrl(url)}: it leads to ${shownUrl(next.href)}`;
+    if (at.protocol === 'https:' && next.protocol !== 'https:') {
+      throw new NodepoolError(
+        'input',
+        `${leads}, which is not https`,
+        'name that URL itself if you trust the way to it',
+      );
+    }
+    if (redirects === MAX_REDIRECTS) {
+      throw new NodepoolError('input', `${leads} after ${MAX_REDIRECTS} redirects`, 'check the URL');
+    }
+    at = next;
+  }
+}
+
+/** @param asked the URL that the user named, for messages */
+function checked(url: string, asked: string): URL {
+  const parsed = URL.parse(url);
+  const where = url === asked ? shownUrl(asked) : `${shownUrl(asked)}: ${shownUrl(url)}`;
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    const next = 'check the URL; download what another scheme has, and name the file';
+    throw new NodepoolError('input', `${where}: it is no URL of http or https`, next);
+  }
+  if (parsed.username === '' && parsed.password === '') return parsed;
+  const next = 'fetch it with a tool that logs in, and pipe it to -f -';
+  throw new NodepoolError('input', `${where}: a URL with a user or password in it is not asked for`, next);
+}
+
+/** Stops reading at the limit: a server's Content-Length may be wrong. */
+async function readText(url: string, { body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop early closes the connection.
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_ANSWER_BYTES) {
+      throw new NodepoolError(
+        'input',
+        `${url}: more than 3 MiB, which is what an API server takes at once`,
+        'check the URL, or split it into several files',
+      );
+    }
+    chunks.push(chunk);
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function explain(error: unknown, deadlineMs: number): { reason: string; next: string } {
+  // The cause of fetch()'s error says what failed.
+  const shown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const { code, name, message } = shown as NodeJS.ErrnoException;
+  if (name !== 'TimeoutError') return { reason: message || String(code), next: 'check the URL and your network' };
+  return {
+    reason: `no answer within ${deadlineMs / 1000} s`,
+    next: 'try again, or wait longer with --request-timeout',
+  };
 }

@@ -7,7 +7,7 @@ import type { CommandLine } from './command-line.ts';
 import { type Shown, showError, showNote } from './error-line.ts';
 import type { Io } from './io.ts';
 import { createLog } from './log.ts';
-import { unknownFormat } from './unknown/unknown-format.ts';
+import { unknownFormat } from './unknown/unknown-flag.ts';
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 

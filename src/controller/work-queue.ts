@@ -7,8 +7,6 @@
  * Not guaranteed: that keys survive the process, or an order among keys that become due at the same time.
  */
 import type { Clock } from './clock.ts';
-import { DelayHeap } from './delay-heap.ts';
-import { defaultRateLimiter, type RateLimiter } from './rate-limiter.ts';
 
 export type Taken<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
 
@@ -172,5 +170,186 @@ export class WorkQueue<K extends string = string> {
       for (const key of this.#delayed.takeDue(this.#clock.now())) this.add(key);
       this.#schedule();
     });
+  }
+}
+
+/** Keys with a due time, earliest first. Each key is in it once, with its earliest time, as in client-go. */
+interface Waiting<K> {
+  key: K;
+  /** Clock time. */
+  at: number;
+}
+
+export class DelayHeap<K extends string> {
+  /** A binary heap by `at`. An entry is outdated when its time differs from the key's time in #times. */
+  readonly #heap: Waiting<K>[] = [];
+  readonly #times = new Map<K, number>();
+
+  get size(): number {
+    return this.#times.size;
+  }
+
+  push(key: K, at: number): void {
+    const before = this.#times.get(key);
+    if (before !== undefined && before <= at) return;
+    this.#times.set(key, at);
+    let index = this.#heap.push({ key, at }) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (this.#at(parent) <= at) break;
+      this.#swap(index, parent);
+      index = parent;
+    }
+  }
+
+  /** When the next key is due; undefined when there is none. */
+  next(): number | undefined {
+    for (let top = this.#heap[0]; top !== undefined; top = this.#heap[0]) {
+      if (this.#times.get(top.key) === top.at) return top.at;
+      this.#removeTop();
+    }
+    return undefined;
+  }
+
+  /** Removes the keys that are due and returns them in the order of their times. */
+  takeDue(now: number): K[] {
+    const due: K[] = [];
+    for (let at = this.next(); at !== undefined && at <= now; at = this.next()) {
+      const top = this.#removeTop();
+      if (top === undefined) break;
+      this.#times.delete(top.key);
+      due.push(top.key);
+    }
+    return due;
+  }
+
+  #removeTop(): Waiting<K> | undefined {
+    const top = this.#heap[0];
+    const last = this.#heap.pop();
+    if (last === undefined || last === top) return top;
+    this.#heap[0] = last;
+    for (let index = 0; ; ) {
+      const left = 2 * index + 1;
+      const least = this.#at(left + 1) < this.#at(left) ? left + 1 : left;
+      if (this.#at(least) >= last.at) break;
+      this.#swap(index, least);
+      index = least;
+    }
+    return top;
+  }
+
+  /** Infinity beyond the end. */
+  #at(index: number): number {
+    return this.#heap[index]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  #swap(a: number, b: number): void {
+    const [first, second] = [this.#heap[a], this.#heap[b]];
+    if (first === undefined || second === undefined) return;
+    this.#heap[a] = second;
+    this.#heap[b] = first;
+  }
+}
+
+// The delay of a failed key, with client-go's numbers (util/workqueue). It is the maximum of:
+// - the key's own delay: 5 ms, doubling with each failure, up to 1000 s;
+// - a token bucket for all keys: a burst of 100 failures, then 10 a second. So a cause that fails every key (no
+// permission, a server that answers 500) costs 10 attempts a second in the long run, however many keys there are.
+//
+// Without jitter, because keys fail at different times. Keys that did not fail are not limited.
+
+interface RateLimiter<K extends string> {
+  /** Counts a failure and returns its delay in milliseconds. */
+  when(key: K): number;
+  /** Failures since the last forget(). */
+  retries(key: K): number;
+  forget(key: K): void;
+}
+
+/** client-go's DefaultTypedControllerRateLimiter. */
+export function defaultRateLimiter<K extends string>(clock: Clock): RateLimiter<K> {
+  return new MaxOf<K>([new ExponentialDelay(5, 1_000_000), new Bucket(clock, 10, 100)]);
+}
+
+/** A delay for each key, doubling with each failure. */
+export class ExponentialDelay<K extends string> implements RateLimiter<K> {
+  readonly #firstMs: number;
+  readonly #longestMs: number;
+  /** Failures since the last forget(); keys without failures are removed. */
+  readonly #failures = new Map<K, number>();
+
+  constructor(firstMs: number, longestMs: number) {
+    this.#firstMs = firstMs;
+    this.#longestMs = longestMs;
+  }
+
+  when(key: K): number {
+    const failures = this.retries(key);
+    this.#failures.set(key, failures + 1);
+    return Math.min(this.#firstMs * 2 ** failures, this.#longestMs);
+  }
+
+  retries(key: K): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  forget(key: K): void {
+    this.#failures.delete(key);
+  }
+}
+
+/** A token bucket for all keys. Each failure takes a token; without one it waits for the next, in order. */
+export class Bucket<K extends string> implements RateLimiter<K> {
+  readonly #clock: Clock;
+  readonly #perSecond: number;
+  readonly #burst: number;
+  /** Negative: the number of failures that wait for a token. */
+  #tokens: number;
+  /** Clock time of the last change of #tokens. */
+  #filledAt: number;
+
+  constructor(clock: Clock, perSecond: number, burst: number) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#filledAt = clock.now();
+  }
+
+  when(): number {
+    const now = this.#clock.now();
+    const filled = this.#tokens + ((now - this.#filledAt) / 1000) * this.#perSecond;
+    this.#tokens = Math.min(filled, this.#burst) - 1;
+    this.#filledAt = now;
+    return Math.max(0, (-this.#tokens / this.#perSecond) * 1000);
+  }
+
+  /** The bucket does not distinguish keys. */
+  retries(): number {
+    return 0;
+  }
+
+  /** Tokens are not returned. */
+  forget(): void {}
+}
+
+/** The maximum delay of several limiters. */
+export class MaxOf<K extends string> implements RateLimiter<K> {
+  readonly #limiters: readonly RateLimiter<K>[];
+
+  constructor(limiters: readonly RateLimiter<K>[]) {
+    this.#limiters = limiters;
+  }
+
+  when(key: K): number {
+    return Math.max(0, ...this.#limiters.map(limiter => limiter.when(key)));
+  }
+
+  retries(key: K): number {
+    return Math.max(0, ...this.#limiters.map(limiter => limiter.retries(key)));
+  }
+
+  forget(key: K): void {
+    for (const limiter of this.#limiters) limiter.forget(key);
   }
 }

@@ -1,5 +1,4 @@
 /** Entry point of kube/: a connection to one cluster as one user, and the ports that use it. */
-
 import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
 import { defined } from '../nodepool/json.ts';
@@ -19,9 +18,8 @@ import { nodePoolsClient } from './resources/node-pools.ts';
 import { annotatedNodes, datedNode, nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
 import { countPods, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
-import type { RequestLog } from './transport/request-log.ts';
+import { type RequestLog, userAgent } from './transport/request-log.ts';
 import { Transport } from './transport/transport.ts';
-import { userAgent } from './transport/user-agent.ts';
 
 export interface ConnectionOptions extends AccessOptions {
   /** Limit of one request in milliseconds; 0: none. Default 30,000. */
@@ -87,7 +85,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     pods: {
       countByNode: () => countPods(api),
       watch: () => watchPods(transport),
-      placedOn: async nodes => (await import('./resources/placed-pods.ts')).podsOn(api, nodes),
+      placedOn: async nodes => (await import('./resources/pods.ts')).podsOn(api, nodes),
       demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },
     nodeLabels: labelSelector => nodeLabels(api, labelSelector),
@@ -100,7 +98,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     impact: async () => (await import('./resources/impact.ts')).impactPort(api),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
-    readerReviews: async () => (await import('./resources/reader-reviews.ts')).reviewPort(api, transport),
+    readerReviews: async () => (await import('./resources/leases.ts')).reviewPort(api, transport),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
     maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),

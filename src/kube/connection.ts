@@ -1,19 +1,18 @@
 /** The clients that the use cases take beside those of the reconciler. src/kube implements them. */
-
 import type { LeasePort } from '../controller/leader-election.ts';
 import type { ReviewPort } from '../controller/metrics-readers.ts';
 import type { EventSink } from '../controller/recorder.ts';
 import type { Watched } from '../controller/source.ts';
 import type { NodeAnnotations } from '../nodepool/adopt/adopt-annotations.ts';
-import type { DatedNode } from '../nodepool/dated-node.ts';
+import type { DatedNode } from '../nodepool/managed-fields.ts';
 import type { Node } from '../nodepool/types.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient, RawPool } from './cluster.ts';
 import type { DoctorPort } from './ports/doctor.ts';
-import type { ImpactPort } from './ports/impact.ts';
 import type { MaintenancePort } from './ports/maintenance.ts';
-import type { PodsPort, PodUsage, Usage } from './ports/pods.ts';
 import type { SchedulingPort } from './ports/scheduling.ts';
-import type { WorkloadsPort } from './ports/workloads.ts';
+import type { ImpactPort } from './resources/impact.ts';
+import type { PodsPort, PodUsage, Usage } from './resources/pods.ts';
+import type { WorkloadsPort } from './resources/workloads.ts';
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
 export type DryRun = 'none' | 'client' | 'server';

@@ -4,9 +4,9 @@
  * Not guaranteed: a history. The server keeps one entry for each manager, with the time of its last write to any of its
  * fields; a field that is removed leaves no entry. A manager's name is what the client says that it is.
  */
-
 import { isObject, own } from './json.ts';
 import type { FieldSetter } from './plan/change.ts';
+import type { Node } from './types.ts';
 
 /** The field manager of this program. */
 export const FIELD_MANAGER = 'kubectl-nodepool';
@@ -66,4 +66,19 @@ export function lastSetter(entries: readonly ManagedFields[], path: readonly str
   if (last === undefined) return undefined;
   const { manager, operation, time } = last;
   return { manager, operation, ...(time === undefined ? {} : { time }) };
+}
+
+/** A node with what a reconcile has no use for. */
+export interface DatedNode {
+  node: Node;
+  managedFields: readonly ManagedFields[];
+  conditions: readonly DatedCondition[];
+}
+
+interface DatedCondition {
+  type?: string;
+  status?: string;
+  reason?: string;
+  message?: string;
+  lastTransitionTime?: string;
 }

@@ -1,8 +1,6 @@
 /** Objects byte for byte as `kubectl get -o json|yaml|name` prints them, without managedFields where it omits them. */
-
 import { checkDepth } from './depth.ts';
-import { poolRef } from './pool-ref.ts';
-import { sanitizeJson } from './sanitize.ts';
+import { poolRef, sanitizeJson, sanitizeLine } from './sanitize.ts';
 import { toYaml } from './yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
@@ -94,4 +92,56 @@ function toJson(value: unknown, pad: string | undefined): string {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, member]) => `${JSON.stringify(key)}:${pad === undefined ? '' : ' '}${toJson(member, inner)}`);
   return block('{', members, '}');
+}
+
+// Comma-separated values (RFC 4180), with the newlines of Unix.
+
+/**
+ * The start of a formula for a spreadsheet, also as a fullwidth character: a formula may run a program or send the sheet
+ * away (OWASP, CSV Injection). Tabs and carriage returns are escaped before.
+ */
+const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/;
+/** Numbers and quantities with a sign are no formulas. */
+const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
+/** `;` too: it separates cells in locales with a decimal comma. */
+const QUOTED = /[",;]/;
+
+/**
+ * Lines joined by newlines, without one at the end. Cells are escaped for a terminal, and formulas get an apostrophe, which
+ * a spreadsheet reads as text.
+ */
+export function renderCsv(rows: readonly (readonly string[])[]): string {
+  return rows.map(row => row.map(cell).join(',')).join('\n');
+}
+
+function cell(text: string): string {
+  const line = sanitizeLine(text);
+  const safe = FORMULA.test(line) && !NUMBER.test(line) ? `'${line}` : line;
+  return QUOTED.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+// JSON and YAML of what is no API object. docs/commands/output.md describes the fields of each kind.
+
+/** Within a version fields are added; none is removed, renamed or given another type. */
+const VERSION = 'cli.nodes.lailin.xyz/v1alpha1';
+
+type Kind =
+  | 'Diff'
+  | 'DoctorReport'
+  | 'History'
+  | 'NodeExplanation'
+  | 'PodFitList'
+  | 'PoolNodeList'
+  | 'PoolReport'
+  | 'PoolUsage'
+  | 'ReconcileResultList';
+
+/** With the version and the kind. */
+export function documentOf(kind: Kind, fields: object): Record<string, unknown> {
+  return { apiVersion: VERSION, kind, ...fields };
+}
+
+/** Without the last newline. */
+export function printDocument(kind: Kind, fields: object, format: 'json' | 'yaml'): string {
+  return printValue(documentOf(kind, fields), format);
 }

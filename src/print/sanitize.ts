@@ -3,6 +3,7 @@
  * colour the screen, reverse lines or hide a part of a name (CVE-2021-25743). Unsafe characters are shown as escapes, never
  * dropped.
  */
+import { GROUP } from '../nodepool/types.ts';
 
 /** Control characters: C0 without newline and tab, DEL and C1. */
 const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f`;
@@ -91,4 +92,9 @@ function escapeCharacter(character: string): string {
 /** A surrogate pair for a character beyond the basic plane, as in JSON. */
 function unicodeEscapes(character: string): string {
   return character.replace(/./gs, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** `nodepool.nodes.lailin.xyz/worker`, as -o name prints it and messages begin. */
+export function poolRef(name: string): string {
+  return `nodepool.${GROUP}/${sanitizeLine(name)}`;
 }

@@ -2,15 +2,16 @@
  * Events about what changed: one for each pool, reason and change, with the number of nodes and the first names.
  * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/event-correlator.ts).
  */
-
-import type { PoolEvent } from '../kube/cluster.ts';
-import { ellipsize } from '../nodepool/cut-bytes.ts';
+import type { ClusterPort, PoolEvent } from '../kube/cluster.ts';
 import { DRAINING } from '../nodepool/plan/no-execute.ts';
 import type { Change } from '../nodepool/plan/plan.ts';
-import { andMore, plural } from '../nodepool/plural.ts';
+import { andMore, ellipsize, plural } from '../nodepool/plural.ts';
 import { isRolloutReason, progressOf } from '../nodepool/rollout/rollout.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
+import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { type NodeMove, taintCommand, withheldTaints } from './plan/node-move.ts';
+import type { PoolOutcome } from './pool-outcome.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 import type { RuntimeClassOutcome } from './write/runtime-class-writer.ts';
 
 /** Bytes that a note may have, on the server. */
@@ -187,4 +188,50 @@ function listing(reason: string, names: string[], describe: (nodes: string) => s
     shown++;
   }
   return normal(reason, `${note}and ${names.length - shown} more`);
+}
+
+// Sends the Events of what a reconcile did. One that cannot be sent is a warning, no failure.
+
+interface OutcomeEventsOptions {
+  cluster: Pick<ClusterPort, 'createEvent'>;
+  state: ClusterState;
+  /** Gets the node writes in place of sending their Events. */
+  onMoves?: (moves: readonly NodeMove[]) => void;
+}
+
+/** With the pool that each is about. */
+type EventsOfPools = (readonly [NodePool, PoolEvent])[];
+
+export class OutcomeEvents {
+  readonly #options: OutcomeEventsOptions;
+
+  constructor(options: OutcomeEventsOptions) {
+    this.#options = options;
+  }
+
+  /** Of node writes, and of the RuntimeClass of the pool. */
+  ofWrites({ moves, runtimeClass }: PoolOutcome, pool?: NodePool): EventsOfPools {
+    return [...this.#ofMoves(moves), ...(pool === undefined ? [] : runtimeClassEvents(pool, runtimeClass))];
+  }
+
+  #ofMoves(moves: NodeMove[]): EventsOfPools {
+    const { state, onMoves } = this.#options;
+    if (onMoves !== undefined) {
+      onMoves(moves);
+      return [];
+    }
+    return [...moveEvents(moves)].flatMap(([name, events]) => {
+      const pool = state.pool(name);
+      return pool === undefined ? [] : events.map(event => [pool, event] as const);
+    });
+  }
+
+  /** Also after the signal is aborted: these are Events of what was written. */
+  async send(events: EventsOfPools, outcome: PoolOutcome): Promise<void> {
+    const { cluster } = this.#options;
+    const failures: WriteFailure[] = [];
+    const send = ([pool, event]: EventsOfPools[number]) => cluster.createEvent(pool, event);
+    await Promise.all(events.map(each => attempt(failures, () => send(each))));
+    outcome.warnings.push(...messagesOf(failures));
+  }
 }

@@ -1,6 +1,5 @@
 /** The end of a reconcile whose signal was aborted: it reports what was written, and writes nothing more. */
-
-import type { OutcomeEvents } from './outcome-events.ts';
+import type { OutcomeEvents } from './events.ts';
 import type { PoolOutcome } from './pool-outcome.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 

@@ -1,6 +1,7 @@
 /** What one reconcile of a pool did. */
+
+import { type Warning, warningText } from '../nodepool/errors.ts';
 import type { NodePoolStatus } from '../nodepool/types.ts';
-import { type Warning, warningText } from '../nodepool/warning.ts';
 import type { DrainState } from './evict/drain-entries.ts';
 import type { WriteFailure } from './failure.ts';
 import type { NodeMove } from './plan/node-move.ts';

@@ -1,11 +1,11 @@
 /** Releases the nodes of a pool that is being deleted, or is gone. */
+
+import { warningText } from '../nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
-import { warningText } from '../nodepool/warning.ts';
-import { conditionEvents } from './events.ts';
+import { conditionEvents, type OutcomeEvents } from './events.ts';
 import { attempt, summarized } from './failure.ts';
 import { Interrupted, type Interruption } from './interruption.ts';
 import type { ReconcilerOptions } from './options.ts';
-import type { OutcomeEvents } from './outcome-events.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { dropFinalizer } from './write/finalizer.ts';
 import type { PoolNodes } from './write/pool-nodes.ts';

@@ -6,24 +6,29 @@
  * or delete. Calls for different pools may run at the same time; calls for one pool must not.
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
-
 import type { Limiter } from '../controller/limiter.ts';
+import type { Warning } from '../nodepool/errors.ts';
+import { drainingText } from '../nodepool/plan/no-execute.ts';
 import { isGradual } from '../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../nodepool/plan/startup-taints.ts';
-import { isPaused } from '../nodepool/rollout/rollout.ts';
+import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout/rollout.ts';
+import type { RolloutStep } from '../nodepool/rollout/rollout-step.ts';
+import { stoppedRollouts } from '../nodepool/rollout/stopped-rollouts.ts';
 import { assertWhole } from '../nodepool/spec/dropped-fields.ts';
+import type { Observation } from '../nodepool/status/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
-import { conditionEvents, REASON, stuckEvents, warning } from './events.ts';
-import { addFailure, attemptHeld, holdBack } from './failure.ts';
+import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
+import type { DrainState } from './evict/drain-entries.ts';
+import { addFailure, attemptHeld, holdBack, messagesOf, type WriteFailure } from './failure.ts';
 import { Interrupted, Interruption } from './interruption.ts';
 import { Contests } from './limits/contests.ts';
 import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
-import { observe } from './observe.ts';
 import type { ReconcilerOptions } from './options.ts';
-import { OutcomeEvents } from './outcome-events.ts';
-import { isStatusUnknown, notApplied } from './partial-run.ts';
+import { conflictMessages } from './plan/conflicts.ts';
+import { withheldTaints } from './plan/node-move.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { PoolRelease } from './pool-release.ts';
+import type { ClusterState } from './state/cluster-state.ts';
 import { isSamePool, readPool, recreatedError } from './state/live-reads.ts';
 import { NodeWriteError } from './write/node-write-error.ts';
 import { PoolNodes } from './write/pool-nodes.ts';
@@ -195,4 +200,72 @@ export class Reconciler {
 /** The pool is not the one that was to be reconciled, and nothing was written yet. */
 function again(pool: string): PoolOutcome {
   return { ...emptyOutcome(pool), isChanged: true };
+}
+
+// What a reconcile has found of a pool, for its status.
+
+interface Found {
+  /** Failures that the status tells. */
+  unmet: readonly WriteFailure[];
+  /** Members that do not carry what the pool sets. */
+  differing: string[];
+  /** Of a pool with a rollout. */
+  step: RolloutStep | undefined;
+  drain: DrainState | undefined;
+  /** See Contests. */
+  contested: string | undefined;
+  /** Pods on a node that have not ended, where they are counted. */
+  podsOn: ((node: string) => number) | undefined;
+  stuckStartup: readonly string[];
+}
+
+function observe(
+  pool: NodePool,
+  state: ClusterState,
+  { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
+  { unmet, differing, step, drain, contested, podsOn, stuckStartup }: Found,
+): Observation {
+  const { name } = pool.metadata;
+  const members = state.members(name);
+  return {
+    members,
+    specErrors: state.poolIndex.errors(name),
+    conflicts: conflictMessages(pool, state.lost(name), runtimeClass),
+    differing,
+    failures: [...new Set(messagesOf(unmet))],
+    podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
+    rollout: isPaused(pool)
+      ? pausedProgress(name, differing.length, members.length)
+      : step && rolloutProgress(name, step),
+    // A node that fails during a pause may be gone at its end.
+    stoppedRollouts: stoppedRollouts(pool, step),
+    draining: drain && drainingText(drain),
+    stuckStartup,
+    withheld: withheldTaints(moves.filter(({ from, to }) => from === name && to === name)),
+    contested,
+  };
+}
+
+// A run that selects nodes of a pool: what it does not know of the others.
+
+/**
+ * Whether the status of the pool cannot be told after the run.
+ * @param due how many nodes still differ
+ * @param others how many of these were not selected
+ */
+function isStatusUnknown({ metadata, status }: NodePool, due: number, others: number): boolean {
+  // The status of a spec that was not applied before could not express that most nodes still differ.
+  if (due > 0 && status?.observedGeneration !== metadata.generation) return true;
+  // Why the writes of the others failed is in the previous status only.
+  return others > 0 && status?.conditions?.some(({ reason }) => reason === 'WriteFailed') === true;
+}
+
+/** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
+function notApplied(pool: string, nodes: number, isUnknown: boolean): Warning {
+  const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
+  const status = isUnknown ? ', and the status was not written' : '';
+  return {
+    message: `${subject} from the labels and taints of the pool${status}`,
+    next: `run \`kubectl nodepool reconcile ${pool}\``,
+  };
 }

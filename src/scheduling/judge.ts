@@ -3,7 +3,6 @@
  * judged: not-judged.ts.
  */
 import type { Node } from '../nodepool/types.ts';
-import { judgePorts } from './node/host-ports.ts';
 import {
   judgeAffinity,
   judgeName,
@@ -13,13 +12,13 @@ import {
   NOT_NAMED,
   namedNodes,
 } from './node/node-rules.ts';
-import { judgeResources } from './node/resources.ts';
+import { judgePorts, judgeResources } from './node/resources.ts';
 import type { Reason } from './reason.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import { PodAffinity } from './spread/pod-affinity.ts';
 import { Spread } from './spread/spread.ts';
 import type { PodTraits } from './types.ts';
-import { judgeDisks } from './volumes/disks.ts';
+import { judgeDisks } from './volumes/storage.ts';
 import { PodVolumes } from './volumes/volumes.ts';
 
 /** One pod and a snapshot, of which it reads what concerns all nodes once: a snapshot that changes later needs a new one. */

@@ -4,7 +4,7 @@ import { Judge } from './judge.ts';
 import { roomFor } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
-import { disksClash } from './volumes/disks.ts';
+import { disksClash } from './volumes/storage.ts';
 
 export interface Placed {
   /** At most the limit. */

@@ -31,3 +31,12 @@ export function keysOf(input: string, key: InkKey): Key[] {
   if (key.meta) return [];
   return [...input].flatMap(character => CONTROLS[character] ?? (character >= ' ' ? [character] : []));
 }
+
+// Text that is typed into the message line.
+
+/** The text after a key; undefined when backspace leaves an empty line. Other keys change nothing. */
+export function typed(text: string, key: Key): string | undefined {
+  if (key === 'ctrl-u') return '';
+  if (key === 'backspace') return text === '' ? undefined : [...text].slice(0, -1).join('');
+  return [...key].length === 1 ? text + key : text;
+}

@@ -1,12 +1,11 @@
 /** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
-
 import { shortEvent } from '../commands/shared/describe/print-events.ts';
 import type { PoolEventRecord } from '../kube/connection.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/maintenance.ts';
 import { own } from '../nodepool/json.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
+import { isAccelerator } from '../nodepool/quantity/amounts.ts';
 import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
-import { isAccelerator } from '../nodepool/quantity/resource-names.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { Membership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';

@@ -8,7 +8,7 @@ import { formatDuration } from '../print/time.ts';
 import { widthOf, wrap } from '../print/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
-import { candidates } from './jump.ts';
+import { candidates } from './cursor.ts';
 import { isText, NO_POOL, type Place, placeOf, type Scene, type State } from './places.ts';
 import { gpuOf } from './rows.ts';
 import type { LiveView, Outage } from './view.ts';

@@ -2,9 +2,8 @@
  * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, drain) are
  * returned as an Effect.
  */
-import { move } from './cursor.ts';
-import { isQuit, jump } from './jump.ts';
-import type { Key } from './keys.ts';
+import { isQuit, jump, move } from './cursor.ts';
+import { type Key, typed } from './keys.ts';
 import {
   type Effect,
   isText,
@@ -16,7 +15,6 @@ import {
   type State,
   withPlace,
 } from './places.ts';
-import { typed } from './prompt.ts';
 
 interface Step {
   state: State;

@@ -6,11 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { loadAll } from 'js-yaml';
 import { readBornInPool, readController } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
-import { boundGrantsOf, grantsOf } from '../../src/commands/shared/permissions/manifest-access.ts';
-import { needsOf } from '../../src/commands/shared/permissions/needs.ts';
-import { questionText } from '../../src/commands/shared/permissions/question.ts';
-import type { AccessQuestion } from '../../src/kube/ports/doctor.ts';
+import { questionText } from '../../src/commands/shared/permissions/missing-reads.ts';
+import { boundGrantsOf, grantsOf, needsOf } from '../../src/commands/shared/permissions/needs.ts';
 import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { AccessQuestion } from '../../src/kube/ports/doctor.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));

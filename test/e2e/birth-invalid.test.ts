@@ -1,9 +1,9 @@
 /** manifests/born-in-pool.yaml and pools with an invalid spec: nodes are born where reconcile would put them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { coercePool } from '../../src/nodepool/spec/coerce.ts';
 import type { Requirement } from '../../src/nodepool/membership/label-query.ts';
 import { PoolIndex } from '../../src/nodepool/membership/membership.ts';
+import { coercePool } from '../../src/nodepool/spec/coerce.ts';
 import { keyProblem, valueProblem } from '../../src/nodepool/spec/syntax.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';

@@ -1,9 +1,9 @@
 /** Creating pools when the cluster refuses or labels exist already. The command's output: command-create.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createPools } from '../../src/commands/shared/create/create.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { API_VERSION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
-import { createPools } from '../../src/commands/shared/create/create.ts';
 import { cli } from '../cluster/harness.ts';
 import { override } from '../override.ts';
 import { commandsOf, poolYaml } from './commands.ts';

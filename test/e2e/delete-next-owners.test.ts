@@ -1,13 +1,11 @@
 /** The next owners: other pools that match the nodes of a deleted pool. */
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../src/controller/clock.ts';
-import { NodepoolError } from '../../src/nodepool/errors.ts';
-import { type Warning, warningText } from '../../src/nodepool/warning.ts';
 import { deletePools } from '../../src/commands/shared/delete/delete.ts';
 import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
+import { systemClock } from '../../src/controller/clock.ts';
+import { NodepoolError, type Warning, warningText } from '../../src/nodepool/errors.ts';
 import { cli } from '../cluster/harness.ts';
 import { override } from '../override.ts';
 import { condition, role, useTestEnv } from './test-env.ts';

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { deletePools } from '../../src/commands/shared/delete/delete.ts';
+import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { Connection } from '../../src/kube/connect.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { deletePools } from '../../src/commands/shared/delete/delete.ts';
-import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';

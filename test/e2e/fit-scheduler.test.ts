@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quantityReader } from '../../src/nodepool/quantity/amounts.ts';
 import { readSnapshot } from '../../src/commands/shared/read-snapshot.ts';
+import { quantityReader } from '../../src/nodepool/quantity/amounts.ts';
 import { FitReasons, reasonsText } from '../../src/scheduling/fit-reasons.ts';
 import { Judge } from '../../src/scheduling/judge.ts';
 import type { RawPod } from '../../src/scheduling/pod/raw-pod.ts';

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { FINALIZER } from '../../src/nodepool/types.ts';
 import type { NodesClient } from '../../src/kube/cluster.ts';
+import { FINALIZER } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import type { Treatment } from '../fault/proxy.ts';

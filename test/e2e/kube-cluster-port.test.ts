@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import type { Node, RuntimeClass } from '../../src/nodepool/types.ts';
 import type { RawPool } from '../../src/kube/connection.ts';
+import type { Node, RuntimeClass } from '../../src/nodepool/types.ts';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Connection, connect } from '../../src/kube/connect.ts';
+import type { RawPool } from '../../src/kube/connection.ts';
 import type { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
-import type { RawPool } from '../../src/kube/connection.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createPool, pool, readCrd } from './pools.ts';
 

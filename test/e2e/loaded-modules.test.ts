@@ -52,7 +52,7 @@ const POOLS_ALONE = [
   'src/print/jsonpath/',
   'src/commands/nodes/print.ts',
 ];
-const NO_DRAIN = ['src/commands/drain/', 'src/kube/resources/pods-on-node.ts'];
+const NO_DRAIN = ['src/commands/drain/', 'src/kube/resources/evictions.ts'];
 const NO_WRITES = [
   'src/reconciler/write/node-writer.ts',
   'src/reconciler/reconciler.ts',

@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../src/controller/clock.ts';
-import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { reconcile } from '../../src/commands/shared/reconcile/apply.ts';
 import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
+import { systemClock } from '../../src/controller/clock.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
+import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { wrapped } from '../override.ts';
 import { poolsWithPods } from './draining.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
+import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { cli } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { poolsWithPods } from './draining.ts';

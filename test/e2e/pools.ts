@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { load } from 'js-yaml';
 import type { Connection } from '../../src/kube/connect.ts';
-import type { NodePool } from '../../src/nodepool/types.ts';
 import type { RawPool } from '../../src/kube/connection.ts';
+import type { NodePool } from '../../src/nodepool/types.ts';
 
 export async function readCrd(): Promise<Record<string, unknown>> {
   const manifest = new URL('../../manifests/nodepools.nodes.lailin.xyz.yaml', import.meta.url);

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { diff } from '../../src/commands/shared/changes/diff.ts';
+import type { ClusterPort } from '../../src/kube/cluster.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { diff } from '../../src/commands/shared/changes/diff.ts';
 import { messagesOf } from '../../src/reconciler/failure.ts';
-import type { ClusterPort } from '../../src/kube/cluster.ts';
 import { raw } from '../cluster/raw.ts';
 import { override, wrapped } from '../override.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';

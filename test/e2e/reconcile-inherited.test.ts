@@ -1,9 +1,9 @@
 /** Pools of the earlier operator: taken over unchanged, and deleted cleanly. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import type { NodesClient } from '../../src/kube/cluster.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER, RECORD_ANNOTATION, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
-import type { NodesClient } from '../../src/kube/cluster.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
 import { useCrd } from './earlier-crd.ts';

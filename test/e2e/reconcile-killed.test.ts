@@ -2,16 +2,15 @@
  * Killed after any write: the next run reaches the state of a run without a fault, without extra creates and deletes.
  * The kill is simulated: after the Nth response to a write nothing more is sent.
  */
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../src/controller/clock.ts';
-import { restOf } from '../../src/nodepool/plan/class-rest.ts';
-import type { NodePool } from '../../src/nodepool/types.ts';
 import { reconcile } from '../../src/commands/shared/reconcile/apply.ts';
 import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
+import { systemClock } from '../../src/controller/clock.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
+import { restOf } from '../../src/nodepool/plan/runtime-class.ts';
+import type { NodePool } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import { wrapped } from '../override.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';

@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadClusterState } from '../../src/commands/shared/pools/load-cluster-state.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { createLimiter } from '../../src/controller/limiter.ts';
-import type { NodePoolSpec } from '../../src/nodepool/types.ts';
-import { loadClusterState } from '../../src/commands/shared/pools/load-cluster-state.ts';
-import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
+import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { Reconciler } from '../../src/reconciler/reconciler.ts';
+import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
 import { override } from '../override.ts';
 import { reconcilerOptions } from '../unit/reconciler/reconciler-options.ts';
 import { role, useTestEnv } from './test-env.ts';

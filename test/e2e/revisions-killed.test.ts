@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
+import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { wrapped } from '../override.ts';
 import { role, useTestEnv } from './test-env.ts';
 

@@ -3,10 +3,10 @@
  * that watch saw the changes: not by those that the product wrote.
  */
 
+import { follow } from '../../src/commands/shared/follow.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { connect } from '../../src/kube/connect.ts';
 import type { Node } from '../../src/nodepool/types.ts';
-import { follow } from '../../src/commands/shared/follow.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 
 export interface Samples {

@@ -2,12 +2,17 @@
  * The test environment: a control plane with the CRD installed, and helpers that create, change and read objects on it.
  * `reconcile` and `delete` run the product's operations in this process; the helpers that read send plain requests.
  */
-
 import assert from 'node:assert/strict';
 import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type DeleteOptions, deletePools } from '../../src/commands/shared/delete/delete.ts';
+import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
+import { type ApplyDeps, type PoolSummary, reconcile } from '../../src/commands/shared/reconcile/apply.ts';
+import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
 import { systemClock } from '../../src/controller/clock.ts';
+import type { ClusterPort } from '../../src/kube/cluster.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
+import { warningText } from '../../src/nodepool/errors.ts';
 import type { ControllerRevision } from '../../src/nodepool/rollout/revisions.ts';
 import {
   API_VERSION,
@@ -16,13 +21,6 @@ import {
   type RuntimeClass,
   type Taint,
 } from '../../src/nodepool/types.ts';
-import { warningText } from '../../src/nodepool/warning.ts';
-import { type DeleteOptions, deletePools } from '../../src/commands/shared/delete/delete.ts';
-import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
-import type { ApplyDeps } from '../../src/commands/shared/reconcile/apply.ts';
-import { type PoolSummary, reconcile } from '../../src/commands/shared/reconcile/apply.ts';
-import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
-import type { ClusterPort } from '../../src/kube/cluster.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { type ClusterOptions, useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';

@@ -1,11 +1,11 @@
 /** A manager that learns of a restore of etcd while a reconcile is in flight. With a real restore: fault/restore.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PoolMetrics } from '../../src/commands/reconcile/watch/pool-metrics.ts';
+import { createWatch } from '../../src/commands/reconcile/watch/watch.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Registry } from '../../src/controller/metrics.ts';
 import { standardMetrics } from '../../src/controller/standard-metrics.ts';
-import { PoolMetrics } from '../../src/commands/reconcile/watch/pool-metrics.ts';
-import { createWatch } from '../../src/commands/reconcile/watch/watch.ts';
 import { override } from '../override.ts';
 import { role, useTestEnv } from './test-env.ts';
 

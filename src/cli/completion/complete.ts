@@ -4,8 +4,7 @@
  */
 import type { NamesPort } from '../../kube/ports/names.ts';
 import type { Io } from '../io.ts';
-import { NODE_KIND, POOL_KIND } from '../kind-prefix.ts';
-import { type Flag, GLOBAL, type Grammar } from './grammar.ts';
+import { type Flag, GLOBAL, type Grammar, NODE_KIND, POOL_KIND } from './grammar.ts';
 import { liveNames } from './live.ts';
 import { isSafeCandidate, safeDescription } from './safe-text.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
@@ -186,7 +185,7 @@ async function values(
 
 /** The keys of the resources that are shown: by default the usual ones and the cluster's accelerators. */
 async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }: CompletionLine): Promise<string[]> {
-  const { usualResources } = await import('../../nodepool/quantity/resource-names.ts');
+  const { usualResources } = await import('../../nodepool/quantity/amounts.ts');
   const known = await live().catch(() => []);
   const chosen = flags.get('resources')?.at(-1) ?? '';
   const shown = chosen === '' ? usualResources(known) : chosen === 'all' ? known : chosen.split(',');

@@ -52,3 +52,8 @@ export function flagOf(word: string, flags: Flags = {}): { flag: Flag | undefine
   const flag = all.find(({ char }) => char !== undefined && char === word[1]);
   return { flag, value: word.length > 2 ? word.slice(2).replace(/^=/, '') : undefined };
 }
+
+// The kind before a name, as `-o name` prints it.
+
+export const POOL_KIND = /^(?:nodepools?|npool|pools?)(?:\.nodes\.lailin\.xyz)?\//;
+export const NODE_KIND = /^nodes?\//;

@@ -1,7 +1,6 @@
 /** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
 import { own } from '../../nodepool/json.ts';
 import { withoutType } from './other-kinds.ts';
-import { formatNext } from './unknown-format.ts';
 
 const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
 const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
@@ -140,4 +139,29 @@ export function typedInstead([command = '', ...rest]: readonly string[]): string
   const words = command === 'rollout' ? rest.slice(1) : rest;
   const flag = words.findIndex(word => word.startsWith('-'));
   return withoutType(command, flag < 0 ? words : words.slice(0, flag));
+}
+
+// What to write in place of an output format that a command does not have; one wording for all commands.
+
+const TEMPLATES = ['go-template', 'go-template-file', 'template', 'templatefile'];
+
+export function unknownFormat(format: string): string {
+  return `unknown output format "${format.split('=', 1)[0]}"`;
+}
+
+/** Completes "next: ". @param formats that the command has */
+export function formatNext(format: string, formats: readonly string[]): string {
+  const use = formats.length === 1 ? `the only one is ${formats[0]}` : `use one of ${formats.join(', ')}`;
+  const hint = hintFor(format, formats);
+  return hint === undefined ? use : `${use}; ${hint}`;
+}
+
+function hintFor(format: string, formats: readonly string[]): string | undefined {
+  const [kind = ''] = format.split('=', 1);
+  if (TEMPLATES.includes(kind) && formats.includes('jsonpath=')) return 'jsonpath= takes templates, as in kubectl';
+  if ([...TEMPLATES, 'kyaml'].includes(kind) || /^(jsonpath|custom-columns)/.test(kind)) {
+    return formats.includes('json') ? 'for single fields, pipe -o json to jq' : undefined;
+  }
+  if (kind === 'wide') return 'leave out -o for the table';
+  return kind === 'name' ? '`kubectl nodepool get -o name` prints the names of pools' : undefined;
 }

@@ -1,17 +1,15 @@
 /** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
-
 import type { ClusterReader, Connection } from '../../kube/connection.ts';
 import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { noun } from '../../nodepool/plural.ts';
 import { keyProblem } from '../../nodepool/spec/syntax.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import type { Warning } from '../../nodepool/warning.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { allPermitted } from '../shared/attempt.ts';
 import { wideWarning } from '../shared/consent/wide-selector.ts';
 import { takenText } from '../shared/create/pool-exists.ts';
-import { allPermitted } from '../shared/pools/permitted.ts';
 
 export interface AdoptOptions {
   /** Label keys to look for in place of the known ones; empty: the known ones. */

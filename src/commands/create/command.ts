@@ -147,7 +147,7 @@ async function poolsToCreate(
     );
   }
   const { readInput } = await import('../../cli/input.ts');
-  const { decodePool, withoutServerFields } = await import('../../nodepool/spec/decode.ts');
+  const { decodePool, withoutServerFields } = await import('../../nodepool/spec/coerce.ts');
   const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
   return documents.map(({ value, source, placeOf }) => {
     const pool = decodePool(value, source, placeOf);

@@ -3,15 +3,14 @@
  * it, and the other pool has status 409), control-plane nodes among them (wide-selector.ts), and that there are none
  * (no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
  */
-
 import type { ClusterReader, Connection, LabelledNode, RawPool } from '../../kube/connection.ts';
+import type { Warning } from '../../nodepool/errors.ts';
 import { own } from '../../nodepool/json.ts';
 import { isSelectorKnown } from '../../nodepool/membership/known-selector.ts';
 import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import type { Warning } from '../../nodepool/warning.ts';
 import { attempt } from '../shared/attempt.ts';
 import { noMatchWarnings } from '../shared/consent/no-match.ts';
 import { wideWarning } from '../shared/consent/wide-selector.ts';

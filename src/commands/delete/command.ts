@@ -38,7 +38,7 @@ async function chosenPools(
     throw new NodepoolError('usage', '-f takes the pools from a file; names, -l and --all do not go with it');
   }
   const { readInput } = await import('../../cli/input.ts');
-  const { decodePool } = await import('../../nodepool/spec/decode.ts');
+  const { decodePool } = await import('../../nodepool/spec/coerce.ts');
   const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
   return { names: documents.map(({ value, source, placeOf }) => decodePool(value, source, placeOf).metadata.name) };
 }

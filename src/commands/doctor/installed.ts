@@ -1,8 +1,7 @@
 /** The controller in the cluster, as its Deployment tells. */
-
 import type { ManifestObject } from '../../kube/connection.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { helmReleaseOf, helmUpgrade } from '../shared/install/helm-release.ts';
+import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 
 /** The live Deployment; undefined when the controller is not installed. */
 export type FindDeployment = () => Promise<ManifestObject | undefined>;

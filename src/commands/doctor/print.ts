@@ -1,7 +1,7 @@
 /** The output of `doctor`: a line for each check, with details and the next step below. */
 import { andMore, firstFew, plural } from '../../nodepool/plural.ts';
 import { shorten } from '../../print/cells.ts';
-import { printDocument } from '../../print/documents.ts';
+import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, columnWidths, DESCRIBE, renderTable } from '../../print/table.ts';

@@ -1,5 +1,4 @@
 /** Runs all checks, in the order in which they depend on each other. */
-
 import type { Connection, ManifestObject } from '../../kube/connection.ts';
 import type { AccessFacts, Probe } from '../../kube/ports/doctor.ts';
 import { ForbiddenError } from '../../nodepool/errors.ts';
@@ -21,9 +20,9 @@ import {
   unlessRefused,
   warning,
 } from '../shared/check.ts';
-import { hasCondition } from '../shared/cordon/maintenance-condition.ts';
+import { hasCondition } from '../shared/cordon/maintenance.ts';
 import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/admission-policies.ts';
-import { helmReleaseOf, helmUpgrade } from '../shared/install/helm-release.ts';
+import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { checkNames, formerRoles } from '../shared/install/names.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
 import { checkController, lookAtLeases } from './controller.ts';

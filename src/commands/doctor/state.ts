@@ -1,5 +1,4 @@
 /** What is read of pools, nodes and RuntimeClasses, and what that shows. */
-
 import type { Connection } from '../../kube/connection.ts';
 import type { DoctorPort, ExaminedNode } from '../../kube/ports/doctor.ts';
 import {
@@ -9,7 +8,7 @@ import {
   maintenanceText,
   ownerText,
 } from '../../nodepool/drain/maintenance.ts';
-import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/membership/stray-label.ts';
+import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/membership/explain.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../../nodepool/plan/startup-taints.ts';
 import { plural } from '../../nodepool/plural.ts';

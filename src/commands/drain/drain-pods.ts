@@ -6,7 +6,7 @@ import {
   podName,
   type RefusalReason,
 } from '../../nodepool/drain/drain-filters.ts';
-import { selectorError } from '../shared/pools/selector-error.ts';
+import { selectorError } from '../shared/pools/not-found.ts';
 import type { DrainOptions } from './options.ts';
 
 /** In the words of kubectl drain. */

@@ -1,17 +1,18 @@
 /** Plans a drain: which nodes and pods, and what stands in the way. Pods that may not be evicted are found before anything is written. */
-import type { Budget } from '../../nodepool/drain/budgets.ts';
+
+import type { EvictionsClient } from '../../kube/cluster.ts';
+import { type Budget, budgetMatcher, type Forecast, forecast, neverEvicted } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
-import { noun } from '../../nodepool/plural.ts';
+import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
+import { noun, plural } from '../../nodepool/plural.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { type Warning, warningText } from '../../nodepool/warning.ts';
-import { chooseMembers } from '../shared/cordon/cordon.ts';
+import { attempt } from '../shared/attempt.ts';
+import { chooseMembers, readMembers } from '../shared/cordon/cordon.ts';
 import { heldNodes, heldWarnings } from '../shared/cordon/maintenance.ts';
-import { readMembers } from '../shared/cordon/pool-members.ts';
-import { type BlockedPods, outlookOf } from './drain-outlook.ts';
 import { type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
 import type { DrainOptions } from './options.ts';
+import { type ReadVolumes, type Unplaced, unplacedLines, unplacedPods, volumesOf } from './unplaced-pods.ts';
 
 export interface DrainPlan {
   pools: PlannedPool[];
@@ -125,4 +126,149 @@ function refusedBy(
     'use the flags named above, or remove these pods first',
     { items: [...refusals, ...obstacles.map(warningText)] },
   );
+}
+
+// What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods.
+
+interface Outlook {
+  /** Budgets that waiting does not change, with what does. */
+  obstacles: Warning[];
+  /** What else somebody may have to change first. */
+  warnings: Warning[];
+  /** What a drain waits for, mostly for a while. */
+  notes: string[];
+  blocked: BlockedPods;
+  /** Those that could be read. */
+  budgets: Budget[];
+  /** Whether it was judged where the volumes of the pods are. */
+  knowsVolumes: boolean;
+}
+
+/** Pods that no waiting lets go. */
+interface BlockedPods {
+  pods: number;
+  /** Their PodDisruptionBudgets, as `ns/web`. */
+  budgets: string[];
+  /** Of each, by its UID. */
+  why: ReadonlyMap<string, string>;
+}
+
+interface Scope {
+  /** All pods that are to be evicted. */
+  pods: readonly DrainPod[];
+  /** Nodes that are not drained. */
+  others: readonly Node[];
+  /** No budget is asked. */
+  disableEviction: boolean;
+  /** Until the last node is cordoned, some of those that are drained take pods. */
+  isGradual: boolean;
+}
+
+async function outlookOf(
+  scope: Scope,
+  evictions: Pick<EvictionsClient, 'budgets'>,
+  readVolumes: ReadVolumes,
+): Promise<Outlook> {
+  const { pods, others, disableEviction } = scope;
+  const budgets = async () =>
+    disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => evictions.budgets());
+  const [read, { storage, isRefused }] = await Promise.all([budgets(), volumesOf(pods, readVolumes)]);
+  const pending = unplacedPods(pods, others, storage);
+  const unplaced = unplacedLines(pending, scope.isGradual);
+  const knowsVolumes = !isRefused;
+  if ('refusal' in read) {
+    const unknown = `cannot tell what PodDisruptionBudgets allow: ${read.refusal.oneLine}`;
+    return {
+      obstacles: [],
+      warnings: [unknown, ...unplaced],
+      notes: [],
+      blocked: { pods: 0, budgets: [], why: new Map() },
+      budgets: [],
+      knowsVolumes,
+    };
+  }
+  const forecasts = forecast(pods, read.value);
+  return {
+    obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
+    warnings: unplaced,
+    notes: forecasts.flatMap(each => noteText(each, pendingOf(each, pending, read.value))),
+    blocked: { ...blockedBy(forecasts), why: neverEvicted(pods, read.value) },
+    budgets: read.value,
+    knowsVolumes,
+  };
+}
+
+function blockedBy(forecasts: readonly Forecast[]): Omit<BlockedPods, 'why'> {
+  let pods = 0;
+  const budgets = new Set<string>();
+  for (const each of forecasts) {
+    if (each.kind === 'never') {
+      pods += each.pods;
+      budgets.add(each.budget);
+    } else if (each.kind === 'several') {
+      pods++;
+      const namespace = each.pod.slice(0, each.pod.indexOf('/'));
+      for (const name of each.budgets) budgets.add(`${namespace}/${name}`);
+    }
+  }
+  return { pods, budgets: [...budgets] };
+}
+
+function neverText(forecast: Forecast): string[] {
+  if (forecast.kind !== 'never') return [];
+  const { budget, pods, why } = forecast;
+  return [
+    `PodDisruptionBudget ${budget} never allows an eviction: ${why}; ${plural(pods, 'pod')} would not be evicted: add replicas, change the budget, or use --disable-eviction`,
+  ];
+}
+
+function severalLines(forecasts: readonly Forecast[]): string[] {
+  return groupByOutcome(
+    forecasts.flatMap(forecast => {
+      if (forecast.kind !== 'several') return [];
+      const budgets = forecast.budgets.join(', ');
+      const what = `the server evicts no pod with more than one PodDisruptionBudget (${budgets}); keep one of them, or use --disable-eviction`;
+      return [{ what, pod: forecast.pod }];
+    }),
+  );
+}
+
+/** The server refuses the evictions that such a budget covers. */
+function unknownText(forecast: Forecast): Warning[] {
+  if (forecast.kind !== 'unknown') return [];
+  const { budget, pods, why } = forecast;
+  const reason = why === undefined ? '' : ` (${why})`;
+  const [namespace, name] = budget.split('/');
+  return [
+    {
+      message: `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait`,
+      next: `see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
+    },
+  ];
+}
+
+/** Of the pods that the budget counts, those that would stay Pending: a budget waits for them to get Ready again. */
+function pendingOf(forecast: Forecast, pending: readonly Unplaced[], budgets: readonly Budget[]): number {
+  if (forecast.kind !== 'waits' || pending.length === 0) return 0;
+  const budgetsOf = budgetMatcher(budgets);
+  const isCovered = ({ pod }: Unplaced) =>
+    budgetsOf(pod).some(({ name }) => `${pod.namespace}/${name}` === forecast.budget);
+  return pending.filter(isCovered).length;
+}
+
+function noteText(forecast: Forecast, pending: number): string[] {
+  if (forecast.kind !== 'waits') return [];
+  const { budget, pods, allowed, unready = 0 } = forecast;
+  const waits =
+    pending === 0
+      ? 'the drain waits until it allows more'
+      : `${pending} of them would stay Pending, so it may never allow more`;
+  const remedy = unready === 0 ? waits : unreadyText(unready);
+  return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
+}
+
+/** The budget allows as many as are Ready. */
+function unreadyText(unready: number): string {
+  const are = unready === 1 ? '1 is' : `${unready} are`;
+  return `${are} not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
 }

@@ -1,5 +1,4 @@
 /** `drain`: plans, asks, drains and reports the result, also after Ctrl-C. */
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canAsk } from '../../cli/confirm.ts';
 import { errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
@@ -9,24 +8,24 @@ import type { Io } from '../../cli/io.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { firstFew, noun, plural } from '../../nodepool/plural.ts';
 import { sanitizeText } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
+import { PREEMPTION } from '../../scheduling/not-judged.ts';
 import { approver } from '../shared/consent/approve.ts';
-import { agree, NO_CHANGE } from '../shared/consent/consent.ts';
+import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';
+import { showCordonedStatus } from '../shared/cordon/cordoned-status.ts';
 import { maintenanceClient } from '../shared/cordon/maintenance.ts';
-import type { NodeLine } from '../shared/cordon/print-cordon.ts';
-import { printLine } from '../shared/cordon/print-line.ts';
+import { type NodeLine, printLine } from '../shared/cordon/print-cordon.ts';
 import { wishText } from '../shared/cordon/print-maintenance.ts';
-import { showCordonedStatus } from '../shared/cordon/show-cordoned-status.ts';
-import { chosenNames, type PoolChoice } from '../shared/pools/choose-pools.ts';
+import { chosenNames, chosenText, type PoolChoice } from '../shared/pools/choose-pools.ts';
 import { reportNoPools } from '../shared/pools/pool-choice.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import type { DrainChoice, DrainOptions } from './options.ts';
 import { type DrainPlan, type PlannedPool, planDrain } from './plan-drain.ts';
 import { drainColor, drainHeading, drainLine, drainProgress } from './print.ts';
-import { question } from './question.ts';
 import { report } from './report.ts';
-import { requireFit } from './require-fit.ts';
 import { drain, paceOf } from './run.ts';
 
 export interface ShownDrain extends DrainChoice {
@@ -161,4 +160,75 @@ function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): vo
   else if (line.to === 'out') io.out(makeStyle(io.color)[color](line.text));
   // io.err() would escape the colour.
   else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
+}
+
+// The question of `drain`, and what a yes to it covers.
+
+/** Named in the error that a script gets; the warnings name all. */
+const MAX_BUDGETS = 5;
+
+/**
+ * A yes covers the nodes, the pods that a warning is about, and the number of all pods: which the others are changes by the
+ * minute. A script would wait for blocked pods until the timeout of each node, with all nodes cordoned.
+ */
+function question(
+  { pools, blocked }: Pick<DrainPlan, 'pools' | 'blocked'>,
+  { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
+): Question {
+  const nodes = pools.flatMap(pool => pool.nodes).filter(({ isLeftAlone }) => isLeftAlone !== true);
+  const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
+  const pods = all - blocked.pods;
+  const of = blocked.pods === 0 ? '' : `${pods} of `;
+  const evict = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
+  const names = pools.map(({ pool }) => pool).join(', ');
+  const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
+  const reasons = [
+    // The command line names them otherwise.
+    ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun, 'drained')]),
+    ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
+  ];
+  return {
+    text: `Drain ${noun(pools.length, 'pool')} ${names}: ${cordonAnd(evict, nodes)}?`,
+    covers: [
+      ...nodes.flatMap(({ node, warned }) => [`node ${node.uid}`, ...[...warned].map(uid => `warned pod ${uid}`)]),
+      ...Array.from({ length: pods }, (_, at) => `pod ${at}`),
+    ],
+    needsYes: reasons.length === 0 ? undefined : reasons.join('; '),
+  };
+}
+
+/** What is to be done to which nodes; those that are cordoned already are not cordoned. */
+function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
+  const open = nodes.filter(({ node }) => !node.unschedulable).length;
+  if (open === 0 && nodes.length > 0) return `${evict} from ${plural(nodes.length, 'cordoned node')}`;
+  return `cordon ${open < nodes.length ? `${open} of ` : ''}${plural(nodes.length, 'node')} and ${evict}`;
+}
+
+function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {
+  const allow = budgets.length === 1 ? 'never allows' : 'never allow';
+  const what = `${noun(budgets.length, 'PodDisruptionBudget')} ${firstFew(budgets, MAX_BUDGETS)}`;
+  return `${what} ${allow} ${pods} of ${plural(all, 'pod')} to be evicted`;
+}
+
+// `drain --check-fit`.
+
+/** Throws NodepoolError with the pods that would find no place. */
+async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
+  const { drainFit } = await import('./drain-fit.ts');
+  const { fitting, asked, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
+  for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
+  if (unfit.length > 0) {
+    showNote(io, `Not judged: ${PREEMPTION}.`);
+    const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
+    throw new NodepoolError('cluster', message, nextStep(asked - fitting, bound), { items: [...unfit, ...stuck] });
+  }
+  showNote(io, `All ${plural(asked, 'pod')} that are recreated fit on the other nodes.`);
+}
+
+/** No new node helps pods whose volumes only their own node reaches. */
+function nextStep(unfit: number, bound: number): string {
+  const without = 'drain without --check-fit: they stay Pending until it is uncordoned';
+  if (bound === unfit) return `if pods may wait for the node that has their volumes, ${without}`;
+  const room = 'add nodes, or drain fewer at a time';
+  return bound === 0 ? room : `${room}; for pods whose volumes are on their node alone, ${without}`;
 }

@@ -1,5 +1,4 @@
 /** Pods of a drain that no other node takes, by nodeSelector, node affinity, tolerations, and where their volumes are. */
-
 import type { SchedulingPort } from '../../kube/ports/scheduling.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import {
@@ -10,8 +9,8 @@ import {
   whyUnplaced,
 } from '../../nodepool/drain/placement.ts';
 import type { Node } from '../../nodepool/types.ts';
+import { isWithin } from '../../scheduling/volumes/choose-volume.ts';
 import type { Storage, Volume } from '../../scheduling/volumes/storage.ts';
-import { isWithin } from '../../scheduling/volumes/volume-place.ts';
 import { attempt } from '../shared/attempt.ts';
 
 export type ReadVolumes = SchedulingPort['boundVolumes'];

@@ -8,8 +8,8 @@ import type { Io } from '../../cli/io.ts';
 import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
 import type { RawPool } from '../../kube/connection.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { poolRef } from '../../print/pool-ref.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
+import { poolRef } from '../../print/sanitize.ts';
 import { showPlanned } from '../shared/changes/show-planned.ts';
 import { approver, type Written } from '../shared/consent/approve.ts';
 import {
@@ -21,9 +21,8 @@ import {
   warnOfOthersKeys,
 } from '../shared/consent/membership-warnings.ts';
 import type { EditResult } from '../shared/edit/edit.ts';
-import { mayCostPods } from '../shared/edit/may-cost-pods.ts';
 import { hintReconcile, notApplied, reconcileNext } from '../shared/edit/next-step.ts';
-import type { EditOptions } from '../shared/edit/plan-edit.ts';
+import { type EditOptions, mayCostPods } from '../shared/edit/plan-edit.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../shared/spec/pool-flags.ts';
 
@@ -126,7 +125,7 @@ function keptRoleNote(pool: string, role: string): string {
 async function editInEditor(name: string, options: EditOptions, io: Io): Promise<EditResult> {
   const { createEditSession } = await import('./editor.ts');
   const { parseDocuments } = await import('../../cli/yaml.ts');
-  const { decodePool } = await import('../../nodepool/spec/decode.ts');
+  const { decodePool } = await import('../../nodepool/spec/coerce.ts');
   const { editAsText } = await import('./edit-text.ts');
   const { printYaml } = await import('../../print/printers.ts');
   const decode = (text: string) => {

@@ -1,16 +1,14 @@
 /** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
-
 import type { RawPool } from '../../kube/connection.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
 import { isObject, own } from '../../nodepool/json.ts';
 import { applyMergePatch, mergePatch, overlap } from '../../nodepool/merge-patch.ts';
-import { LAST_APPLIED } from '../../nodepool/spec/applied-by-kubectl.ts';
+import { LAST_APPLIED } from '../../nodepool/spec/annotations.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { assertValid } from '../shared/create/create.ts';
 import { alteredPool } from '../shared/edit/altered-pool.ts';
-import { assertRestored, type EditResult } from '../shared/edit/edit.ts';
-import { guarded, MAX_ATTEMPTS } from '../shared/edit/guarded-patch.ts';
+import { assertRestored, type EditResult, guarded, MAX_ATTEMPTS } from '../shared/edit/edit.ts';
 import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 

@@ -2,10 +2,8 @@
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../kube/connection.ts';
 import { makeStyle } from '../../print/style.ts';
-import { oldestFirst } from '../shared/describe/event-order.ts';
-import { eventsPrinter, ofPools } from '../shared/describe/print-events.ts';
-import { objectStream } from '../shared/object-stream.ts';
-import { type Changes, showChanges, type WatchOptions } from '../shared/show-changes.ts';
+import { eventsPrinter, ofPools, oldestFirst } from '../shared/describe/print-events.ts';
+import { type Changes, objectStream, showChanges, type WatchOptions } from '../shared/show-changes.ts';
 import type { ChosenEvents } from './run.ts';
 
 interface EventChanges extends WatchOptions {

@@ -85,7 +85,7 @@ async function show(
   for (const problem of problems.slice(0, MAX_WARNINGS)) showWarning(io, problem);
   if (problems.length > MAX_WARNINGS) showWarning(io, andMore(problems.length - MAX_WARNINGS));
   if (output !== undefined) {
-    const { printFit } = await import('./print-data.ts');
+    const { printFit } = await import('./print.ts');
     io.out(printFit(fits, output));
   } else {
     const { renderFit } = await import('./print.ts');

@@ -1,6 +1,7 @@
 /** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
 import { plural } from '../../nodepool/plural.ts';
 import { NONE } from '../../print/cells.ts';
+import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable } from '../../print/table.ts';
@@ -61,4 +62,41 @@ function cellsOf(row: FitRow, name: string, isTotal: boolean, style: Style): Cel
     `${replicas}${isAtLeast ? '+' : ''}`,
     takers === nodes ? NONE : reasonsText(reasons.list(), isTotal),
   ];
+}
+
+// `fit -o json|yaml`. docs/commands/output.md describes the fields.
+
+/** Without the last newline. */
+export function printFit(fits: readonly Fit[], format: 'json' | 'yaml'): string {
+  return printDocument('PodFitList', { items: fits.map(fitJson) }, format);
+}
+
+function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: Fit) {
+  const { kind, namespace, name, exists } = subject;
+  const own = rows.filter(({ pool }) => pool !== undefined);
+  const rest = rows.find(({ pool }) => pool === undefined);
+  return {
+    object: { kind, namespace, name },
+    exists,
+    requests: Object.fromEntries(
+      [...pod.requests].map(([resource, amount]) => [resource, amountText(resource, amount)]),
+    ),
+    fits,
+    pools: own.map(row => ({ name: row.pool, ...rowJson(row) })),
+    ...(rest === undefined ? {} : { unassigned: rowJson(rest) }),
+    total: rowJson(total),
+    ...(refused === undefined ? {} : { refused }),
+    notJudged,
+  };
+}
+
+function rowJson({ nodes, takers, replicas, isAtLeast, reasons }: FitRow) {
+  return {
+    fits: replicas > 0,
+    nodeCount: nodes,
+    fittingNodeCount: takers,
+    replicas,
+    replicasIsLowerBound: isAtLeast,
+    reasons: reasons.list().map(({ words, nodes: count, details }) => ({ message: words, nodeCount: count, details })),
+  };
 }

@@ -19,9 +19,8 @@ import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../sched
 import { readPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { poolNotFound } from '../shared/pools/not-found.ts';
-import { allPermitted } from '../shared/pools/permitted.ts';
-import { selectorError } from '../shared/pools/selector-error.ts';
+import { allPermitted } from '../shared/attempt.ts';
+import { poolNotFound, selectorError } from '../shared/pools/not-found.ts';
 import { readSnapshot } from '../shared/read-snapshot.ts';
 
 export interface FitOptions {

@@ -1,5 +1,4 @@
 /** The members of each pool, and how many differ from it, by the nodes as they are now. */
-
 import type { ClusterReader } from '../../kube/connection.ts';
 import { countMaintenance, type MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { defined } from '../../nodepool/json.ts';
@@ -8,8 +7,7 @@ import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
-import { type Attempt, attempt } from '../shared/attempt.ts';
-import { allPermitted } from '../shared/pools/permitted.ts';
+import { type Attempt, allPermitted, attempt } from '../shared/attempt.ts';
 
 interface Counts {
   status: Pick<

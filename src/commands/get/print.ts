@@ -1,9 +1,8 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
-
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { own } from '../../nodepool/json.ts';
 import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
-import { inResourceOrder } from '../../nodepool/quantity/resource-names.ts';
+import { inResourceOrder } from '../../nodepool/quantity/amounts.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import {

@@ -4,8 +4,7 @@ import type { Io } from '../../cli/io.ts';
 import type { RawPool } from '../../kube/connection.ts';
 import { makeStyle } from '../../print/style.ts';
 import type { ChangeType } from '../shared/follow.ts';
-import { objectStream } from '../shared/object-stream.ts';
-import { showChanges, type WatchOptions } from '../shared/show-changes.ts';
+import { objectStream, showChanges, type WatchOptions } from '../shared/show-changes.ts';
 import { type PoolOutput, widthFor } from './output.ts';
 import { poolsPrinter } from './print.ts';
 

@@ -1,14 +1,21 @@
 /** What a node itself says of its past: by its managedFields, its conditions, and how it differs from its record. */
-import type { DatedNode } from '../../nodepool/dated-node.ts';
+
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
 import { own } from '../../nodepool/json.ts';
-import { creatorOf, FIELD_MANAGER, lastSetter, type ManagedFields, managedAt } from '../../nodepool/managed-fields.ts';
+import {
+  creatorOf,
+  type DatedNode,
+  FIELD_MANAGER,
+  lastSetter,
+  type ManagedFields,
+  managedAt,
+} from '../../nodepool/managed-fields.ts';
 import { keysOf, membershipSelector } from '../../nodepool/membership/selector.ts';
 import { type AppliedRecord, parseRecord } from '../../nodepool/plan/record.ts';
 import { firstFew } from '../../nodepool/plural.ts';
 import { taintId } from '../../nodepool/spec/taint.ts';
 import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
-import { type HistoryEntry, NODE_WRITES } from './entry.ts';
+import { type HistoryEntry, NODE_WRITES } from './order.ts';
 
 /** A value that is not what the pool had set there. */
 export interface Drifted {

@@ -1,6 +1,7 @@
 /** Joins what several sources say of one change, orders entries, and chooses those that are wanted. */
-import { oldestFirst } from '../shared/describe/event-order.ts';
-import type { HistoryEntry } from './entry.ts';
+
+import type { PoolEventRecord } from '../../kube/connection.ts';
+import { oldestFirst } from '../shared/describe/print-events.ts';
 
 /** So much later than the write is its Event sent, at most, to be joined with it: the Events of a pool follow its last node. */
 const SAME_MS = 10_000;
@@ -77,4 +78,54 @@ function byTime(a: HistoryEntry, b: HistoryEntry): number {
 
 function seen({ time = '' }: HistoryEntry): { lastSeen: string } {
   return { lastSeen: time };
+}
+
+// One thing that happened to a pool or a node, and where that is known from.
+
+type Source =
+  | 'Event'
+  | 'managedFields'
+  | 'ControllerRevision'
+  /** A condition of the status. */
+  | 'condition'
+  /** Fields and annotations of the object that have times of their own, or say what differs now. */
+  | 'object';
+
+export interface HistoryEntry {
+  /** RFC 3339; undefined: it is so now, and since when is not known. */
+  time: string | undefined;
+  /** CamelCase; of an Event its reason. */
+  what: string;
+  /** A field manager, the reporter of an Event, or the owner of a maintenance. */
+  who: string | undefined;
+  detail: string;
+  sources: readonly Source[];
+  pool?: string | undefined;
+  node?: string | undefined;
+  /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
+  count?: number;
+  firstTime?: string;
+  isWarning?: boolean;
+  /** Reasons of Events that report the same: see merged(). */
+  sameAs?: readonly string[];
+}
+
+/** Events about writes of nodes: see reconciler/events.ts. */
+export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];
+
+type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
+
+/** Of an Event; what it is about in `about`. */
+export function eventEntry(event: EventFacts, about: Pick<HistoryEntry, 'pool' | 'node'>): HistoryEntry {
+  const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
+  return {
+    time: lastSeen === '' ? undefined : lastSeen,
+    what: reason,
+    who: reporter === '' ? undefined : reporter,
+    detail: note.trim(),
+    sources: ['Event'],
+    ...about,
+    ...(count > 1 ? { count, firstTime: firstSeen } : {}),
+    ...(type === 'Warning' ? { isWarning: true } : {}),
+  };
 }

@@ -1,13 +1,11 @@
 /** `history`: the table, and `-o csv|json|yaml`. */
-
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../../print/cells.ts';
-import { renderCsv } from '../../print/csv.ts';
-import { printDocument } from '../../print/documents.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import { printDocument, renderCsv } from '../../print/printers.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge, UNKNOWN } from '../../print/time.ts';
-import type { HistoryEntry } from './entry.ts';
+import type { HistoryEntry } from './order.ts';
 import type { History } from './run.ts';
 
 export interface HistoryTableOptions {

@@ -10,17 +10,16 @@ import { RecordCache } from '../../nodepool/plan/record-cache.ts';
 import { firstFew } from '../../nodepool/plural.ts';
 import { type ControllerRevision, causeOf, keptSpec, ownRevisions } from '../../nodepool/rollout/revisions.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
-import { specChanges } from '../../nodepool/spec/spec-changes.ts';
+import { specChanges } from '../../nodepool/spec/edits.ts';
 import { suggest } from '../../nodepool/suggest.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { allPermitted, type Permitted, permitted } from '../shared/attempt.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
-import { allPermitted, type Permitted, permitted } from '../shared/pools/permitted.ts';
-import { isNamedIn } from '../shared/reconcile/named-in.ts';
-import { eventEntry, type HistoryEntry, NODE_WRITES } from './entry.ts';
+import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
 import { driftedFrom, listed, memberEntries, nodeEntries } from './node-entries.ts';
-import { merged, ordered } from './order.ts';
+import { eventEntry, type HistoryEntry, merged, NODE_WRITES, ordered } from './order.ts';
 
 export interface Subject {
   /** Undefined: the pool of that name, or else the node. */

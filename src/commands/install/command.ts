@@ -3,16 +3,14 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { confirmOrRefuse } from '../../cli/confirm.ts';
 import { parseDuration } from '../../cli/duration.ts';
 import { showWarning } from '../../cli/error-line.ts';
-import type { Deps } from '../../cli/factory.ts';
+import { type Deps, transientKeysFrom } from '../../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag, yesFlag } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolicies } from '../../cli/manifests.ts';
-import { transientKeysFrom } from '../../cli/transient-keys.ts';
 import type { DryRun, ManifestObject } from '../../kube/connection.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
-import { type HelmRelease, helmUpgrade } from '../shared/install/helm-release.ts';
+import { type HelmRelease, helmUpgrade, nameOf } from '../shared/install/foreign-objects.ts';
 import { checkNames } from '../shared/install/names.ts';
-import { nameOf } from '../shared/install/object-name.ts';
 import { type InstallOutcome, install } from './run.ts';
 
 export default class Install extends BaseCommand<typeof Install> {

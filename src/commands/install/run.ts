@@ -1,5 +1,4 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
-
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
 import type { AccessQuestion } from '../../kube/ports/doctor.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -7,13 +6,16 @@ import { isObject } from '../../nodepool/json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import { firstFew, resourceOf } from '../../nodepool/plural.ts';
-import { attempt } from '../shared/attempt.ts';
-import { isInForce, isPolicy } from '../shared/install/admission-policies.ts';
-import { isAsWanted } from '../shared/install/as-wanted.ts';
-import { refuseForeign, textOf } from '../shared/install/foreign-objects.ts';
-import { type HelmRelease, helmReleaseOf, refuseHelmRelease } from '../shared/install/helm-release.ts';
-import { grantsOf } from '../shared/permissions/manifest-access.ts';
-import { allPermitted, type Permitted, permitted } from '../shared/pools/permitted.ts';
+import { allPermitted, attempt, type Permitted, permitted } from '../shared/attempt.ts';
+import { isAsWanted, isInForce, isPolicy } from '../shared/install/admission-policies.ts';
+import {
+  type HelmRelease,
+  helmReleaseOf,
+  refuseForeign,
+  refuseHelmRelease,
+  textOf,
+} from '../shared/install/foreign-objects.ts';
+import { grantsOf } from '../shared/permissions/needs.ts';
 
 export interface InstallOptions {
   crd: Record<string, unknown>;

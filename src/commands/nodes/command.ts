@@ -80,7 +80,7 @@ function heldByOthersText(heldByOthers: ReadonlyMap<string, number>): string {
 
 async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) => PoolNode[]> {
   const { orderBy } = await import('../shared/pools/sort-pools.ts');
-  const { nodeItem } = await import('./print-data.ts');
+  const { nodeItem } = await import('./print.ts');
   return orderBy(path, '.allocatable.cpu', node => nodeItem(node, now));
 }
 
@@ -103,10 +103,10 @@ async function explain(
   if (pools.length > 0 || unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
     throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
   }
-  const { whyNode } = await import('../shared/describe/why-node.ts');
+  const { whyNode } = await import('../shared/describe/print-why.ts');
   const explanation = await whyNode(node, await connect());
   if (output !== undefined) {
-    const { printDocument } = await import('../../print/documents.ts');
+    const { printDocument } = await import('../../print/printers.ts');
     io.out(printDocument('NodeExplanation', explanation, output));
     return 0;
   }

@@ -38,7 +38,7 @@ export async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io:
     else io.err('No nodes found.');
     return;
   }
-  const { nodesDocument, printNodeNames, printNodes } = await import('./print-data.ts');
+  const { nodesDocument, printNodeNames, printNodes } = await import('./print.ts');
   if (typeof output === 'function') io.write(output()([nodesDocument(nodes, io.now())]));
   else if (output !== 'name') io.out(printNodes(nodes, output, io.now()));
   else if (nodes.length > 0) io.out(printNodeNames(nodes));

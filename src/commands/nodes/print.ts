@@ -1,5 +1,4 @@
 /** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
-
 import { own } from '../../nodepool/json.ts';
 import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
@@ -15,11 +14,13 @@ import {
   withoutSpaces,
 } from '../../print/cells.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import { documentOf, printValue } from '../../print/printers.ts';
+import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge } from '../../print/time.ts';
 import { cut } from '../../print/width.ts';
-import { maintenanceCell } from '../shared/cordon/print-maintenance.ts';
+import { maintenanceCell, maintenanceItem } from '../shared/cordon/print-maintenance.ts';
 import type { PoolNode } from '../shared/pools/nodes.ts';
 
 export interface NodesTableOptions {
@@ -165,4 +166,44 @@ function changeText({ kind, key, effect, from, to }: Change): string {
   return kind === 'taint' && effect !== undefined
     ? `${sign}${formatTaint({ key, value: to, effect })}`
     : `${sign}${key}=${to}`;
+}
+
+// `nodes -o json|yaml|name`.
+
+/** `node/NAME`, one per line. */
+export function printNodeNames(nodes: PoolNode[]): string {
+  return nodes.map(({ node }) => `node/${sanitizeLine(node.name)}`).join('\n');
+}
+
+/** Without the last newline. */
+export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml', now: Date): string {
+  return printValue(nodesDocument(nodes, now), format);
+}
+
+/** The columns of the table, complete. */
+export function nodesDocument(nodes: PoolNode[], now: Date): Record<string, unknown> {
+  return documentOf('PoolNodeList', { items: nodes.map(node => nodeItem(node, now)) });
+}
+
+export function nodeItem(
+  { node, pool, leaving, applied, changes, conflicting }: PoolNode,
+  now: Date,
+): Record<string, unknown> {
+  const { name, labels, creationTimestamp, ready, unschedulable, taints, allocatable } = node;
+  return {
+    name,
+    // For paths as kubectl's users write them.
+    metadata: { name, labels, creationTimestamp },
+    pool: pool ?? null,
+    leaving,
+    ready,
+    unschedulable,
+    maintenance: maintenanceItem(node, now),
+    creationTimestamp,
+    taints,
+    applied,
+    changes,
+    alsoMatchedBy: conflicting,
+    allocatable,
+  };
 }

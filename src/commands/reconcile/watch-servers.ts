@@ -1,16 +1,13 @@
 /** The HTTP servers of `reconcile --watch`: metrics and probes. */
-
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../../controller/clock.ts';
-import { healthAnswer } from '../../controller/health.ts';
 import { type Log, messageOf } from '../../controller/log.ts';
 import { METRICS_CONTENT_TYPE, type Registry } from '../../controller/metrics.ts';
 import { MetricsReaders, type ReviewPort } from '../../controller/metrics-readers.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type Page, type Pages, type Server, serve } from './serve.ts';
-import { type KeyPair, selfSigned } from './x509.ts';
+import { type KeyPair, type Page, type Pages, type Server, selfSigned, serve } from './serve.ts';
 
 export interface ServerOptions {
   metricsAddress: string | undefined;
@@ -138,4 +135,20 @@ function matches({ cert, key }: KeyPair): boolean {
   } catch {
     return false;
   }
+}
+
+// The responses of /healthz and /readyz, in the format of Kubernetes components, without an HTTP server.
+
+interface HealthAnswer {
+  status: 200 | 500;
+  /** Plain text. */
+  body: string;
+}
+
+/** 200 when all checks are true; otherwise the body lists every check. */
+export function healthAnswer(checks: Record<string, () => boolean>): HealthAnswer {
+  const results = Object.entries(checks).map(([name, check]) => ({ name, good: check() }));
+  if (results.every(({ good }) => good)) return { status: 200, body: 'ok' };
+  const lines = results.map(({ name, good }) => (good ? `[+]${name} ok\n` : `[-]${name} failed\n`));
+  return { status: 500, body: lines.join('') };
 }

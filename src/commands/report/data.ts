@@ -1,6 +1,5 @@
 /** `report -o json|yaml`. */
-
-import { printDocument } from '../../print/documents.ts';
+import { printDocument } from '../../print/printers.ts';
 import { usageFields } from '../shared/top/top-data.ts';
 import type { Report, Some } from './run.ts';
 

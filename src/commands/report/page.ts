@@ -1,5 +1,4 @@
 /** `report -o html`: one page, without scripts and without anything from elsewhere. */
-
 import type { Change } from '../../nodepool/plan/plan.ts';
 import { percentOf, type Tally } from '../../nodepool/quantity/resource-usage.ts';
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten, statusCell } from '../../print/cells.ts';
@@ -8,10 +7,8 @@ import { safeText } from '../../print/table.ts';
 import { changeCell } from '../shared/changes/print-diff.ts';
 import type { TopPool } from '../shared/top/top.ts';
 import { amount } from '../shared/top/top-cells.ts';
-import type { EventCount, EventTrend } from './event-trend.ts';
-import { type Html, html } from './html.ts';
-import { bar, type Column, mark, shortTime, table, time } from './parts.ts';
-import type { Report, ReportConflict, ReportMaintenance, ReportPool } from './run.ts';
+import { bar, type Column, type Html, html, mark, shortTime, table, time } from './parts.ts';
+import type { EventCount, EventTrend, Report, ReportConflict, ReportMaintenance, ReportPool } from './run.ts';
 import { STYLE } from './style.ts';
 
 // The sections of the report.

@@ -1,5 +1,5 @@
 /** The style sheet of the report: light, dark and on paper. No meaning is in a colour alone. */
-import { html } from './html.ts';
+import { html } from './parts.ts';
 
 export const STYLE = html`
 :root { color-scheme: light dark; --bg: #fff; --fg: #1f2328; --dim: #59636e; --line: #d1d9e0; --head: #f6f8fa;

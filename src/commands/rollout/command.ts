@@ -7,7 +7,7 @@ import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '.
 import { EXIT } from '../../cli/report-error.ts';
 import { withoutType } from '../../cli/unknown/other-kinds.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { poolRef } from '../../print/pool-ref.ts';
+import { poolRef } from '../../print/sanitize.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import { chosenNames, type PoolChoice } from '../shared/pools/choose-pools.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/pool-choice.ts';

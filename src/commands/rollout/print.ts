@@ -1,13 +1,11 @@
 /** The history of a pool, as `kubectl rollout history` prints that of a workload, and what an undo changes. */
 import { type ControllerRevision, causeOf, keptSpec } from '../../nodepool/rollout/revisions.ts';
-import type { SpecChange } from '../../nodepool/spec/spec-changes.ts';
+import type { SpecChange } from '../../nodepool/spec/edits.ts';
 import { shorten } from '../../print/cells.ts';
-import { poolRef } from '../../print/pool-ref.ts';
 import { printCompactJson } from '../../print/printers.ts';
-import { sanitizeLine } from '../../print/sanitize.ts';
+import { poolRef, sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { renderTable } from '../../print/table.ts';
-
 import { toYaml } from '../../print/yaml.ts';
 
 /** Columns of a value. */

@@ -1,5 +1,4 @@
 /** `rollout`: pauses and resumes a pool. */
-
 import type { NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
 import type { DryRun, RawPool } from '../../kube/connection.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -13,7 +12,7 @@ import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
-import { patchPool } from '../shared/edit/guarded-patch.ts';
+import { patchPool } from '../shared/edit/edit.ts';
 import type { NamesDeps } from '../shared/pools/not-found.ts';
 import { existingPool } from './existing-pool.ts';
 

@@ -1,5 +1,5 @@
 /** A read or write whose refusal is a value: the caller goes on without it. */
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 
 export type Attempt<T> = { value: T } | { refusal: NodepoolError };
 
@@ -11,4 +11,46 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
     if (!(refusal instanceof NodepoolError) || refusal.kind === 'usage') throw refusal;
     return { refusal };
   }
+}
+
+// Reads for which the user may lack the permission.
+
+export type Permitted<T> = { value: T } | { forbidden: NodepoolError };
+
+/** What was read, or that the user lacks the permission; any other error is thrown. */
+export async function permitted<T>(read: Promise<T>): Promise<Permitted<T>> {
+  try {
+    return { value: await read };
+  } catch (error) {
+    if (error instanceof ForbiddenError) return { forbidden: error };
+    throw error;
+  }
+}
+
+/**
+ * As Promise.all. Where the user lacks a permission, it waits for the other reads and names all that are missing, in their
+ * order: a user who asks for one after the other asks often.
+ */
+export async function allPermitted<T extends readonly unknown[]>(
+  reads: {
+    [K in keyof T]: Promise<T[K]>;
+  },
+): Promise<T> {
+  try {
+    return (await Promise.all(reads)) as unknown as T;
+  } catch (error) {
+    if (!(error instanceof ForbiddenError)) throw error;
+    const refusals = (await Promise.allSettled(reads)).flatMap(read =>
+      read.status === 'rejected' && read.reason instanceof ForbiddenError ? [read.reason] : [],
+    );
+    throw inOne(refusals, error);
+  }
+}
+
+function inOne(errors: readonly ForbiddenError[], first: ForbiddenError): ForbiddenError {
+  if (errors.length < 2) return first;
+  const missing = [...new Set(errors.flatMap(error => error.missing))];
+  const items = errors.flatMap(({ lines }) => (lines.length > 1 ? lines.slice(1) : lines));
+  const otherwise = errors.find(error => error.otherwise !== undefined)?.otherwise;
+  return new ForbiddenError('the user lacks permissions:', missing, { items, otherwise, cause: first });
 }

@@ -1,5 +1,4 @@
 /** Reads nodes and pods into a Snapshot, and of the rest what the pods in question need. */
-
 import type { PodFields, SchedulingPort } from '../../kube/ports/scheduling.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -7,7 +6,7 @@ import { countedBy } from '../../scheduling/pod/counted-pods.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { permitted } from './pools/permitted.ts';
+import { permitted } from './attempt.ts';
 
 /** A pod on a node. */
 export interface KeptPod {

@@ -1,5 +1,4 @@
 /** A watch: prints the objects, then every change, until Ctrl-C or until stdout is closed. */
-
 import { showNote } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { EXIT } from '../../cli/report-error.ts';
@@ -7,7 +6,8 @@ import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
 import { oneLine } from '../../print/error.ts';
-import { type FollowDeps, type FollowOptions, follow } from './follow.ts';
+import { type ApiObject, type ObjectFormat, printObjects, printWatchEvent } from '../../print/printers.ts';
+import { type ChangeType, type FollowDeps, type FollowOptions, follow } from './follow.ts';
 
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;
@@ -80,4 +80,20 @@ export async function untilStopped(
     unsubscribe();
     io.stdout.off('error', stop);
   }
+}
+
+// Objects one after another, not in a List, as `kubectl get --watch -o json|yaml|name` prints them.
+
+/**
+ * Returns the printer, which gives the text of an object without the last newline.
+ * @param asEvents as watch events: `--output-watch-events`
+ */
+export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: ChangeType) => string {
+  let separator = '';
+  return (object, type) => {
+    const text = asEvents ? printWatchEvent(type, object, format) : printObjects([object], format, false);
+    const separated = separator + text;
+    if (format === 'yaml') separator = '---\n';
+    return separated;
+  };
 }

@@ -1,6 +1,6 @@
 /** `-o` with a template: jsonpath and custom-columns, from the command line or a file. */
 import { readFile } from 'node:fs/promises';
-import { formatNext, unknownFormat } from '../../cli/unknown/unknown-format.ts';
+import { formatNext, unknownFormat } from '../../cli/unknown/unknown-flag.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { parseColumns, parseColumnsFile } from '../../print/jsonpath/columns.ts';
 import { parseTemplate } from '../../print/jsonpath/parse.ts';

@@ -1,6 +1,5 @@
 /** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
-
-import type { NoUsage, PodUsage } from '../../kube/ports/pods.ts';
+import type { NoUsage, PodUsage } from '../../kube/resources/pods.ts';
 import type { Figures, Tally } from '../../nodepool/quantity/resource-usage.ts';
 import { NONE, nodeStatusCell, oneWord } from '../../print/cells.ts';
 import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';

@@ -1,18 +1,20 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { confirm } from '../../cli/confirm.ts';
 import { parseDuration } from '../../cli/duration.ts';
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
 import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';
+import type { DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
 import { noun, plural } from '../../nodepool/plural.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import { quotedNameOf } from '../shared/install/object-name.ts';
+import { servedOf } from '../shared/install/admission-policies.ts';
+import { isForeign, quotedNameOf, refuseHelmRelease, textOf } from '../shared/install/foreign-objects.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
-import { removeController } from './remove-controller.ts';
 import { type CrdUsage, uninstall } from './run.ts';
 
 /** As kubectl names a deleted object. */
@@ -121,4 +123,76 @@ function question({ pools, orphans }: CrdUsage): string {
   ];
   const text = steps.join(' and ');
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
+}
+
+// `uninstall --controller`: asks, deletes the controller's objects and prints their names.
+
+interface RemoveOptions extends UninstallControllerOptions {
+  yes: boolean;
+}
+
+/** Returns the exit code. Throws NodepoolError. */
+async function removeController({ yes, ...options }: RemoveOptions, deps: Deps): Promise<number> {
+  const { io, connect } = deps;
+  const { manifests } = await connect({ dryRun: options.dryRun !== 'none' });
+  const ask = async (found: ManifestObject[]) => yes || confirm(io, `Delete ${found.map(quotedNameOf).join(', ')}?`);
+  const outcome = await uninstallController(options, { manifests, confirm: ask });
+  for (const object of outcome.foreign) {
+    showWarning(io, `${textOf(object)} was not made by kubectl nodepool, and stays`);
+  }
+  switch (outcome.kind) {
+    case 'absent':
+      io.out('the controller is not installed');
+      return 0;
+    case 'declined':
+      io.err('nothing was deleted');
+      return 1;
+    case 'deleted':
+      for (const object of outcome.objects) io.out(`${quotedNameOf(object)} deleted${dryRunSuffix(options.dryRun)}`);
+      return 0;
+  }
+}
+
+// Removes the controller from the cluster. Pools, nodes and the CRD stay as they are.
+
+interface UninstallControllerDeps {
+  manifests: ManifestsPort;
+  /** Called once, before the first write, with the objects that exist; false ends the command. */
+  confirm(found: ManifestObject[]): Promise<boolean>;
+}
+
+type UninstallControllerOutcome = (
+  | { kind: 'absent' }
+  | { kind: 'declined' }
+  /** With a dry run: what would have been deleted. */
+  | { kind: 'deleted'; objects: ManifestObject[] }
+) & {
+  /** Those that have a name of ours and are somebody else's: they stay. */
+  foreign: ManifestObject[];
+};
+
+interface UninstallControllerOptions {
+  /** Its objects and the policies, in the order of their creation. */
+  controller: ManifestObject[];
+  /** The policy that gives new nodes what their pool gives, and its binding. */
+  bornInPool: ManifestObject[];
+  dryRun: DryRun;
+}
+
+/** Throws NodepoolError when the server refuses. */
+async function uninstallController(
+  { controller, bornInPool, dryRun }: UninstallControllerOptions,
+  { manifests, confirm }: UninstallControllerDeps,
+): Promise<UninstallControllerOutcome> {
+  const [found, foreign]: [ManifestObject[], ManifestObject[]] = [[], []];
+  // The Deployment before what its pods need to end well, and the namespace last.
+  for (const object of [...(await servedOf(bornInPool, manifests)), ...controller].toReversed()) {
+    const live = await manifests.get(object);
+    refuseHelmRelease(live, 'uninstall');
+    if (live !== undefined) (isForeign(object, live) ? foreign : found).push(live);
+  }
+  if (found.length === 0) return { kind: 'absent', foreign };
+  if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined', foreign };
+  if (dryRun !== 'client') for (const object of found) await manifests.delete(object);
+  return { kind: 'deleted', objects: found, foreign };
 }

@@ -1,7 +1,6 @@
 /** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
-
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
-import type { WorkloadsPort } from '../../kube/ports/workloads.ts';
+import type { WorkloadsPort } from '../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, plural } from '../../nodepool/plural.ts';
 import { summarized } from '../../reconciler/failure.ts';
@@ -13,8 +12,7 @@ import { classesDeletedWith, findRuntimeClassUsers } from '../shared/consent/run
 import { type DeleteResult, deletePools } from '../shared/delete/delete.ts';
 import { findPools, needsYesFor } from '../shared/delete/propose-deletion.ts';
 import { servedOf } from '../shared/install/admission-policies.ts';
-import { isForeign } from '../shared/install/foreign-objects.ts';
-import { refuseHelmRelease } from '../shared/install/helm-release.ts';
+import { isForeign, refuseHelmRelease } from '../shared/install/foreign-objects.ts';
 import { MAX_NAMED } from '../shared/pools/choose-pools.ts';
 import { loadClusterState } from '../shared/pools/load-cluster-state.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../shared/reconcile/apply.ts';

@@ -30,7 +30,7 @@ async function describePool(pool: string, connection: Connection, now: () => Dat
 
 /** As `nodes --why`: what kubectl describe prints of a node takes requests for its pods, lease and events. */
 async function explainNode(node: string, connection: Connection): Promise<string> {
-  const { whyNode } = await import('../shared/describe/why-node.ts');
+  const { whyNode } = await import('../shared/describe/print-why.ts');
   const { renderWhy } = await import('../shared/describe/print-why.ts');
   const { makeStyle } = await import('../../print/style.ts');
   return renderWhy(await whyNode(node, connection), makeStyle(false));

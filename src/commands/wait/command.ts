@@ -7,7 +7,7 @@ import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { WaitCondition } from '../../nodepool/status/wait-condition.ts';
-import { poolRef } from '../../print/pool-ref.ts';
+import { poolRef } from '../../print/sanitize.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
 
 /** A negative --timeout, as for kubectl wait. */

@@ -2,8 +2,7 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { evaluate } from '../../print/jsonpath/evaluate.ts';
 import { goText } from '../../print/jsonpath/go-value.ts';
-import { parseTemplate } from '../../print/jsonpath/parse.ts';
-import { relaxedPath } from '../../print/jsonpath/relaxed.ts';
+import { parseTemplate, relaxedPath } from '../../print/jsonpath/parse.ts';
 import { explainFor, JsonPathError } from '../../print/jsonpath/template.ts';
 
 const FLAG = '--for=jsonpath';

@@ -14,11 +14,11 @@ import {
   wrapHttpLibrary,
 } from '@kubernetes/client-node';
 import { defined } from '../../nodepool/json.ts';
-import type { Sending, Write } from './api.ts';
-import { assertName, type Resource } from './resource.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Request } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Sending, Write } from './api.ts';
+import { assertName, type Resource } from './resource.ts';
 
 /** Throws as Transport.request(), and for a name that no object can have. */
 export async function writeCustomObject(

@@ -1,10 +1,9 @@
 /** The `exec` section of a kubeconfig user, validated as kubectl does. */
-
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { Access } from './kubeconfig.ts';
-import { Fields, malformed } from './kubeconfig-fields.ts';
+import { Fields, malformed } from './kubeconfig-file.ts';
 
 const INTERACTIVE_MODES = ['Never', 'IfAvailable', 'Always'] as const;
 type InteractiveMode = (typeof INTERACTIVE_MODES)[number];

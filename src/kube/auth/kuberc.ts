@@ -1,12 +1,10 @@
 /** `credentialPluginPolicy` and its allowlist in kubectl's kuberc file. */
-
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { documentsIn, isText, type Section } from './kubeconfig-fields.ts';
-import { readProblem } from './kubeconfig-file.ts';
+import { documentsIn, isText, readProblem, type Section } from './kubeconfig-file.ts';
 
 export interface PluginPolicy {
   type: 'AllowAll' | 'DenyAll' | 'Allowlist';

@@ -1,5 +1,4 @@
 /** Requests to an OpenID Connect issuer: discovery of its token endpoint, and the refresh of tokens. */
-
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
@@ -7,7 +6,7 @@ import { isObject } from '../../nodepool/json.ts';
 import { proxyFromEnvironment } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { isText, type Section } from './kubeconfig-fields.ts';
+import { isText, type Section } from './kubeconfig-file.ts';
 import { publicAuthorities, readText } from './tls-material.ts';
 
 /** The auth-provider's `config` in the kubeconfig. */

@@ -2,7 +2,6 @@
  * The legacy auth-provider `oidc`, as client-go's plugin/pkg/client/auth/oidc: uses the id-token until it expires, then
  * refreshes it and writes both tokens to the kubeconfig. As client-go, it does not refresh a token after a 401.
  */
-
 import { randomUUID } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { open, realpath, rename, rm } from 'node:fs/promises';
@@ -12,8 +11,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
-import { documentsIn, isText, malformed } from './kubeconfig-fields.ts';
-import { readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
+import { documentsIn, isText, malformed, readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
 import { issuerRequest, type OidcConfig } from './oidc-issuer.ts';
 import { openRegularFile } from './regular-file.ts';
 

@@ -1,5 +1,10 @@
 /** The metadata of a node with its annotations and who set them, which only `adopt` reads. */
-import { bytes, decode, message, type Read, type Schema, text } from './schema.ts';
+
+import type { V1Node } from '@kubernetes/client-node';
+import type { ResourceList } from '../../nodepool/types.ts';
+import type { Wire } from '../wire.ts';
+import { type DecodeObject, NODE_STATUS, nodeSchema } from './objects.ts';
+import { around, bytes, decode, message, type Read, type Schema, text } from './schema.ts';
 
 /** As readNodeAnnotations() takes it. */
 export interface AnnotatedNode {
@@ -29,3 +34,46 @@ const METADATA: Schema = {
 export function decodeAnnotated(raw: Uint8Array): { metadata?: AnnotatedNode } {
   return decode({ 1: { name: 'metadata', read: message(METADATA) } }, raw);
 }
+
+// A node with the runtime handlers that its kubelet reports, for `doctor`.
+
+/** Without its features. */
+const HANDLER: Schema = { 1: { name: 'name', read: text } };
+const STATUS: Schema = { ...NODE_STATUS, 12: { name: 'runtimeHandlers', read: message(HANDLER), repeated: 'list' } };
+
+/** @param annotations as of nodeSchema() */
+export function examinedNodeDecoder(annotations: ReadonlySet<string>): DecodeObject<Wire<V1Node>> {
+  const schema = nodeSchema(annotations, STATUS);
+  return raw => decode(schema, raw);
+}
+
+// NodeMetrics and PodMetrics of metrics.k8s.io: names and usage, without the labels.
+// Field numbers: generated.proto of k8s.io/metrics, metrics/v1beta1.
+
+/** The fields of a v1beta1 NodeMetrics that are used. */
+export interface NodeMetrics {
+  metadata?: { name?: string };
+  usage?: ResourceList;
+}
+
+/** The fields of a v1beta1 PodMetrics that are used. */
+export interface PodMetrics {
+  metadata?: { name?: string; namespace?: string };
+  containers?: { usage?: ResourceList }[];
+}
+
+const USAGE = { name: 'usage', read: around(text), repeated: 'map' } as const;
+
+const NODE_METRICS: Schema = {
+  1: { name: 'metadata', read: message({ 1: { name: 'name', read: text } }) },
+  4: USAGE,
+};
+
+const POD_METRICS: Schema = {
+  1: { name: 'metadata', read: message({ 1: { name: 'name', read: text }, 3: { name: 'namespace', read: text } }) },
+  4: { name: 'containers', read: message({ 2: USAGE }), repeated: 'list' },
+};
+
+export const decodeNodeMetrics: DecodeObject<NodeMetrics> = raw => decode(NODE_METRICS, raw);
+
+export const decodePodMetrics: DecodeObject<PodMetrics> = raw => decode(POD_METRICS, raw);

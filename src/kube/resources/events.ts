@@ -9,8 +9,7 @@ import type { ClusterPort, PoolEvent } from '../cluster.ts';
 import type { EventsPort, NamedNodeEventRecord, PoolEventObject, PoolEventRecord } from '../connection.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import { eventBody, type Reporter, type WireEvent } from './event-body.ts';
-import { eventSink } from './event-sink.ts';
+import { eventBody, eventSink, type Reporter, type WireEvent } from './event-sink.ts';
 
 export interface EventSource {
   hostname: string;

@@ -2,17 +2,20 @@
  * Removes pods by policy/v1 Evictions, which a PodDisruptionBudget may refuse, or by deletes. Both have the UID as
  * precondition, so that a new pod of the same name stays.
  */
+
+import type { V1Pod } from '@kubernetes/client-node';
 import type { Budget } from '../../nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../nodepool/drain/drain-filters.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
+import type { Toleration } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
 import { inJson, PODS, pathOf, type Resource } from '../api/resource.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from '../api/status.ts';
 import type { EvictionsClient, PodRemoval, Removal } from '../cluster.ts';
-import type { Answer } from '../transport/answer.ts';
-import { retryAfterMs } from '../transport/retry-after.ts';
+import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
+import { type Answer, retryAfterMs } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
-import { podsOnNode } from './pods-on-node.ts';
+import type { Wire } from '../wire.ts';
 
 const DAEMON_SETS: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet' };
 const BUDGETS: Resource = {
@@ -154,4 +157,45 @@ async function budgetsOf(api: Api, { namespace, name }: DrainPod): Promise<strin
   ]);
   const labels = pod?.metadata.labels ?? {};
   return budgets.filter(({ spec }) => matchesQuery(spec?.selector, labels)).map(({ metadata }) => metadata.name);
+}
+
+// v1 Pods of one node, for a drain.
+
+const DRAINED_PODS: Resource = { ...PODS, decode: decodeDrainedPod };
+
+/** All pods bound to the node, terminated ones too. @param podSelector a label selector */
+export function podsOnNode(api: Api, node: string, podSelector: string | undefined): Promise<DrainPod[]> {
+  return api.list(DRAINED_PODS, toDrainPod, { fieldSelector: `spec.nodeName=${node}`, labelSelector: podSelector });
+}
+
+export function toDrainPod({ metadata = {}, spec, status }: Wire<V1Pod>): DrainPod {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const { deletionTimestamp } = metadata;
+  const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    phase: status?.phase ?? '',
+    creationTimestamp: String(metadata.creationTimestamp ?? ''),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    ...(owner === undefined
+      ? {}
+      : { controller: { apiVersion: owner.apiVersion ?? '', kind: owner.kind ?? '', name: owner.name ?? '' } }),
+    isMirror: metadata.annotations?.[MIRROR_ANNOTATION] !== undefined,
+    hasEmptyDir: spec?.volumes?.some(({ emptyDir }) => emptyDir !== undefined && emptyDir !== null) ?? false,
+    ...claimsOf(spec?.volumes),
+    labels: metadata.labels ?? {},
+    isReady: status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false,
+    placement: {
+      nodeSelector: spec?.nodeSelector ?? {},
+      nodeTerms: required?.nodeSelectorTerms,
+      tolerations: (spec?.tolerations ?? []) as Toleration[],
+    },
+  };
+}
+
+function claimsOf(volumes: NonNullable<Wire<V1Pod>['spec']>['volumes']): Pick<DrainPod, 'claims'> {
+  const claims = volumes?.flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []) ?? [];
+  return claims.length === 0 ? {} : { claims };
 }

@@ -1,5 +1,4 @@
 /** What a change of nodes may affect, beside pods. */
-
 import { isCustomController } from '../../nodepool/custom-controller.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
@@ -9,7 +8,8 @@ import { placementOf } from '../../scheduling/pod/read-pod.ts';
 import type { Api } from '../api/api.ts';
 import { servedResources } from '../api/discovery.ts';
 import { type Resource, RUNTIME_CLASSES } from '../api/resource.ts';
-import type { CustomSelecting, ImpactPort, SelectorPath } from '../ports/impact.ts';
+import type { EvictionsClient } from '../cluster.ts';
+import type { SchedulingPort } from '../ports/scheduling.ts';
 
 export function impactPort(api: Api): ImpactPort {
   return {
@@ -202,4 +202,42 @@ function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUs
 function templateOf({ spec }: SelectingObject): RawPodSpec | undefined {
   const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
   return isObject(template?.spec) ? template.spec : undefined;
+}
+
+// The client for what a change of nodes may affect. src/kube implements it.
+
+/** A field of a custom resource that names node labels. */
+export interface SelectorPath {
+  /** As kubectl has it: `bgppeers.crd.projectcalico.org`. */
+  resource: string;
+  /** Names of fields, from the object on; a list on the way is searched in each item. */
+  fields: readonly string[];
+  /** The flag and its value, where that names it. */
+  given?: string;
+}
+
+interface CustomSelecting {
+  selecting: Selecting[];
+  /** Whose resource the server does not serve. */
+  unserved: SelectorPath[];
+  /** Whose field no object has, of a kind with objects. */
+  unset: { path: SelectorPath; kind: string }[];
+}
+
+export interface ImpactPort {
+  daemonSets(): Promise<DaemonSet[]>;
+  /** Of pods with a controller, the controller is asked. Other objects than pod templates that select no node are left out. */
+  selecting(kind: SelectingKind): Promise<Selecting[]>;
+  /** Those of the custom resources that name one of the labels in one of the fields. */
+  custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
+  /** The CronJob of each Job that has one; both as `namespace/name` and name. */
+  cronJobs(): Promise<ReadonlyMap<string, string>>;
+  /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
+  parallelSets(): Promise<ReadonlySet<string>>;
+}
+
+export interface ImpactPorts {
+  impact(): Promise<ImpactPort>;
+  scheduling(): Promise<SchedulingPort>;
+  cluster: { evictions(): Promise<Pick<EvictionsClient, 'budgets'>> };
 }

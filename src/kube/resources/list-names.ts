@@ -22,8 +22,8 @@ import type { Access } from '../auth/kubeconfig.ts';
 import type { Names, NamesKind } from '../ports/names.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Query } from '../transport/request.ts';
+import { userAgent } from '../transport/request-log.ts';
 import { Transport } from '../transport/transport.ts';
-import { userAgent } from '../transport/user-agent.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */

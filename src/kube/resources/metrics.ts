@@ -1,5 +1,4 @@
 /** Usage of nodes and pods from metrics.k8s.io, which is optional. */
-
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { type Amounts, addList, quantityReader, type ReadQuantity } from '../../nodepool/quantity/amounts.ts';
@@ -8,10 +7,10 @@ import type { ResourceList } from '../../nodepool/types.ts';
 import { requestPage, UnreadableError } from '../api/page.ts';
 import type { Resource } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
-import type { NoUsage, PodUsage, Usage } from '../ports/pods.ts';
-import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/node-metrics.ts';
+import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/annotated-node.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { NoUsage, PodUsage, Usage } from './pods.ts';
 
 /** Its lists have no pages. */
 const NODE_METRICS: Resource = {

@@ -6,11 +6,10 @@ import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { NodeLoad } from '../../nodepool/quantity/resource-usage.ts';
 import type { Api } from '../api/api.ts';
 import { PODS, type Resource } from '../api/resource.ts';
-import type { Demand, PodLoad } from '../ports/pods.ts';
 import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
-import { NOT_ENDED, PLACED } from './pods.ts';
+import { type Demand, NOT_ENDED, PLACED, type PodLoad } from './pods.ts';
 
 export type WirePod = Wire<V1Pod>;
 

@@ -1,10 +1,13 @@
 /** v1 Pods: their nodes. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Watched } from '../../controller/source.ts';
+import type { Amounts } from '../../nodepool/quantity/amounts.ts';
+import type { NodeLoad } from '../../nodepool/quantity/resource-usage.ts';
+import type { ResourceList, Toleration } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
-import { PODS } from '../api/resource.ts';
+import { PODS, type Resource } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
-import type { PodPlace } from '../ports/pods.ts';
+import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
@@ -30,4 +33,97 @@ export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> 
   };
   await api.list(PODS, count, PLACED, () => counts.clear());
   return counts;
+}
+
+// The client for pods, and what metrics.k8s.io says of usage. src/kube implements both.
+
+/** A pod that has a node and no deletionTimestamp. */
+export interface PlacedPod {
+  namespace: string;
+  name: string;
+  uid: string;
+  node: string;
+  tolerations: Toleration[];
+  /** It has run to its end, well or badly, and is still there. */
+  hasEnded: boolean;
+  /** The controller that would recreate it, as a ReplicaSet or DaemonSet of its namespace; undefined when there is none. */
+  controller: { kind: string; name: string } | undefined;
+}
+
+/** What one pod requests. */
+export interface PodLoad {
+  namespace: string;
+  name: string;
+  node: string;
+  requests: Amounts;
+  limits: Amounts;
+}
+
+export interface Demand {
+  /** By the node's name; a node without pods has none. */
+  byNode: ReadonlyMap<string, NodeLoad>;
+  /** Pods that are counted and whose amounts cannot be read, each a sentence. */
+  problems: string[];
+  /** Only if each pod was asked for. */
+  pods?: PodLoad[];
+}
+
+/** `absent`: the cluster has no metrics API. `failed`: it has one that gave no answer we could use. */
+export type Usage = { kind: 'served'; byNode: ReadonlyMap<string, ResourceList> } | NoUsage;
+/** By `namespace/name` of the pod, summed over its containers. */
+export type PodUsage = { kind: 'served'; byPod: ReadonlyMap<string, Amounts> } | NoUsage;
+export type NoUsage = { kind: 'absent' } | { kind: 'failed'; reason: string };
+
+/** All that is kept of a watched pod. */
+export interface PodPlace {
+  node: string;
+}
+
+export interface PodsPort {
+  /** How many pods are on each node and have not ended. Reads every one of them. */
+  countByNode(): Promise<ReadonlyMap<string, number>>;
+  /** Those that countByNode() counts. */
+  watch(): Watched<PodPlace>;
+  /** Those on these nodes. */
+  placedOn(nodes: readonly string[]): Promise<PlacedPod[]>;
+  /**
+   * Reads every pod that is on a node, and keeps sums.
+   * @param nodes those that are wanted; default: all
+   * @param eachPod also keeps what each pod requests
+   */
+  demand(nodes?: readonly string[], eachPod?: boolean): Promise<Demand>;
+}
+
+// The pods on some nodes, with the fields that decide their eviction by a taint.
+
+/**
+ * Nodes above which all pods are read by one list, instead of one a node. Not with resourceVersion=0: a person agrees to the
+ * evictions that are listed.
+ */
+const MAX_LISTS = 100;
+
+const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };
+
+export async function podsOn(api: Api, nodes: readonly string[]): Promise<PlacedPod[]> {
+  const meant = new Set(nodes);
+  const list = (fieldSelector: string): Promise<PlacedPod[]> =>
+    api.list(TOLERATING_PODS, (pod: Wire<V1Pod>) => placed(pod, meant), { fieldSelector });
+  if (meant.size > MAX_LISTS) return list('spec.nodeName!=');
+  return (await Promise.all([...meant].map(node => list(`spec.nodeName=${node}`)))).flat();
+}
+
+/** Undefined for pods on other nodes and pods that are being deleted. */
+function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string>): PlacedPod | undefined {
+  const node = spec?.nodeName ?? '';
+  if (!meant.has(node) || metadata?.deletionTimestamp !== undefined) return undefined;
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller);
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    uid: metadata?.uid ?? '',
+    node,
+    tolerations: (spec?.tolerations ?? []) as Toleration[],
+    hasEnded: status?.phase === 'Succeeded' || status?.phase === 'Failed',
+    controller: owner && { kind: owner.kind ?? '', name: owner.name ?? '' },
+  };
 }

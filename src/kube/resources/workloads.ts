@@ -7,7 +7,6 @@ import {
 } from '../../nodepool/plan/runtime-class-users.ts';
 import type { Api } from '../api/api.ts';
 import { PODS, type Resource } from '../api/resource.ts';
-import type { WorkloadsPort } from '../ports/workloads.ts';
 import {
   decodeCronJob,
   decodeDaemonSet,
@@ -55,4 +54,13 @@ function toTemplate(
   const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
   const runtimeClass = template?.spec?.runtimeClassName ?? '';
   return names.has(runtimeClass) ? { kind, namespace, name, runtimeClass } : undefined;
+}
+
+// The client for workloads that name a RuntimeClass. src/kube implements it.
+
+export interface WorkloadsPort {
+  /** The pods that name one of these RuntimeClasses and have not ended. Reads every pod of the cluster. */
+  pods(runtimeClasses: ReadonlySet<string>): Promise<NamingPod[]>;
+  /** The objects of that kind whose pod template names one of them. Reads every object of the kind. */
+  templates(kind: TemplateKind, runtimeClasses: ReadonlySet<string>): Promise<NamingTemplate[]>;
 }

@@ -5,7 +5,7 @@ import { type Readable, Transform } from 'node:stream';
 import type { Clock } from '../../controller/clock.ts';
 import { countKept, countListed, countRequest } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
-import { destroyOnAbort } from './abort.ts';
+import { destroyOnAbort } from './session.ts';
 
 export interface Exchange {
   url: URL;

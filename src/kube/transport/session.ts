@@ -3,6 +3,7 @@
  * due or refused. Requests in flight keep their session.
  */
 import type http from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
@@ -143,4 +144,28 @@ export function endIdleSockets(agent: http.Agent): void {
 
 function isInUse({ sockets, requests }: http.Agent): boolean {
   return Object.keys(sockets).length + Object.keys(requests).length > 0;
+}
+
+// Aborted requests of node:http(s).
+
+/**
+ * Destroys the request and its response when the signal is aborted. Not by the `signal` option of http.request(): after
+ * the end of a response, Bun then destroys a kept-alive socket, and exits.
+ */
+export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
+  let response: IncomingMessage | undefined;
+  const abort = () => {
+    if (!response?.complete) request.destroy(new Error('given up'));
+  };
+  request.once('response', answer => {
+    response = answer;
+  });
+  request.once('close', () => signal.removeEventListener('abort', abort));
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort);
+}
+
+/** Whether the reason is AbortSignal.timeout(): a watch sets a timeout past the end that it asks the server for. */
+export function isTimeout({ reason }: AbortSignal): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

@@ -3,7 +3,7 @@ import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import https from 'node:https';
 import { countWatched } from '../../controller/collect.ts';
 import { MAX_OBJECT_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
-import { destroyOnAbort } from './abort.ts';
+import { destroyOnAbort } from './session.ts';
 
 /** In characters. */
 const MAX_LINE_LENGTH = MAX_OBJECT_LENGTH;

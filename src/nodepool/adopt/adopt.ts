@@ -2,8 +2,7 @@
  * Finds node groups that exist in a cluster, by the labels of cloud providers, provisioners and node roles, and
  * computes the NodePools that would adopt them unchanged.
  */
-
-import { PROVIDER_LABELS } from '../membership/provider-labels.ts';
+import { PROVIDER_LABELS } from '../membership/member-labels.ts';
 import { isControlPlane, ROLE_PREFIX } from '../membership/selector.ts';
 import { validatePool } from '../spec/validation.ts';
 import { API_VERSION, type Node, type NodePool } from '../types.ts';

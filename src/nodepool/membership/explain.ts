@@ -1,16 +1,14 @@
 /** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
-
 import { own } from '../json.ts';
 import { drainingTaints } from '../plan/no-execute.ts';
 import { heldStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
 import type { FieldError } from '../spec/field-error.ts';
 import { taintFrom, taintId } from '../spec/taint.ts';
-import type { Node, NodePool, Taint } from '../types.ts';
+import { type Node, type NodePool, POOL_LABEL, type Taint } from '../types.ts';
 import { isSelectorKnown } from './known-selector.ts';
 import { meetsNode } from './label-query.ts';
 import type { Ownership } from './membership.ts';
-import { matches, membershipSelector, partsOf } from './selector.ts';
-import { strayPoolLabel } from './stray-label.ts';
+import { matches, memberLabels, membershipSelector, partsOf } from './selector.ts';
 
 /** A label or an expression of the pool's selector. */
 export interface SelectorReason {
@@ -167,4 +165,25 @@ function rank({ verdict, toBeCleaned }: PoolReason): number {
   if (verdict.kind === 'lost') return 1;
   if (toBeCleaned) return 2;
   return verdict.kind === 'no match' ? 4 : 3;
+}
+
+// POOL_LABEL on a node where no pool has set it: somebody else has, or the record was lost with the node's membership. Pods
+// of the RuntimeClass of the pool that it names can be scheduled there. No reconcile touches it, as it does with all labels
+// that are in no record.
+
+/** Its value. Undefined: the node does not have it, or a pool has set it or will replace or remove it. */
+export function strayPoolLabel(
+  { labels }: Node,
+  { record }: Pick<Ownership, 'record'>,
+  owner: NodePool | undefined,
+): string | undefined {
+  const value = own(labels, POOL_LABEL);
+  if (value === undefined || record?.labels.has(POOL_LABEL)) return undefined;
+  const isDue = owner !== undefined && (owner.spec.unmanaged === 'Remove' || own(memberLabels(owner), POOL_LABEL));
+  return isDue ? undefined : value;
+}
+
+/** An imperative without a trailing full stop. */
+export function strayLabelRemedy(node: string): string {
+  return `remove it: \`kubectl label node ${node} ${POOL_LABEL}-\``;
 }

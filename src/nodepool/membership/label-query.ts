@@ -1,6 +1,5 @@
 /** Matches labels by a meta/v1 LabelSelector, as apimachinery does, or by requirements on nodes, as the scheduler does. */
-import { parseInt64 } from '../int64.ts';
-import { own } from '../json.ts';
+import { own, parseInt64 } from '../json.ts';
 
 /** meta/v1 LabelSelector, as in PodDisruptionBudgets. */
 export interface LabelQuery {

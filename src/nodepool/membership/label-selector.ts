@@ -1,7 +1,6 @@
 /** Parses a label selector as the API server does (k8s.io/apimachinery/pkg/labels), to filter on the client. */
 import { NodepoolError } from '../errors.ts';
-import { parseInt64 } from '../int64.ts';
-import { own } from '../json.ts';
+import { own, parseInt64 } from '../json.ts';
 import { keyProblem, valueProblem } from '../spec/syntax.ts';
 import { meetsNode } from './label-query.ts';
 

@@ -6,12 +6,12 @@
  * list: see merge-slots.ts and no-execute.ts.
  */
 
+import type { Warning } from '../errors.ts';
 import { own } from '../json.ts';
 import type { FieldError } from '../spec/field-error.ts';
 import { keyProblem } from '../spec/syntax.ts';
 import { taintId } from '../spec/taint.ts';
 import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
-import type { Warning } from '../warning.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 
 /** What the state belongs to: see PURPOSES. */

@@ -3,8 +3,8 @@
  * are kept, because the API server accepts and prints what that library does.
  */
 
-import { ellipsize } from '../cut-bytes.ts';
-import { MAX_INT64, parseInt64 } from '../int64.ts';
+import { MAX_INT64, parseInt64 } from '../json.ts';
+import { ellipsize } from '../plural.ts';
 
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 

@@ -1,5 +1,5 @@
 /** How far a spec has reached the nodes of its pool, as `kubectl rollout status` says it of a Deployment. */
-import { ellipsize } from '../cut-bytes.ts';
+import { ellipsize } from '../plural.ts';
 import { troubleIn } from '../status/status.ts';
 import type { NodePool } from '../types.ts';
 import { progressOf } from './rollout.ts';

@@ -4,12 +4,20 @@
  * pool with unreadable fields is invalid (validation.ts).
  */
 
+import { NodepoolError } from '../errors.ts';
 import { isObject } from '../json.ts';
-import type { Condition, NodePool, NodePoolSpec, NodePoolStatus } from '../types.ts';
+import {
+  API_VERSION,
+  type Condition,
+  type NodePool,
+  type NodePoolSpec,
+  type NodePoolStatus,
+  type ObjectMeta,
+} from '../types.ts';
 import { droppedFields } from './dropped-fields.ts';
-import type { FieldError } from './field-error.ts';
-import { CONDITION_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
-import { fits, readTyped } from './typed.ts';
+import { type FieldError, fieldErrors } from './field-error.ts';
+import { CONDITION_SCHEMA, POOL_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
+import { describeValue, fits, readTyped } from './typed.ts';
 
 /** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
 export const NEVER_OBSERVED = -1;
@@ -70,4 +78,56 @@ export function coerceConditions(raw: unknown[]): Condition[] {
 /** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */
 function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = []): unknown {
   return fits(value, schema) ? value : readTyped(value, schema, path, { errors, unknownFields: 'dropped' });
+}
+
+// Strictly decodes a parsed YAML or JSON document: anything that the server would drop or reject is an error.
+
+/**
+ * Checks the kind, field names and field types of a NodePool, not its rules (see validation.ts). Removes nulls, as the
+ * server does; a missing spec becomes an empty one.
+ *
+ * @param source where the value came from, for errors: a file name, `stdin`
+ * @param placeOf the source of one field, where it is known more precisely
+ * @throws NodepoolError `input`, naming each wrong field
+ */
+export function decodePool(value: unknown, source: string, placeOf?: (field: string) => string): NodePool {
+  if (!isObject(value)) {
+    throw new NodepoolError(
+      'input',
+      `${source}: expected a NodePool, found ${describeValue(value)}`,
+      'begin it with apiVersion, kind, metadata and spec',
+    );
+  }
+  checkKind(value, source);
+  const errors: FieldError[] = [];
+  const decoded = readTyped(value, POOL_SCHEMA, '', { errors, unknownFields: 'refused' });
+  if (errors.length > 0) throw fieldErrors(source, errors, placeOf);
+  return { spec: {}, ...(decoded as Omit<NodePool, 'spec'>) };
+}
+
+/**
+ * The pool without status and without metadata that the server sets, so that a pool read from a cluster can be created
+ * again. kubectl create sends these fields and is rejected for the resourceVersion.
+ */
+export function withoutServerFields(pool: NodePool): NodePool {
+  const { name, labels, annotations, finalizers, ownerReferences } = pool.metadata;
+  const metadata: ObjectMeta = {
+    name,
+    ...(labels === undefined ? {} : { labels }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(finalizers === undefined ? {} : { finalizers }),
+    ...(ownerReferences === undefined ? {} : { ownerReferences }),
+  };
+  return { apiVersion: pool.apiVersion, kind: pool.kind, metadata, spec: pool.spec };
+}
+
+function checkKind(value: Record<string, unknown>, source: string): void {
+  const { apiVersion, kind } = value;
+  if (apiVersion === API_VERSION && kind === 'NodePool') return;
+  const found = [`apiVersion ${describeValue(apiVersion)}`, `kind ${describeValue(kind)}`].join(' and ');
+  const next =
+    kind === 'NodePool' || apiVersion === undefined || kind === undefined
+      ? `write apiVersion: ${API_VERSION} and kind: NodePool`
+      : 'use kubectl create for objects of other kinds';
+  throw new NodepoolError('input', `${source}: not a NodePool: found ${found}`, next);
 }

@@ -3,10 +3,9 @@
  * prunes these fields on read, and any write of the pool then deletes them permanently. managedFields still lists them,
  * because no schema prunes it.
  */
-import { NodepoolError } from '../errors.ts';
+import { NodepoolError, type Warning } from '../errors.ts';
 import { isObject, own } from '../json.ts';
 import type { NodePool } from '../types.ts';
-import type { Warning } from '../warning.ts';
 import { POOL_SCHEMA, type Schema, SPEC_FIELDS } from './schema.ts';
 
 /** Of a field's key in managedFields. */

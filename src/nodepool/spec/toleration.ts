@@ -4,7 +4,7 @@
  * count: DaemonSet pods, mirror pods and terminated pods are not exempt. Most DaemonSet and mirror pods have suitable
  * tolerations.
  */
-import { parseInt64 } from '../int64.ts';
+import { parseInt64 } from '../json.ts';
 import type { Taint, Toleration } from '../types.ts';
 import { taintId } from './taint.ts';
 

@@ -3,8 +3,7 @@
  * repeated here so that the CLI reports errors before it sends anything, and so that the reconciler handles pools that
  * are older than the rules. test/e2e/crd-validation.test.ts compares the two.
  */
-
-import { parseInt64 } from '../int64.ts';
+import { parseInt64 } from '../json.ts';
 import type { Requirement } from '../membership/label-query.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, OPERATORS, ROLE_PREFIX } from '../membership/selector.ts';
 import { transientKeysErrors } from '../plan/transient-states.ts';

@@ -1,9 +1,9 @@
 /** Computes the status of a pool from what was observed. Only transition times are carried over. */
-import { ellipsize } from '../cut-bytes.ts';
+
 import { isInherited } from '../membership/membership.ts';
 import { DRAINING, withheldText } from '../plan/no-execute.ts';
-import { firstFew, noun, plural } from '../plural.ts';
-import { MAX_RESOURCES, omittedTexts } from '../quantity/node-resources.ts';
+import { ellipsize, firstFew, noun, plural } from '../plural.ts';
+import { MAX_RESOURCES, omittedTexts, sortByReports } from '../quantity/node-resources.ts';
 import { sumResourceLists } from '../quantity/quantity.ts';
 import { isPaused, type RolloutProgress } from '../rollout/rollout.ts';
 import type { FieldError } from '../spec/field-error.ts';
@@ -16,7 +16,6 @@ import {
   type ResourceList,
   type StoppedRollout,
 } from '../types.ts';
-import { sortByReports } from './most-reported.ts';
 
 /** The meaning of `status.status`. */
 export const STATUS_WORDS: Readonly<Record<number, string>> = {

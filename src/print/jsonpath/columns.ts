@@ -1,5 +1,5 @@
 /** The specification of `custom-columns`: headers, and a path for each. */
-import { relaxedTemplate } from './relaxed.ts';
+import { relaxedTemplate } from './parse.ts';
 import { checkTemplateLength, JsonPathError, type Template } from './template.ts';
 
 export interface Column {

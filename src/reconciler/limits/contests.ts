@@ -10,9 +10,8 @@
 import type { Clock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
 import type { NodesClient } from '../../kube/cluster.ts';
-import { ellipsize } from '../../nodepool/cut-bytes.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
-import { firstFew, plural } from '../../nodepool/plural.ts';
+import { ellipsize, firstFew, plural } from '../../nodepool/plural.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { managerOf } from '../write/node-write-error.ts';
 

@@ -11,7 +11,6 @@ import { isStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord, RolloutStamp } from '../../nodepool/plan/record.ts';
 import { isBeingRemoved, isInterrupted } from '../../nodepool/plan/transient-states.ts';
 import { progressOf } from '../../nodepool/rollout/rollout.ts';
-import { rolloutHash } from '../../nodepool/rollout/rollout-hash.ts';
 import {
   isTooFarAhead,
   type RolloutNode,
@@ -20,12 +19,11 @@ import {
   type RolloutTimes,
   rolloutStep,
 } from '../../nodepool/rollout/rollout-step.ts';
-import { stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash, stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import { planOf, rulesFor } from '../plan/node-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { RefusedNodes } from './refused-nodes.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 
 interface Gate {
@@ -304,4 +302,43 @@ function before(
 function timeOf(text: string | undefined): number | undefined {
   const time = parseTime(text);
   return Number.isNaN(time) ? undefined : time;
+}
+
+// Nodes whose last write failed, as long as they exist: a node that was recreated under the name was not refused.
+
+/** Names beyond twice those that were left are looked for in the cluster state. */
+const MIN_LOOK = 100;
+
+export class RefusedNodes {
+  readonly #state: Pick<ClusterState, 'node'>;
+  /** UIDs by name. */
+  readonly #uids = new Map<string, string>();
+  #lookAt = MIN_LOOK;
+
+  constructor(state: Pick<ClusterState, 'node'>) {
+    this.#state = state;
+  }
+
+  add(name: string): void {
+    const uid = this.#state.node(name)?.uid;
+    if (uid === undefined) return;
+    this.#uids.set(name, uid);
+    if (this.#uids.size <= this.#lookAt) return;
+    for (const known of this.#uids.keys()) if (!this.has(known)) this.#uids.delete(known);
+    this.#lookAt = Math.max(MIN_LOOK, 2 * this.#uids.size);
+  }
+
+  delete(name: string): void {
+    this.#uids.delete(name);
+  }
+
+  has(name: string): boolean {
+    const uid = this.#uids.get(name);
+    return uid !== undefined && this.#state.node(name)?.uid === uid;
+  }
+
+  /** How many are kept, those that are gone included. */
+  get size(): number {
+    return this.#uids.size;
+  }
 }

@@ -11,6 +11,7 @@
  * retry, and no concurrent change is lost; a pool that was deleted or replaced meanwhile is noticed after its nodes were written.
  */
 import { systemClock } from '../../controller/clock.ts';
+import { Lru } from '../../controller/lru.ts';
 import { isOlder } from '../../controller/resource-version.ts';
 import type { ClusterPort, NodesClient } from '../../kube/cluster.ts';
 import { type Ownership, type PoolIndex, sameOwnership } from '../../nodepool/membership/membership.ts';
@@ -19,7 +20,6 @@ import { deepEqual } from '../../nodepool/merge-patch.ts';
 import type { PlanRules } from '../../nodepool/plan/merge-slots.ts';
 import { poolOfRuntimeClass } from '../../nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../../nodepool/types.ts';
-import { DeletedUids, type ReadTime } from './deleted-uids.ts';
 import { NodeBirths } from './node-births.ts';
 import { OwnershipIndex } from './ownership-index.ts';
 import { isAlikeButStatus, isSame, looksSame, type Versioned } from './versions.ts';
@@ -271,4 +271,39 @@ export function clusterStateOf(
   runtimeClasses: Iterable<RuntimeClass> = [],
 ): ClusterState {
   return new ClusterState(pools, nodes, runtimeClasses, rules, new NodeBirths(serverTime));
+}
+
+// Remembers which objects are deleted, so that a late response or event does not add them again.
+
+/** When a read began, among deletions: the number of the next deletion. */
+type ReadTime = number;
+
+/** UIDs that are remembered. A response or event does not arrive later than that many deletions. */
+const MAX_REMEMBERED = 10_000;
+
+class DeletedUids {
+  /** By UID, which deletion it was, counted from 1. */
+  readonly #deletions = new Lru<string, number>(MAX_REMEMBERED);
+  #last = 0;
+
+  /** To be called before an object is read: the response is newer than the deletions before it. */
+  beginRead(): ReadTime {
+    return this.#last + 1;
+  }
+
+  add(uid: string): void {
+    this.#deletions.set(uid, ++this.#last);
+  }
+
+  /**
+   * Whether the object counts as deleted although it is seen now. If not, its UID is forgotten.
+   * @param asked beginRead() before the read that returned it; 0 for an object from a cache or from the response to a write
+   */
+  isDeleted(uid: string, asked: ReadTime): boolean {
+    const deletion = this.#deletions.get(uid);
+    if (deletion === undefined) return false;
+    if (deletion >= asked) return true;
+    this.#deletions.delete(uid);
+    return false;
+  }
 }

@@ -6,8 +6,7 @@
  */
 import type { NodePlan } from '../../nodepool/plan/plan.ts';
 import type { Node } from '../../nodepool/types.ts';
-import type { LiveReadDeps } from './live-reads.ts';
-import { assertNotRestored, notDeleted } from './restored.ts';
+import { assertNotRestored, type LiveReadDeps, notDeleted } from './live-reads.ts';
 
 interface Asked {
   /** The nodes that carried the pool's record at the read. */

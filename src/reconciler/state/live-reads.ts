@@ -3,12 +3,13 @@
  * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
  */
 
-import type { ClusterPort } from '../../kube/cluster.ts';
+import { isOlder } from '../../controller/resource-version.ts';
+import type { ClusterPort, PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { assertNotRestored } from './restored.ts';
 
 export interface LiveReadDeps {
   cluster: ClusterPort;
@@ -72,4 +73,60 @@ export function noStatusSubresource(pool: string): NodepoolError {
     `cannot patch the status of NodePool "${pool}": the CRD nodepools.nodes.lailin.xyz serves no status subresource`,
     'run `kubectl nodepool install`',
   );
+}
+
+// Notices that the server has an older version of a pool than the cluster state: etcd was restored from a backup. A read is
+// answered from etcd, so it is at least as new as what was known when it began.
+//
+// The cluster state keeps the newer one until the caches notice and all is listed again (controller/history.ts). Whoever planned
+// again meanwhile would read the older one again, without a pause: so the reconcile fails, and is retried with backoff.
+
+export class RestoredError extends NodepoolError {
+  constructor(message: string, next: string) {
+    super('cluster', `${message} (etcd was restored)`, next);
+  }
+}
+
+/** Throws RestoredError. @param known in the cluster state when the read of `pool` began */
+export function assertNotRestored(known: NodePool | undefined, pool: NodePool): void {
+  const { name, resourceVersion = '', deletionTimestamp } = pool.metadata;
+  if (known === undefined || !isOlder(resourceVersion, known.metadata.resourceVersion ?? '')) return;
+  if (known.metadata.deletionTimestamp !== undefined && deletionTimestamp === undefined) throw notDeleted(pool);
+  throw new RestoredError(
+    `the server has an older version of nodepool ${name} than it had before`,
+    `run \`kubectl nodepool reconcile ${name}\``,
+  );
+}
+
+/** The pool was seen with a deletionTimestamp, which only a restore of etcd removes. */
+export function notDeleted({ metadata: { name } }: NodePool): RestoredError {
+  return new RestoredError(
+    `nodepool ${name} is not being deleted any more: it had a deletionTimestamp, and the server now has it without one`,
+    `run \`kubectl nodepool reconcile ${name}\`, or delete it again`,
+  );
+}
+
+// A guarded write of a pool: the server refuses it where its spec differs from the one that is known here.
+
+/**
+ * Returns what the write returns. A write tests fields of the spec (kube/resources/node-pools.ts), and a test that fails is answered
+ * like an invalid object: where the spec has been edited since, that is a conflict. Throws DroppedFieldsError where the
+ * CRD was replaced.
+ */
+export async function writePool(
+  pool: NodePool,
+  send: () => Promise<PoolWrite>,
+  deps: LiveReadDeps,
+): Promise<PoolWrite> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof NodepoolError) || error.isTransient || error.isGeneral) throw error;
+    const { name, uid } = pool.metadata;
+    const latest = await readPool(name, uid, deps).catch(() => undefined);
+    if (latest === undefined) throw error;
+    assertWhole(latest);
+    if (latest.metadata.uid === uid && deepEqual(latest.spec, pool.spec)) throw error;
+    return { kind: 'conflict' };
+  }
 }

@@ -1,9 +1,8 @@
 /** What the server stored differs from what was sent: mutating admission policies and webhooks can change every write. */
 
-import { ellipsize } from '../../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { dueOf, type NodePatch, type NodePlan } from '../../nodepool/plan/plan.ts';
-import { firstFew } from '../../nodepool/plural.ts';
+import { ellipsize, firstFew } from '../../nodepool/plural.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
 import { taintId } from '../../nodepool/spec/taint.ts';
 import { type Node, RECORD_ANNOTATION } from '../../nodepool/types.ts';

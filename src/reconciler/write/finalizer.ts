@@ -1,11 +1,10 @@
 /** Adds and removes the finalizer, which keeps a deleted pool until its nodes are released. */
-
 import type { PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
 import { FINALIZER, type NodePool } from '../../nodepool/types.ts';
-import { conflictDelay } from '../limits/conflict-delay.ts';
+import { conflictDelay } from '../limits/limiters.ts';
 import {
   assertMetadataFree,
   assertUncontested,
@@ -13,9 +12,7 @@ import {
   metadataWritten,
 } from '../limits/metadata-rate-limit.ts';
 import type { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
-import { type LiveReadDeps, readPool, stillExistsError } from '../state/live-reads.ts';
-import { notDeleted } from '../state/restored.ts';
-import { writePool } from './pool-write.ts';
+import { type LiveReadDeps, notDeleted, readPool, stillExistsError, writePool } from '../state/live-reads.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;

@@ -1,9 +1,8 @@
 /** A failed node write that must not be retried at once, or that followed a write of the same call. */
-
 import type { NodesClient } from '../../kube/cluster.ts';
-import { ellipsize } from '../../nodepool/cut-bytes.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
+import { ellipsize } from '../../nodepool/plural.ts';
 import { type Held, MAX_WRITES } from '../limits/write-rate-limiter.ts';
 import type { NodeMove } from '../plan/node-move.ts';
 

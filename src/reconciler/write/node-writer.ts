@@ -1,7 +1,7 @@
 /** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isStep } from '../../nodepool/plan/plan.ts';
-import { conflictDelay } from '../limits/conflict-delay.ts';
+import { conflictDelay } from '../limits/limiters.ts';
 import { RolloutTurn } from '../limits/rollout-turn.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { moveOf, type NodeMove } from '../plan/node-move.ts';

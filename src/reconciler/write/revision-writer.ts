@@ -9,7 +9,7 @@
 import type { Clock } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
 import type { RawPool } from '../../kube/cluster.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
 import {
   CHANGE_CAUSE,
   type ControllerRevision,
@@ -22,9 +22,7 @@ import {
 } from '../../nodepool/rollout/revisions.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { type Warning, warningText } from '../../nodepool/warning.ts';
-import { type LiveReadDeps, readPool } from '../state/live-reads.ts';
-import { RestoredError } from '../state/restored.ts';
+import { type LiveReadDeps, RestoredError, readPool } from '../state/live-reads.ts';
 
 export interface RevisionDeps extends LiveReadDeps {
   clock: Pick<Clock, 'now'>;

@@ -4,8 +4,7 @@ import { attemptHeld } from '../failure.ts';
 import type { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import type { PoolOutcome } from '../pool-outcome.ts';
-import { forgetRest } from './replaced-class.ts';
-import { applyRuntimeClass } from './runtime-class-writer.ts';
+import { applyRuntimeClass, forgetRest } from './runtime-class-writer.ts';
 
 /** False when it failed: the outcome says why. */
 export async function writeRuntimeClass(

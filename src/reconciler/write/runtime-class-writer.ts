@@ -1,22 +1,24 @@
 /** Creates, updates and deletes the RuntimeClass of one pool. A RuntimeClass that the pool does not own is not touched. */
-
-import type { ClusterPort } from '../../kube/cluster.ts';
+import type { ClusterPort, PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
-import { type ClassRest, keptRest, restOf } from '../../nodepool/plan/class-rest.ts';
 import {
+  type ClassRest,
+  formatRest,
   isGradual,
+  keptRest,
   planRuntimeClass,
   type Reached,
   type RuntimeClassPlan,
+  restOf,
   runtimeClassName,
 } from '../../nodepool/plan/runtime-class.ts';
-import type { NodePool } from '../../nodepool/types.ts';
+import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
+import type { MetadataField } from '../limits/metadata-rate-limit.ts';
 import { MAX_WRITES, type WriteRateLimiter } from '../limits/write-rate-limiter.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import type { PoolEditDeps } from './finalizer.ts';
+import { editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
-import { keepRest } from './replaced-class.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
@@ -164,4 +166,39 @@ async function act(
       return true;
     }
   }
+}
+
+// Keeps what others set on a RuntimeClass, in an annotation on its pool, from before it is deleted until the next one is created:
+// killed in between, the next run creates it with that. A RuntimeClass on which others set nothing costs no write.
+
+const FIELD: MetadataField = {
+  name: `annotation ${REPLACED_ANNOTATION}`,
+  path: ['metadata', 'annotations', REPLACED_ANNOTATION],
+};
+
+/** Throws NodepoolError when it cannot be kept: the RuntimeClass is not to be deleted then. */
+async function keepRest(pool: NodePool, rest: ClassRest | undefined, deps: PoolEditDeps): Promise<void> {
+  await annotate(pool, rest && formatRest(rest, pool.metadata.uid ?? ''), deps);
+}
+
+/** Called once the RuntimeClass is as the pool has it, whoever created it. Throws NodepoolError. */
+export async function forgetRest(pool: NodePool, deps: PoolEditDeps): Promise<void> {
+  await annotate(pool, undefined, deps);
+}
+
+/** A pool that is being deleted takes the annotation with it. @param value undefined removes it */
+async function annotate(pool: NodePool, value: string | undefined, deps: PoolEditDeps): Promise<void> {
+  const { cluster, state } = deps;
+  const { name, uid } = pool.metadata;
+  const isDone = ({ metadata }: NodePool) =>
+    metadata.deletionTimestamp !== undefined || metadata.annotations?.[REPLACED_ANNOTATION] === value;
+  const known = state.pool(name);
+  if (known === undefined || known.metadata.uid !== uid || isDone(known)) return;
+  const write = async (current: NodePool): Promise<PoolWrite> => {
+    const written = await cluster.pools.annotate(current, REPLACED_ANNOTATION, value);
+    if (written.kind === 'written' && !isDone(written.pool))
+      throw poolAlteredError(`annotation ${REPLACED_ANNOTATION} of nodepool ${name} was`);
+    return written;
+  };
+  await editPool(known, FIELD, deps, current => (isDone(current) ? undefined : () => write(current)));
 }

@@ -1,7 +1,8 @@
 /** Fields of the status that the server does not keep, since its CRD is another version's. */
+
+import type { Warning } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { NodePoolStatus } from '../../nodepool/types.ts';
-import type { Warning } from '../../nodepool/warning.ts';
 
 const RESOURCES = 'status.allocatable';
 export const STATUS_SUBRESOURCE = 'subresources.status';

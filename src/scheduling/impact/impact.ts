@@ -4,12 +4,10 @@
  *
  * Not judged: what admission, quotas and preemption do; of new pods of DaemonSets, more than resources and host ports.
  */
-
 import type { Budget } from '../../nodepool/drain/budgets.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { judgePorts } from '../node/host-ports.ts';
-import { judgeResources } from '../node/resources.ts';
+import { judgePorts, judgeResources } from '../node/resources.ts';
 import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
 import { readPlacedPod } from '../pod/read-pod.ts';
 import type { Snapshot } from '../snapshot.ts';

@@ -1,6 +1,6 @@
 /** Finds by labels: of thousands of workloads in a cluster, a selector or a pod concerns a few. */
 import { own } from '../../nodepool/json.ts';
-import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
+import type { LabelQuery, Requirement } from '../../nodepool/membership/label-query.ts';
 
 /** Labelled items, by the labels that selectors ask for. */
 export class Labelled<T extends { labels: Record<string, string> }> {
@@ -66,4 +66,22 @@ function put<T>(lists: Map<string, T[]>, key: string | undefined, item: T): void
   const list = lists.get(key);
   if (list === undefined) lists.set(key, [item]);
   else list.push(item);
+}
+
+// matchLabelKeys and mismatchLabelKeys of pod affinity and topology spread.
+
+/** The selector, and the values that the pod itself has for these keys. */
+export function withLabelKeys(
+  selector: LabelQuery | undefined,
+  keys: readonly string[] | undefined,
+  labels: Record<string, string>,
+  operator: 'In' | 'NotIn' = 'In',
+): LabelQuery | undefined {
+  if (selector === undefined || keys === undefined) return selector;
+  const more = keys.flatMap((key): Requirement[] => {
+    const value = own(labels, key);
+    return value === undefined ? [] : [{ key, operator, values: [value] }];
+  });
+  if (more.length === 0) return selector;
+  return { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] };
 }

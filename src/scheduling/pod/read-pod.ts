@@ -1,15 +1,14 @@
 /** Reads a v1 Pod. */
-
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import type { ReadQuantity } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { Toleration } from '../../nodepool/types.ts';
-import { hostPortsOf } from '../node/host-ports.ts';
+import { hostPortsOf } from '../node/resources.ts';
 import { ownNotJudged } from '../not-judged.ts';
 import { podTermsOf } from '../spread/pod-affinity.ts';
 import { spreadOf } from '../spread/spread.ts';
 import type { Pod } from '../types.ts';
-import { disksOf } from '../volumes/disks.ts';
+import { disksOf } from '../volumes/storage.ts';
 import { claimsOf } from '../volumes/volumes.ts';
 import type { RawPod, RawPodSpec } from './raw-pod.ts';
 import { requestsOf } from './requests.ts';

@@ -2,7 +2,7 @@
 import { own } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { withLabelKeys } from '../node/label-keys.ts';
+import { withLabelKeys } from '../node/label-index.ts';
 import type { RawPodTerm } from '../pod/raw-pod.ts';
 import type { Reason } from '../reason.ts';
 import type { LabelGroup, Snapshot } from '../snapshot.ts';

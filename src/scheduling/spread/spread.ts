@@ -2,12 +2,11 @@
  * Topology spread constraints with `DoNotSchedule` (podtopologyspread of kube-scheduler). The scheduler's default
  * constraints are only preferences.
  */
-
 import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
 import { own } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { withLabelKeys } from '../node/label-keys.ts';
+import { withLabelKeys } from '../node/label-index.ts';
 import type { RawSpreadConstraint } from '../pod/raw-pod.ts';
 import type { Reason } from '../reason.ts';
 import type { Snapshot } from '../snapshot.ts';

@@ -1,10 +1,11 @@
 /** Claims, volumes and storage classes, reduced to what decides where a pod that uses them can be scheduled. */
-
 import type { NodeTerm } from '../../nodepool/drain/placement.ts';
 import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
-import type { RawClaimSpec } from '../pod/raw-pod.ts';
+import type { RawClaimSpec, RawVolume } from '../pod/raw-pod.ts';
+import type { Reason } from '../reason.ts';
+import type { Disk } from '../types.ts';
 
 export interface Storage {
   /** By `namespace/name`. */
@@ -169,4 +170,39 @@ function sizeOf(list: ResourceList | undefined): Quantity {
 
 function isSet(time: unknown): boolean {
   return time !== undefined && time !== null;
+}
+
+// Disks that are named in a pod itself, and that a node mounts for one pod alone (volumerestrictions of kube-scheduler).
+
+const NONE: readonly Disk[] = [];
+
+export function disksOf(volumes: readonly RawVolume[] | undefined): readonly Disk[] {
+  let disks: Disk[] | undefined;
+  for (const { gcePersistentDisk: gce, awsElasticBlockStore: aws, iscsi, rbd } of volumes ?? []) {
+    if ((gce ?? aws ?? iscsi ?? rbd) === undefined) continue;
+    disks ??= [];
+    if (gce) disks.push({ kind: 'gce', id: gce.pdName ?? '', monitors: [], readOnly: gce.readOnly ?? false });
+    if (aws) disks.push({ kind: 'aws', id: aws.volumeID ?? '', monitors: [], readOnly: false });
+    if (iscsi) disks.push({ kind: 'iscsi', id: iscsi.iqn ?? '', monitors: [], readOnly: iscsi.readOnly ?? false });
+    if (rbd) {
+      const { monitors = [], pool = 'rbd', image = '', readOnly = false } = rbd;
+      disks.push({ kind: 'rbd', id: `${pool}/${image}`, monitors, readOnly });
+    }
+  }
+  return disks ?? NONE;
+}
+
+export function disksClash(asked: readonly Disk[], mounted: readonly Disk[]): Disk | undefined {
+  return asked.find(disk => mounted.some(other => isSameDisk(disk, other) && !(disk.readOnly && other.readOnly)));
+}
+
+export function judgeDisks(asked: readonly Disk[], mounted: readonly Disk[]): Reason | undefined {
+  const clash = disksClash(asked, mounted);
+  if (clash === undefined) return undefined;
+  return { rule: 'disks', words: 'node(s) had no available disk', detail: `${clash.kind} ${clash.id} is mounted` };
+}
+
+function isSameDisk(a: Disk, b: Disk): boolean {
+  if (a.kind !== b.kind || a.id !== b.id) return false;
+  return a.kind !== 'rbd' || a.monitors.some(monitor => b.monitors.includes(monitor));
 }

@@ -13,9 +13,8 @@ import type { RawVolume } from '../pod/raw-pod.ts';
 import type { Reason } from '../reason.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { ClaimUse, PodTraits } from '../types.ts';
-import { chooseVolume, isReachable } from './choose-volume.ts';
+import { chooseVolume, isReachable, isWithin, otherZone } from './choose-volume.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
-import { isWithin, otherZone } from './volume-place.ts';
 
 /** Nodes of a volume that are named. */
 const SHOWN_NODES = 3;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorLine, showError, showWarning, warningLine } from '../../../src/cli/error-line.ts';
-import { showFailures } from '../../../src/commands/shared/reconcile/failure-lines.ts';
+import { showFailures } from '../../../src/commands/shared/reconcile/reconcile-deps.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/spec/field-error.ts';
 import { testIo } from './test-io.ts';

@@ -4,7 +4,7 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import tls from 'node:tls';
-import { fetchText, shownUrl } from '../../../src/cli/fetch-text.ts';
+import { fetchText, shownUrl } from '../../../src/cli/input.ts';
 import { createAuthority, serverCertificate } from '../../cluster/certificates.ts';
 
 describe('fetching a URL', () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import pjson from '../../../package.json' with { type: 'json' };
 import { readController, readControllerWith, readPolicies } from '../../../src/cli/manifests.ts';
-import { nameOf, quotedNameOf } from '../../../src/commands/shared/install/object-name.ts';
+import { nameOf, quotedNameOf } from '../../../src/commands/shared/install/foreign-objects.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
-import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
+import { documentsIn } from '../../../src/kube/auth/kubeconfig-file.ts';
 
 describe('positions of documents', () => {
   const cases: [name: string, text: string, expected: [unknown, string][]][] = [

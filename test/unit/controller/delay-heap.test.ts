@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DelayHeap } from '../../../src/controller/delay-heap.ts';
+import { DelayHeap } from '../../../src/controller/work-queue.ts';
 import { seeded } from './random.ts';
 
 test('keeps the earliest time of a key, in any order of adds', () => {

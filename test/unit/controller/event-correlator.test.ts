@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { EventCorrelator, type EventInput, type Series } from '../../../src/controller/event-correlator.ts';
+import { EventCorrelator, type EventInput, type Series } from '../../../src/controller/recorder.ts';
 import { FakeClock } from './fake-clock.ts';
 
 function create() {

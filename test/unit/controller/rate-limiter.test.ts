@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Bucket, defaultRateLimiter, ExponentialDelay, MaxOf } from '../../../src/controller/rate-limiter.ts';
+import { Bucket, defaultRateLimiter, ExponentialDelay, MaxOf } from '../../../src/controller/work-queue.ts';
 import { FakeClock } from './fake-clock.ts';
 
 describe('exponential delay per key', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseInt64 } from '../../../src/nodepool/int64.ts';
+import { parseInt64 } from '../../../src/nodepool/json.ts';
 
 test("reads 64-bit integers as Go's strconv.ParseInt", () => {
   const cases: [text: string, value: bigint | undefined][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { renderCsv } from '../../../src/print/csv.ts';
+import { renderCsv } from '../../../src/print/printers.ts';
 
 test('quotes only where necessary, and escapes terminal control characters', () => {
   assert.equal(

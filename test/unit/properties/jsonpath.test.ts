@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import { parseColumns, parseColumnsFile } from '../../../src/print/jsonpath/columns.ts';
 import { evaluate } from '../../../src/print/jsonpath/evaluate.ts';
 import { goText } from '../../../src/print/jsonpath/go-value.ts';
-import { parseTemplate } from '../../../src/print/jsonpath/parse.ts';
-import { relaxedTemplate } from '../../../src/print/jsonpath/relaxed.ts';
+import { parseTemplate, relaxedTemplate } from '../../../src/print/jsonpath/parse.ts';
 import { JsonPathError } from '../../../src/print/jsonpath/template.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
 

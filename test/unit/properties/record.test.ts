@@ -11,8 +11,8 @@ import {
 import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/commands/shared/spec/startup-taint-flag.ts';
 import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { formatRest, parseRest } from '../../../src/nodepool/plan/class-rest.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
+import { formatRest, parseRest } from '../../../src/nodepool/plan/runtime-class.ts';
 import { isPoolAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/spec/syntax.ts';
 import { taintId } from '../../../src/nodepool/spec/taint.ts';

@@ -1,8 +1,8 @@
 /** Output of any text: no control characters, CSV reads back, nothing exceeds its width. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { cutBytes, ellipsize } from '../../../src/nodepool/cut-bytes.ts';
-import { renderCsv } from '../../../src/print/csv.ts';
+import { cutBytes, ellipsize } from '../../../src/nodepool/plural.ts';
+import { renderCsv } from '../../../src/print/printers.ts';
 import { sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/print/sanitize.ts';
 import { fit, renderTable, tablePrinter } from '../../../src/print/table.ts';
 import { cut, widthOf, wrap } from '../../../src/print/width.ts';

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseDocuments } from '../../../src/cli/yaml.ts';
-import { documentsIn } from '../../../src/kube/auth/kubeconfig-fields.ts';
-import { parseKubeconfig } from '../../../src/kube/auth/kubeconfig-file.ts';
+import { documentsIn, parseKubeconfig } from '../../../src/kube/auth/kubeconfig-file.ts';
 import { proxyFromEnvironment } from '../../../src/kube/proxy/proxy.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { decodePool } from '../../../src/nodepool/spec/decode.ts';
+import { decodePool } from '../../../src/nodepool/spec/coerce.ts';
 import { printCompactJson, printJson } from '../../../src/print/printers.ts';
 import { sanitizeText } from '../../../src/print/sanitize.ts';
 import { toYaml } from '../../../src/print/yaml.ts';

@@ -6,8 +6,7 @@ import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { NodeWriteError } from '../../../src/reconciler/write/node-write-error.ts';
-import { forgetRest } from '../../../src/reconciler/write/replaced-class.ts';
-import { applyRuntimeClass } from '../../../src/reconciler/write/runtime-class-writer.ts';
+import { applyRuntimeClass, forgetRest } from '../../../src/reconciler/write/runtime-class-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 

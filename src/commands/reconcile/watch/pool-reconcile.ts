@@ -1,12 +1,11 @@
 /** One reconcile of a pool by `reconcile --watch`: logs what it did, and tells the controller when the next one is due. */
 import type { ReconcileResult } from '../../../controller/controller.ts';
 import type { Log } from '../../../controller/log.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { NodepoolError, warningText } from '../../../nodepool/errors.ts';
 import { plural } from '../../../nodepool/plural.ts';
 import { DroppedFieldsError } from '../../../nodepool/spec/dropped-fields.ts';
 import { STATUS_WORDS } from '../../../nodepool/status/status.ts';
 import type { NodePoolStatus } from '../../../nodepool/types.ts';
-import { warningText } from '../../../nodepool/warning.ts';
 import type { PoolOutcome } from '../../../reconciler/pool-outcome.ts';
 import type { Reconciler } from '../../../reconciler/reconciler.ts';
 import { lackingWarning, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../../../reconciler/write/status-fields.ts';

@@ -2,19 +2,17 @@
  * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
  * a status, a finalizer) is no difference; records and counts are notes.
  */
-
 import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
-import type { NodepoolError } from '../../../nodepool/errors.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
+import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
+import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { allPermitted, permitted } from '../attempt.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { firstStripWarning } from '../consent/strip-warning.ts';
 import { joiningWarnings } from '../consent/wide-selector.ts';
 import type { FoundImpact } from '../impact/find-impact.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
-import { allPermitted, permitted } from '../pools/permitted.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
 

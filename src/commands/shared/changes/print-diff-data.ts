@@ -1,6 +1,5 @@
 /** `diff -o json|yaml`. */
-
-import { printDocument } from '../../../print/documents.ts';
+import { printDocument } from '../../../print/printers.ts';
 import type { FitReasons } from '../../../scheduling/fit-reasons.ts';
 import type {
   DaemonImpact,

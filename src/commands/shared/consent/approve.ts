@@ -1,9 +1,8 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
-
 import { canAsk, confirm, confirmOrRefuse } from '../../../cli/confirm.ts';
 import { errorWidth, showWarning } from '../../../cli/error-line.ts';
 import type { Io } from '../../../cli/io.ts';
-import type { PodsPort } from '../../../kube/ports/pods.ts';
+import type { PodsPort } from '../../../kube/resources/pods.ts';
 import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
 import type { DuePlan } from '../../../nodepool/plan/plan.ts';
 import { andMore } from '../../../nodepool/plural.ts';
@@ -142,7 +141,7 @@ export function approver(
 }
 
 async function risksIn(plan: ClusterPlan): Promise<string[]> {
-  const { risksOf } = await import('../impact/risks.ts');
+  const { risksOf } = await import('../impact/find-impact.ts');
   return risksOf(plan);
 }
 

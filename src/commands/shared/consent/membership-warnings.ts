@@ -1,9 +1,8 @@
 /** Warnings about pools that were created or edited. */
-
 import { type ErrorIo, showWarning } from '../../../cli/error-line.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
+import type { Warning } from '../../../nodepool/errors.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 
 /**
  * Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). Reads nothing where no kubelet
@@ -53,7 +52,7 @@ export async function warnOfOthersKeys(
   io: ErrorIo,
   transientKeys: readonly string[] | undefined,
 ): Promise<void> {
-  const { keysOfOthers } = await import('../../../nodepool/membership/provider-labels.ts');
+  const { keysOfOthers } = await import('../../../nodepool/membership/member-labels.ts');
   const { startupKeyWarnings, transientKeysIn, transientKeyWarning } = await import(
     '../../../nodepool/plan/transient-states.ts'
   );
@@ -74,7 +73,7 @@ export async function warnOfOthersKeys(
 
 /** Warns about fields that the next `kubectl apply` of the pool's file would set back. */
 export async function warnOfApply(pool: NodePool, io: ErrorIo): Promise<void> {
-  const { takenBackByApply } = await import('../../../nodepool/spec/applied-by-kubectl.ts');
+  const { takenBackByApply } = await import('../../../nodepool/spec/annotations.ts');
   const paths = takenBackByApply(pool);
   if (paths.length === 0) return;
   const message = `the next \`kubectl apply\` of the file of pool ${pool.metadata.name} sets ${paths.join(', ')} back`;

@@ -1,4 +1,6 @@
 /** Warns of pools that no node matches, and names the labels of nodes that nearly match. */
+
+import type { Warning } from '../../../nodepool/errors.ts';
 import { own } from '../../../nodepool/json.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import { meetsNode } from '../../../nodepool/membership/label-query.ts';
@@ -14,7 +16,6 @@ import {
 import { firstFew, plural } from '../../../nodepool/plural.ts';
 import { suggest } from '../../../nodepool/suggest.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 /** Values of a label, and requirements, that a message names. */

@@ -1,6 +1,5 @@
 /** The workloads whose RuntimeClass is deleted, and the question about them. */
-
-import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
+import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { planRuntimeClass, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
 import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../../../nodepool/plan/runtime-class-users.ts';

@@ -1,8 +1,9 @@
 /** `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it. */
+
+import type { Warning } from '../../../nodepool/errors.ts';
 import { dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { plural } from '../../../nodepool/plural.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
@@ -31,4 +32,16 @@ export function firstStripWarning(
 /** Whether the pool that wrote the record has stripped something already. */
 function strips(record: AppliedRecord | undefined): boolean {
   return [...(record?.labels.values() ?? []), ...(record?.taints.values() ?? [])].some(slot => slot.value === null);
+}
+
+// What questions say about nodes that leave a pool.
+
+/** As a yes covers it. */
+export function leavesText(node: string): string {
+  return `node ${node} leaves`;
+}
+
+/** Why a script needs --yes. */
+export function wouldLeaveText(nodes: number, pool: string): string {
+  return `${plural(nodes, 'node')} would leave pool ${pool}`;
 }

@@ -1,6 +1,6 @@
 /** Warns of selectors that match control-plane nodes without naming their role, and of expressions that require no label. */
-
 import type { LabelledNode } from '../../../kube/connection.ts';
+import type { Warning } from '../../../nodepool/errors.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import {
   controlPlaneRoles,
@@ -14,7 +14,6 @@ import {
 } from '../../../nodepool/membership/selector.ts';
 import { firstFew, plural } from '../../../nodepool/plural.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 

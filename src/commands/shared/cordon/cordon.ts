@@ -2,7 +2,6 @@
  * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
  * it is so already. Nodes in the maintenance of another user are left alone.
  */
-
 import type { NodesClient } from '../../../kube/cluster.ts';
 import type { ClusterReader, DryRun } from '../../../kube/connection.ts';
 import { activeMaintenance, type Owner } from '../../../nodepool/drain/maintenance.ts';
@@ -13,12 +12,14 @@ import {
   needsOwner,
   planCordon,
 } from '../../../nodepool/drain/plan-cordon.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/plural.ts';
-import { MAINTENANCE_ANNOTATION, type Node } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
-import { conflictDelay } from '../../../reconciler/limits/conflict-delay.ts';
+import { MAINTENANCE_ANNOTATION, type Node, type NodePool } from '../../../nodepool/types.ts';
+import { conflictDelay } from '../../../reconciler/limits/limiters.ts';
+import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
+import { allPermitted } from '../attempt.ts';
+import { poolNotFound } from '../pools/not-found.ts';
 import {
   type EndedMaintenance,
   heldError,
@@ -26,7 +27,6 @@ import {
   unpublishedWarning,
   unrecordedWarning,
 } from './maintenance.ts';
-import { poolMembers } from './pool-members.ts';
 
 /** What writes of nodes work with. */
 export interface CordonOptions {
@@ -198,4 +198,37 @@ function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {
     `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of nodepool ${pools.join(', ')}`,
     `list the members with \`kubectl nodepool describe ${pools.join(' ')}\``,
   );
+}
+
+/** The members of each pool, by name. @param command for the next step. Throws when one of the pools does not exist. */
+async function poolMembers(
+  command: string,
+  names: readonly string[],
+  cluster: ClusterReader,
+): Promise<Map<string, Node[]>> {
+  return (await readMembers(command, names, cluster)).members;
+}
+
+/** As poolMembers(), with the pools, all nodes of the cluster, and the owner of a node that was read later. */
+export async function readMembers(
+  command: string,
+  names: readonly string[],
+  cluster: ClusterReader,
+): Promise<{
+  members: Map<string, Node[]>;
+  nodes: Node[];
+  pools: NodePool[];
+  ownerOf: (node: Node) => string | undefined;
+}> {
+  const [all, nodes] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.list()]);
+  const state = new ClusterState(all, nodes, []);
+  const missing = names.filter(name => state.pool(name) === undefined);
+  if (missing.length > 0) {
+    const known = all.map(({ metadata }) => metadata.name);
+    throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
+  }
+  const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
+  const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));
+  const pools = all.filter(({ metadata }) => members.has(metadata.name));
+  return { members, nodes, pools, ownerOf: node => state.poolIndex.ownership(node).owner };
 }

@@ -1,8 +1,10 @@
 /** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
+
+import { type ErrorIo, showWarning } from '../../../cli/error-line.ts';
 import type { NodePoolsClient } from '../../../kube/cluster.ts';
 import type { ClusterReader } from '../../../kube/connection.ts';
 import { attempt } from '../attempt.ts';
-import { readMembers } from './pool-members.ts';
+import { readMembers } from './cordon.ts';
 
 const MAX_ATTEMPTS = 5;
 
@@ -40,4 +42,14 @@ async function record(names: readonly string[], cluster: CordonedStatusPort): Pr
     if (write.kind === 'conflict') changed.push(name);
   }
   return changed;
+}
+
+/** Updates the number of cordoned nodes in the status of pools, after a command that cordons or uncordons. */
+export async function showCordonedStatus(
+  pools: readonly string[],
+  cluster: CordonedStatusPort,
+  io: ErrorIo,
+): Promise<void> {
+  const warning = await recordCordoned(pools, cluster);
+  if (warning !== undefined) showWarning(io, warning);
 }

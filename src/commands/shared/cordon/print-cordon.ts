@@ -1,4 +1,7 @@
 /** Messages about cordoned and uncordoned nodes, in kubectl's words: for `cordon`, `uncordon`, `drain` and `view`. */
+
+import { showError } from '../../../cli/error-line.ts';
+import type { Io } from '../../../cli/io.ts';
 import { ownerText } from '../../../nodepool/drain/maintenance.ts';
 import type { MaintenanceChange } from '../../../nodepool/drain/plan-cordon.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
@@ -60,4 +63,11 @@ export function unable(
   { message, next }: { message: string; next: string | undefined },
 ): NodeLine {
   return { to: 'error', message: `unable to ${action} node "${node}": ${message}`, next };
+}
+
+/** Prints a line where it belongs. Its text is escaped by the renderer, an error by showError(). */
+export function printLine(line: NodeLine, io: Io): void {
+  if (line.to === 'out') io.out(line.text);
+  else if (line.to === 'error') showError(io, line);
+  else io.err(line.text);
 }

@@ -11,12 +11,11 @@ import { approver } from '../consent/approve.ts';
 import { chosenNames } from '../pools/choose-pools.ts';
 import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../pools/pool-choice.ts';
 import { cordonNodes, findNodes } from './cordon.ts';
+import { showCordonedStatus } from './cordoned-status.ts';
 import { cordonsQuestion, cordonsText, foreignCordons, laterCordonOf } from './foreign-cordons.ts';
 import { maintenanceClient } from './maintenance.ts';
-import { cordonLine } from './print-cordon.ts';
-import { printLine } from './print-line.ts';
+import { cordonLine, printLine } from './print-cordon.ts';
 import { wishText } from './print-maintenance.ts';
-import { showCordonedStatus } from './show-cordoned-status.ts';
 
 /** The flags of both commands. */
 export const cordonFlags = {

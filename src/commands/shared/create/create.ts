@@ -17,12 +17,11 @@ import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { stillExistsError } from '../../../reconciler/state/live-reads.ts';
 import { alteredError, alteredSlots } from '../../../reconciler/write/altered.ts';
-import { attempt } from '../attempt.ts';
+import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
 import { alteredPool } from '../edit/altered-pool.ts';
 import { mayEvict } from '../impact/taint-evictions.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
-import { allPermitted } from '../pools/permitted.ts';
 import { alreadyExists } from './pool-exists.ts';
 
 export interface CreateOptions {

@@ -1,7 +1,6 @@
 /** The error for a new pool whose name is taken. */
-
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { LAST_APPLIED } from '../../../nodepool/spec/applied-by-kubectl.ts';
+import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import type { NodePool, ObjectMeta } from '../../../nodepool/types.ts';
 
 export class PoolExistsError extends NodepoolError {

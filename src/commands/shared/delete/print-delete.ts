@@ -1,13 +1,12 @@
 /** Shows the plan of a deletion, and reports its result. */
-
 import { showError, showNote, showWarning } from '../../../cli/error-line.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import type { Io } from '../../../cli/io.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { plural } from '../../../nodepool/plural.ts';
-import { poolRef } from '../../../print/pool-ref.ts';
+import { poolRef } from '../../../print/sanitize.ts';
 import type { Proposal } from '../consent/consent.ts';
-import { showFailures } from '../reconcile/failure-lines.ts';
+import { showFailures } from '../reconcile/reconcile-deps.ts';
 import type { DeleteResult } from './delete.ts';
 
 interface Shown {

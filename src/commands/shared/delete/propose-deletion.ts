@@ -1,9 +1,8 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
-
 import { withoutType } from '../../../cli/unknown/other-kinds.ts';
 import type { NodePoolsClient, RuntimeClassesClient } from '../../../kube/cluster.ts';
 import type { ClusterReader, RawPool } from '../../../kube/connection.ts';
-import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
+import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, needsLabel } from '../../../nodepool/membership/selector.ts';
 import { noun, plural } from '../../../nodepool/plural.ts';
@@ -16,7 +15,7 @@ import { classesDeletedWith, findRuntimeClassUsers } from '../consent/runtime-cl
 import { mayEvict } from '../impact/taint-evictions.ts';
 import { chosenPools, chosenText, type PoolChoice } from '../pools/choose-pools.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../pools/not-found.ts';
-import { deletionIntent } from './deletion-intent.ts';
+import { deletionIntent } from './delete.ts';
 
 export type FindOptions = PoolChoice & {
   /** Ignore pools that are not found. */

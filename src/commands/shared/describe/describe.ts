@@ -1,20 +1,18 @@
 /** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
-
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { EventsPort, PoolEventRecord } from '../../../kube/connection.ts';
-import type { NodepoolError } from '../../../nodepool/errors.ts';
+import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
 import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
 import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import type { Membership } from '../../../print/cells.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import { reachedBy } from '../../../reconciler/write/runtime-class-writer.ts';
+import { type Permitted, permitted } from '../attempt.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { poolsNotFound } from '../pools/not-found.ts';
-import { type Permitted, permitted } from '../pools/permitted.ts';
-import { oldestFirst } from './event-order.ts';
+import { oldestFirst } from './print-events.ts';
 
 export interface DescribedNode {
   node: Node;

@@ -1,5 +1,4 @@
 /** One pool in detail, in the layout of `kubectl describe`. */
-
 import { activeMaintenance, countMaintenance, isOverdue } from '../../../nodepool/drain/maintenance.ts';
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import {
@@ -10,7 +9,7 @@ import {
 } from '../../../nodepool/membership/selector.ts';
 import { planRuntimeClass, type Reached } from '../../../nodepool/plan/runtime-class.ts';
 import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
-import { LAST_APPLIED } from '../../../nodepool/spec/applied-by-kubectl.ts';
+import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { isStale, STATUS_WORDS } from '../../../nodepool/status/status.ts';
 import type { NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
@@ -38,8 +37,8 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
+import type { Permitted } from '../attempt.ts';
 import { maintenanceLine } from '../cordon/print-maintenance.ts';
-import type { Permitted } from '../pools/permitted.ts';
 import type { DescribedNode } from './describe.ts';
 import { describeEvents, type EventRow } from './print-events.ts';
 

@@ -1,5 +1,4 @@
 /** Events of pools: the table of `events`, and the section of `describe`. */
-
 import type { PoolEventRecord } from '../../../kube/connection.ts';
 import { noun } from '../../../nodepool/plural.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
@@ -87,4 +86,20 @@ function seen({ lastSeen, firstSeen, count }: EventRow, now: Date, width = Infin
   if (count <= 1) return age;
   const text = `${age} (x${count} over ${formatAge(firstSeen, now)})`;
   return text.length <= width ? text : `${age} (x${count})`;
+}
+
+type Seen = Pick<PoolEventRecord, 'lastSeen'>;
+
+/** For sorting: the event that was seen last comes last. The server leaves out a fraction that is none: `01Z` is before `01.9Z`. */
+export function oldestFirst(a: Seen, b: Seen): number {
+  const [first, second] = [instant(a), instant(b)];
+  if (first.ms !== second.ms) return first.ms - second.ms;
+  return first.fraction < second.fraction ? -1 : first.fraction > second.fraction ? 1 : 0;
+}
+
+/** A Date has milliseconds, an Event microseconds. What is no time is older than all that is. */
+function instant({ lastSeen }: Seen): { ms: number; fraction: string } {
+  const ms = Date.parse(lastSeen);
+  const [, fraction = ''] = /\.(\d+)/.exec(lastSeen) ?? [];
+  return { ms: Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms, fraction: fraction.padEnd(9, '0') };
 }

@@ -1,12 +1,16 @@
 /** The output of `nodes --why`: whether the node is a member of each pool, and by which rule. */
-import type {
-  Explanation,
-  PoolReason,
-  SelectorReason,
-  StartupReason,
-  Verdict,
+
+import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
+import {
+  type Explanation,
+  explain,
+  type PoolReason,
+  type SelectorReason,
+  type StartupReason,
+  strayLabelRemedy,
+  type Verdict,
 } from '../../../nodepool/membership/explain.ts';
-import { strayLabelRemedy } from '../../../nodepool/membership/stray-label.ts';
+import { PoolIndex } from '../../../nodepool/membership/membership.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { POOL_LABEL } from '../../../nodepool/types.ts';
 import { MESSAGE_WIDTH, shorten } from '../../../print/cells.ts';
@@ -14,6 +18,8 @@ import { oneLine } from '../../../print/error.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { DESCRIBE, renderTable } from '../../../print/table.ts';
+import { allPermitted } from '../attempt.ts';
+import { nodesNotFound } from '../pools/not-found.ts';
 
 export function renderWhy(explanation: Explanation, style: Style): string {
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
@@ -88,4 +94,15 @@ function verdictText(verdict: Verdict, style: Style): { text: string; paint: (te
       return { text: `its selector cannot be read; ${but}`, paint: style.red };
     }
   }
+}
+
+/** Why the node is, or is not, in each pool. Throws when there is no such node. */
+export async function whyNode(
+  name: string,
+  { cluster }: { cluster: { pools: Pick<NodePoolsClient, 'listCoerced'>; nodes: Pick<NodesClient, 'get'> } },
+): Promise<Explanation> {
+  const [pools, node] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.get(name)]);
+  if (node === undefined) throw nodesNotFound([name]);
+  const index = new PoolIndex(pools, [node]);
+  return explain(node, pools, index.ownership(node), pool => index.errors(pool));
 }

@@ -1,7 +1,8 @@
 /** What the server stored of a pool otherwise than a create or an edit sent it. */
-import { ellipsize } from '../../../nodepool/cut-bytes.ts';
+
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';
+import { ellipsize } from '../../../nodepool/plural.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
 

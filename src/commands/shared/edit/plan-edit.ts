@@ -1,27 +1,26 @@
 /** What an edit of a pool would do: to its nodes, and to the workloads that name its RuntimeClass. */
-
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { DryRun } from '../../../kube/connection.ts';
-import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
+import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
+import { type Warning, warningText } from '../../../nodepool/errors.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import { isEmpty, membershipSelector, partsOf, requiredLabel } from '../../../nodepool/membership/selector.ts';
 import { deepEqual } from '../../../nodepool/merge-patch.ts';
 import { firstFew, plural } from '../../../nodepool/plural.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
+import { taintId } from '../../../nodepool/spec/taint.ts';
 import { validatePool } from '../../../nodepool/spec/validation.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
-import { type Warning, warningText } from '../../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { stateAfter } from '../../../reconciler/plan/intent.ts';
 import { noExecuteOf } from '../../../reconciler/plan/no-execute-consent.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
-import { attempt } from '../attempt.ts';
+import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
-import { leavesText, wouldLeaveText } from '../consent/leaving.ts';
 import { noMatchWarnings } from '../consent/no-match.ts';
 import { deletedClasses, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
+import { leavesText, wouldLeaveText } from '../consent/strip-warning.ts';
 import { wideWarning } from '../consent/wide-selector.ts';
-import { allPermitted } from '../pools/permitted.ts';
 
 /** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
 export interface EditOptions {
@@ -175,4 +174,22 @@ function deciding(pool: NodePool): object {
     noExecute,
     isValid,
   };
+}
+
+// Whether an edit of a pool can cost pods their place on its nodes.
+
+/** A label that goes or changes, a taint that comes and keeps pods away, or nodes that may leave. */
+export function mayCostPods(before: NodePool, after: NodePool): boolean {
+  const [was, is] = [coercePool(before), coercePool(after)];
+  const kept = new Map(Object.entries(is.spec.labels ?? {}));
+  if (Object.entries(was.spec.labels ?? {}).some(([key, value]) => kept.get(key) !== value)) return true;
+  const had = new Set(taintsOf(was));
+  if (taintsOf(is).some(taint => !had.has(taint))) return true;
+  if (is.spec.unmanaged === 'Remove' && was.spec.unmanaged !== 'Remove') return true;
+  return !deepEqual(membershipSelector(was), membershipSelector(is));
+}
+
+function taintsOf({ spec: { taints = [], startupTaints = [] } }: NodePool): string[] {
+  const strict = [...taints, ...startupTaints].filter(({ effect }) => effect !== 'PreferNoSchedule');
+  return strict.map(taint => `${taintId(taint)} ${taint.value ?? ''}`);
 }

@@ -1,11 +1,12 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
 import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterReader } from '../../../kube/connection.ts';
-import type { ImpactPorts, SelectorPath } from '../../../kube/ports/impact.ts';
+import type { ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
+import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
+import type { Change } from '../../../nodepool/plan/change.ts';
 import { allChanges, type DuePlan } from '../../../nodepool/plan/plan.ts';
 import { arrivingNoExecute } from '../../../nodepool/spec/toleration.ts';
 import type { Node } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import { type ClusterPlan, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { impactOf } from '../../../scheduling/impact/impact.ts';
@@ -14,9 +15,8 @@ import { changedNode, type PlannedChange } from '../../../scheduling/impact/node
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
 import { isClosing } from '../../../scheduling/impact/shut-out.ts';
 import type { DaemonSet, Impact, Selecting } from '../../../scheduling/impact/types.ts';
-import { allPermitted } from '../pools/permitted.ts';
+import { allPermitted } from '../attempt.ts';
 import { type ReadWish, readAll, readCustom } from './read-impact.ts';
-import { WELL_KNOWN } from './selector-paths.ts';
 
 export interface FoundImpact {
   impact: Impact;
@@ -113,4 +113,74 @@ function changesOf(plans: readonly DuePlan[]): PlannedChange[] {
 
 function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
   return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
+}
+
+// Whether the impact of a plan is worth a question: changes that can cost a pod its place, and what they do.
+
+/** A name for each label that changes, and each taint that comes and keeps pods away, by node. */
+export function risksOf(all: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
+  return plansToTheEnd(all).flatMap(plan =>
+    allChanges(plan)
+      .filter(isRisk)
+      .map(({ kind, key, effect = '', to }) => JSON.stringify([plan.node.name, kind, key, effect, to ?? null])),
+  );
+}
+
+/** Whether a pod stops, leaves, or could not come back, or an object selects a node otherwise. */
+export function isWorthAsking({ keys, daemonSets, notAgain, evicted }: Impact): boolean {
+  const isSelected = keys.some(
+    ({ change, selectedBy }) =>
+      change.from !== undefined && selectedBy.some(({ isPreferred, isAffected }) => isAffected && !isPreferred),
+  );
+  return (
+    isSelected ||
+    keys.some(({ shutOut }) => shutOut.length > 0) ||
+    notAgain.length > 0 ||
+    evicted.length > 0 ||
+    daemonSets.some(({ stops }) => stops.length > 0)
+  );
+}
+
+function isRisk(change: Change): boolean {
+  // A label that comes keeps pods away, too, by NotIn and DoesNotExist.
+  return change.kind === 'label' ? change.from !== change.to : isClosing(change);
+}
+
+// Fields of custom resources that name labels of nodes: well-known ones, and those that the user names.
+
+/** Their loss takes a cluster's network down: they are looked at wherever the server serves them. */
+export const WELL_KNOWN: readonly SelectorPath[] = [
+  'bgppeers.crd.projectcalico.org:.spec.nodeSelector',
+  'bgppeers.crd.projectcalico.org:.spec.peerSelector',
+  'ippools.crd.projectcalico.org:.spec.nodeSelector',
+  'ciliumbgpclusterconfigs.cilium.io:.spec.nodeSelector',
+  'ciliumbgppeeringpolicies.cilium.io:.spec.nodeSelector',
+  'ciliumegressgatewaypolicies.cilium.io:.spec.egressGateway.nodeSelector',
+  'ciliuml2announcementpolicies.cilium.io:.spec.nodeSelector',
+  'bgpadvertisements.metallb.io:.spec.nodeSelectors',
+  'bgppeers.metallb.io:.spec.nodeSelectors',
+  'l2advertisements.metallb.io:.spec.nodeSelectors',
+].map(text => parse(text, 'a well-known path'));
+
+/** `RESOURCE.GROUP:.FIELD.FIELD`. Throws NodepoolError. @param where for the error, such as `--impact-path` */
+export function parseSelectorPaths(texts: readonly string[], where: string): SelectorPath[] {
+  return texts.map(text => parse(text, where));
+}
+
+/** Of the command line: one whose resource the server does not serve is an error. */
+export function givenSelectorPaths(texts: readonly string[], flag: string): SelectorPath[] {
+  return texts.map(text => ({ ...parse(text, flag), given: `${flag}: "${text}"` }));
+}
+
+function parse(text: string, where: string): SelectorPath {
+  const match = /^([a-z0-9-]+\.[a-z0-9.-]+):((?:\.[A-Za-z0-9_-]+)+)$/.exec(text);
+  const [, resource, path] = match ?? [];
+  if (resource === undefined || path === undefined) {
+    throw new NodepoolError(
+      'usage',
+      `${where}: "${text}" is not a resource and a field`,
+      'write it as bgppeers.crd.projectcalico.org:.spec.nodeSelector',
+    );
+  }
+  return { resource, fields: path.slice(1).split('.') };
 }

@@ -1,16 +1,15 @@
 /** Reads what the impact of a change is computed from. What may not be read is named in one warning. */
 import { collectGarbage, countPod } from '../../../controller/collect.ts';
-import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/ports/impact.ts';
 import type { LabelledPod, SchedulingPort } from '../../../kube/ports/scheduling.ts';
+import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
 import { isCustomController } from '../../../nodepool/custom-controller.ts';
 import type { Budget } from '../../../nodepool/drain/budgets.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import type { SchedulingChange } from '../../../nodepool/plan/runtime-class.ts';
 import { controllerOf, TEMPLATE_HASH } from '../../../nodepool/plan/runtime-class-users.ts';
 import { firstFew, noun } from '../../../nodepool/plural.ts';
 import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../../nodepool/types.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
 import { recreations } from '../../../scheduling/impact/recreated.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';

@@ -1,9 +1,8 @@
 /** The impact of a plan, for `diff --impact`, in dry runs and above the question of other commands. */
-
 import { errorWidth, showWarning } from '../../../cli/error-line.ts';
 import type { Connection } from '../../../cli/factory.ts';
 import { type Io, terminalWidth } from '../../../cli/io.ts';
-import type { ImpactPorts } from '../../../kube/ports/impact.ts';
+import type { ImpactPorts } from '../../../kube/resources/impact.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import type { FoundImpact } from './find-impact.ts';
@@ -17,7 +16,7 @@ export async function impactFinder(
   env: Readonly<Record<string, string | undefined>>,
   connection: ImpactPorts,
 ): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
-  const { givenSelectorPaths, parseSelectorPaths, WELL_KNOWN } = await import('./selector-paths.ts');
+  const { givenSelectorPaths, parseSelectorPaths, WELL_KNOWN } = await import('./find-impact.ts');
   const { findImpact } = await import('./find-impact.ts');
   const ofEnv = (env[PATHS_ENV] ?? '').split(',').flatMap(text => text.trim() || []);
   const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...givenSelectorPaths(paths, '--impact-path')];
@@ -41,7 +40,7 @@ export function impactTeller(io: Io, connection: Connection): TellImpact {
   return async (plan, onlyIfWorthAsking) => {
     const found = await impactOrWarning(plan, io, connection);
     if (found === 'none') return undefined;
-    const { isWorthAsking } = await import('./risks.ts');
+    const { isWorthAsking } = await import('./find-impact.ts');
     const isWorth = found !== 'unknown' && isWorthAsking(found.impact);
     if (found === 'unknown' || (!found.isKnown && !isWorth)) return 'Impact: not known';
     if (onlyIfWorthAsking && !isWorth) return undefined;

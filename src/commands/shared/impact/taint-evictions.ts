@@ -1,6 +1,5 @@
 /** Which pods are evicted when taints with the effect NoExecute are added to their nodes. */
-
-import type { PlacedPod, PodsPort } from '../../../kube/ports/pods.ts';
+import type { PlacedPod, PodsPort } from '../../../kube/resources/pods.ts';
 import type { DuePlan } from '../../../nodepool/plan/plan.ts';
 import { arrivingNoExecute, evictedAfter } from '../../../nodepool/spec/toleration.ts';
 import type { NodePool, Taint } from '../../../nodepool/types.ts';

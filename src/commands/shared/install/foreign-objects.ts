@@ -3,7 +3,6 @@
  * Every object of manifests/controller.yaml has the label app.kubernetes.io/name, and so had those of earlier versions. An
  * object whose manifest has no such label, as the CRD and the policies, is ours by its name, which ends with our API group.
  */
-
 import type { ManifestObject } from '../../../kube/connection.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject, own } from '../../../nodepool/json.ts';
@@ -39,4 +38,61 @@ export function textOf({ kind, metadata: { name, namespace } }: ManifestObject):
 function labelOf({ metadata }: ManifestObject): string | undefined {
   const value = isObject(metadata.labels) ? own(metadata.labels, NAME_LABEL) : undefined;
   return typeof value === 'string' ? value : undefined;
+}
+
+// Objects of a Helm release are left to Helm: it would put back what is deleted, and undo what is changed, at its next upgrade.
+
+const MANAGED_BY = 'app.kubernetes.io/managed-by';
+const RELEASE = 'meta.helm.sh/release-name';
+const NAMESPACE = 'meta.helm.sh/release-namespace';
+
+const CHART = 'oci://ghcr.io/lailin-xyz/charts/kubectl-nodepool';
+
+export interface HelmRelease {
+  name: string;
+  namespace: string;
+}
+
+/** The release that the object says it belongs to. @param live as the server returned it; undefined when there is none */
+export function helmReleaseOf(live: unknown): HelmRelease | undefined {
+  if (!isObject(live) || !isObject(live.metadata)) return undefined;
+  const { labels, annotations } = live.metadata;
+  if (!isObject(labels) || !isObject(annotations) || labels[MANAGED_BY] !== 'Helm') return undefined;
+  return { name: String(annotations[RELEASE]), namespace: String(annotations[NAMESPACE]) };
+}
+
+/** The command that puts the objects of the release back. */
+export function helmUpgrade({ name, namespace }: HelmRelease): string {
+  return `helm upgrade ${name} ${CHART} --namespace ${namespace} --reuse-values`;
+}
+
+/**
+ * Throws a NodepoolError that names Helm's command if the object belongs to a release.
+ * @param live as the server returned it; undefined when there is none
+ */
+export function refuseHelmRelease(live: unknown, command: 'install' | 'uninstall'): void {
+  const release = helmReleaseOf(live);
+  if (release === undefined) return;
+  const { name, namespace } = release;
+  const helm = command === 'uninstall' ? `helm uninstall ${name} --namespace ${namespace}` : helmUpgrade(release);
+  throw new NodepoolError(
+    'input',
+    `the controller belongs to the Helm release ${name} in namespace ${namespace}; nothing was changed`,
+    `run \`${helm}\``,
+  );
+}
+
+/** As kubectl names an object in its messages: `deployment.apps/name`. */
+export function nameOf(object: ManifestObject): string {
+  return `${kindOf(object)}/${object.metadata.name}`;
+}
+
+/** As kubectl names a deleted object: `deployment.apps "name"`. */
+export function quotedNameOf(object: ManifestObject): string {
+  return `${kindOf(object)} "${object.metadata.name}"`;
+}
+
+function kindOf({ apiVersion, kind }: ManifestObject): string {
+  const [group] = apiVersion.split('/');
+  return group === apiVersion ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
 }

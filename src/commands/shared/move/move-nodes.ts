@@ -2,8 +2,7 @@
  * Adds nodes to a pool, removes them from it, or moves them: one guarded patch a node, with the membership labels and
  * everything that follows from them. No other node is written.
  */
-
-import { type Warning, warningAbout } from '../../../nodepool/warning.ts';
+import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import type { WriteFailure } from '../../../reconciler/failure.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
 import type { PlannedMoves } from './plan-moves.ts';

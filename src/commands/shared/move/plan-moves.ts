@@ -1,5 +1,4 @@
 /** Plans which nodes are added to a pool, removed from it or moved, and checks all of it before anything is written. */
-
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
@@ -19,10 +18,10 @@ import {
 import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import { circleError, oversizedError } from '../../../reconciler/plan/node-plan-errors.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { allPermitted } from '../attempt.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { selectNodes } from '../pools/nodes.ts';
 import { nodesNotFound, poolNotFound } from '../pools/not-found.ts';
-import { allPermitted } from '../pools/permitted.ts';
 
 export interface MoveOptions {
   kind: 'add' | 'remove' | 'move';

@@ -1,5 +1,4 @@
 /** Changes the membership of nodes and shows the result: for `add`, `remove` and `move`. */
-
 import * as Flags from '@oclif/core/flags';
 import { showWarning, warnOnce } from '../../../cli/error-line.ts';
 import type { Deps } from '../../../cli/factory.ts';
@@ -10,9 +9,8 @@ import { showPlanned } from '../changes/show-planned.ts';
 import { approver } from '../consent/approve.ts';
 import { agree } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';
-import { showFailures } from '../reconcile/failure-lines.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../reconcile/interruptible.ts';
-import { reconcileDeps } from '../reconcile/reconcile-deps.ts';
+import { reconcileDeps, showFailures } from '../reconcile/reconcile-deps.ts';
 import { moveNodes } from './move-nodes.ts';
 import { type MoveOptions, planMoves } from './plan-moves.ts';
 

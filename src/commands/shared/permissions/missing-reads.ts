@@ -1,10 +1,8 @@
 /** The reads that a command needs and the user lacks: one who asks for a role after each refusal asks often. */
-
 import type { AccessQuestion, DoctorPort } from '../../../kube/ports/doctor.ts';
 import { ForbiddenError } from '../../../nodepool/errors.ts';
 import { attempt } from '../attempt.ts';
 import { needsOf } from './needs.ts';
-import { questionText } from './question.ts';
 
 const READS = ['get', 'list', 'watch'];
 
@@ -46,4 +44,29 @@ function anywhere({ name: _name, namespace: _namespace, ...question }: AccessQue
 
 function roleText(question: AccessQuestion): string {
   return `verb ${question.verb} on ${questionText(question).slice(question.verb.length + 1)}`;
+}
+
+// A question about a permission, as text.
+
+/** `patch nodepools.nodes.lailin.xyz/status`, `get leases.coordination.k8s.io "x" in kube-system` */
+export function questionText(question: AccessQuestion): string {
+  return `${question.verb} ${objectText(question)}`;
+}
+
+/** The same of several, each object once: `get,patch nodes`. */
+export function questionTexts(questions: readonly AccessQuestion[]): string[] {
+  const byObject = Map.groupBy(questions, objectText);
+  return [...byObject].map(([object, asked]) => {
+    const verbs = new Set(asked.map(({ verb }) => verb));
+    return `${[...verbs].join(',')} ${object}`;
+  });
+}
+
+/** `nodepools.nodes.lailin.xyz/status` */
+export function objectText({ group, resource, subresource, namespace, name }: AccessQuestion): string {
+  return [
+    `${resource}${group === '' ? '' : `.${group}`}${subresource === undefined ? '' : `/${subresource}`}`,
+    ...(name === undefined ? [] : [`"${name}"`]),
+    ...(namespace === undefined ? [] : [`in ${namespace}`]),
+  ].join(' ');
 }

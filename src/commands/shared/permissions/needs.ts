@@ -2,13 +2,12 @@
  * The permissions that each command of this program needs. test/e2e/needs.test.ts compares
  * it with the server's audit log.
  */
-
 import type { ManifestObject } from '../../../kube/connection.ts';
 import type { AccessQuestion } from '../../../kube/ports/doctor.ts';
-import { defined } from '../../../nodepool/json.ts';
+import { defined, isObject } from '../../../nodepool/json.ts';
+import { resourceOf } from '../../../nodepool/plural.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';
 import { BORN_IN_POOL, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
-import { grantsOf, questionsAbout } from './manifest-access.ts';
 
 /** `verbs resource[.group][/subresource][@namespace][ name]`, much as kubectl writes it. */
 type Need = string;
@@ -239,4 +238,48 @@ function questionsOf(need: Need): AccessQuestion[] {
   const [, verbs = '', resource = '', group = '', subresource, namespace, name] =
     /^(\S+) ([a-z]+)(?:\.([a-z0-9.]+))?(?:\/([a-z]+))?(?:@(\S+))?(?: (\S+))?$/.exec(need) ?? [];
   return verbs.split(',').map(verb => defined({ verb, group, resource, subresource, namespace, name }));
+}
+
+// The controller's manifest, as questions about permissions: what it takes to apply it, and what it grants.
+
+/** Whether somebody may do that with the object. */
+function questionsAbout({ apiVersion, kind, metadata }: ManifestObject, verbs: string[]): AccessQuestion[] {
+  const { name, namespace } = metadata;
+  const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/', 1) : [];
+  const resource = resourceOf(kind);
+  return verbs.map(verb => defined({ verb, group, resource, namespace, name }));
+}
+
+/** What the subjects of the manifest's bindings are granted: the roles that are there for others are left out. */
+export function boundGrantsOf(manifest: readonly ManifestObject[]): AccessQuestion[] {
+  const bound = new Set(
+    manifest.flatMap(({ metadata: { namespace }, roleRef }) =>
+      isObject(roleRef) ? [`${roleRef.kind} ${roleRef.kind === 'Role' ? namespace : undefined} ${roleRef.name}`] : [],
+    ),
+  );
+  return manifest
+    .filter(({ kind, metadata }) => bound.has(`${kind} ${metadata.namespace} ${metadata.name}`))
+    .flatMap(grantsOf);
+}
+
+/** What a Role or ClusterRole grants. */
+export function grantsOf({ kind, metadata: { namespace }, rules }: ManifestObject): AccessQuestion[] {
+  if ((kind !== 'Role' && kind !== 'ClusterRole') || !Array.isArray(rules)) return [];
+  return rules.filter(isObject).flatMap(rule => {
+    const names = texts(rule.resourceNames);
+    return texts(rule.apiGroups).flatMap(group =>
+      texts(rule.resources).flatMap(what => {
+        const [resource = '', subresource] = what.split('/');
+        return texts(rule.verbs).flatMap(verb =>
+          (names.length === 0 ? [undefined] : names).map(name =>
+            defined({ verb, group, resource, subresource, namespace, name }),
+          ),
+        );
+      }),
+    );
+  });
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
 }

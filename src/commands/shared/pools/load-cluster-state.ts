@@ -3,8 +3,8 @@ import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
+import { allPermitted } from '../attempt.ts';
 import { poolNotFound } from './not-found.ts';
-import { allPermitted } from './permitted.ts';
 
 /** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
 export async function loadClusterState(

@@ -1,5 +1,4 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
-
 import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterReader } from '../../../kube/connection.ts';
 import { own, setOwn } from '../../../nodepool/json.ts';
@@ -11,9 +10,9 @@ import type { Node, Taint } from '../../../nodepool/types.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
+import { allPermitted } from '../attempt.ts';
 import { selectPools } from './load-cluster-state.ts';
-import { allPermitted } from './permitted.ts';
-import { selectorError } from './selector-error.ts';
+import { selectorError } from './not-found.ts';
 
 export interface NodesOptions {
   /** Empty: the members of every pool. */

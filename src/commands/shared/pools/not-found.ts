@@ -1,5 +1,4 @@
 /** What was named and is not there. */
-
 import { forNodes, withoutType } from '../../../cli/unknown/other-kinds.ts';
 import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -86,4 +85,15 @@ function notFound(
 
 function quoted(names: readonly string[]): string {
   return names.map(name => `"${name}"`).join(', ');
+}
+
+/** When the server rejects a list, the selector of the command line is wrong: `input` becomes `usage`. */
+export function selectorError(
+  error: unknown,
+  flag: string,
+  selector: string,
+  next = 'write it like a=b,c!=d,e',
+): unknown {
+  if (!(error instanceof NodepoolError) || error.kind !== 'input') return error;
+  return new NodepoolError('usage', `${flag} "${selector}": ${error.message}`, next, { cause: error });
 }

@@ -7,14 +7,13 @@ import { Controller, type ReconcileResult } from '../../../controller/controller
 import { WorkQueue } from '../../../controller/work-queue.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { EventsPort } from '../../../kube/connection.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { NodepoolError, type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { drainingText } from '../../../nodepool/plan/no-execute.ts';
 import { isDraining } from '../../../nodepool/plan/plan.ts';
 import { andMore } from '../../../nodepool/plural.ts';
 import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import { type Warning, warningAbout } from '../../../nodepool/warning.ts';
 import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
 import { addOnce, messagesOf, specChangedFailure } from '../../../reconciler/failure.ts';
 import { Contests } from '../../../reconciler/limits/contests.ts';

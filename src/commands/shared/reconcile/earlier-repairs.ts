@@ -3,14 +3,12 @@
  * did. Not guaranteed: an Event that is gone, or whose note is cut before the change, does not count, and nor do nodes that a
  * note does not name ("and 12 more").
  */
-
 import type { EventsPort, PoolEventObject } from '../../../kube/connection.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import type { Change } from '../../../nodepool/plan/change.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { REASON } from '../../../reconciler/events.ts';
 import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../../reconciler/limits/contests.ts';
-import { isNamedIn } from './named-in.ts';
 
 /** As events.ts ends a change that repairs. */
 const REPAIR = /\((drift|unmanaged)\)/;
@@ -53,4 +51,31 @@ function lastSeen({ firstSeen, lastSeen, object: { metadata } }: PoolEventObject
 function isOf(change: Change, note: string): boolean {
   const what = whatOf(change);
   return ['set to', 'changed from', 'removed', 'restored to'].some(action => note.includes(`${what} ${action} `));
+}
+
+// Which nodes the note of an Event about a pool names.
+
+const NAME_CHARACTER = /[a-z0-9.-]/;
+
+/** As the notes of reconciler/events.ts and conflicts.ts name them: in a list at the end, or after `node`. */
+export function isNamedIn(note: string, node: string): boolean {
+  const list = note.slice(note.lastIndexOf(': ') + 2);
+  if (note.includes(': ') && list.split(', ').includes(node)) return true;
+  return after('nodes? ', note, node);
+}
+
+/** Whether a list that begins after the word has the name. */
+function after(word: string, note: string, node: string): boolean {
+  for (const { index, 0: found } of note.matchAll(new RegExp(`\\b${word}`, 'g'))) {
+    let at = index + found.length;
+    // A list of names, separated by commas.
+    for (;;) {
+      let end = at;
+      while (end < note.length && NAME_CHARACTER.test(note[end] ?? '')) end++;
+      if (note.slice(at, end) === node) return true;
+      if (end === at || !note.startsWith(', ', end)) break;
+      at = end + 2;
+    }
+  }
+  return false;
 }

@@ -1,8 +1,8 @@
 /** `reconcile -o json|yaml`. */
 
+import { warningText } from '../../../nodepool/errors.ts';
 import { troubleIn } from '../../../nodepool/status/status.ts';
-import { warningText } from '../../../nodepool/warning.ts';
-import { printDocument } from '../../../print/documents.ts';
+import { printDocument } from '../../../print/printers.ts';
 import type { WriteFailure } from '../../../reconciler/failure.ts';
 import type { PoolSummary } from './apply.ts';
 

@@ -1,18 +1,17 @@
 /** What a one-shot run over all pools, or the named ones, would do. */
-
 import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { WorkloadsPort } from '../../../kube/ports/workloads.ts';
+import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
+import type { Warning } from '../../../nodepool/errors.ts';
 import { firstFew, noun } from '../../../nodepool/plural.ts';
-import type { Warning } from '../../../nodepool/warning.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { allPermitted } from '../attempt.ts';
 import type { Proposal } from '../consent/consent.ts';
-import { leavesText, wouldLeaveText } from '../consent/leaving.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
+import { leavesText, wouldLeaveText } from '../consent/strip-warning.ts';
 import { joiningWarnings } from '../consent/wide-selector.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
-import { allPermitted } from '../pools/permitted.ts';
 
 /** Nodes that a question names. */
 const MAX_NAMED = 5;

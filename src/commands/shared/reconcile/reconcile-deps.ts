@@ -1,7 +1,8 @@
-import { showWarning } from '../../../cli/error-line.ts';
+import { type ErrorIo, errorLine, errorWidth, showWarning } from '../../../cli/error-line.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { sleep, systemClock } from '../../../controller/clock.ts';
 import { plural } from '../../../nodepool/plural.ts';
+import { summarized, type WriteFailure } from '../../../reconciler/failure.ts';
 import type { ApplyDeps } from './apply.ts';
 import { evictionLine } from './eviction-line.ts';
 
@@ -63,4 +64,30 @@ export async function reconcileDeps(
       }
     },
   };
+}
+
+// Failed writes, as lines for stderr.
+
+/**
+ * Nodes with the same failure share a line, and each next step is printed once.
+ * @param about precedes each message: the name of the pool
+ * @param said next steps printed before; those of these lines are added
+ * @param width of a terminal
+ */
+export function failureLines(
+  failures: readonly WriteFailure[],
+  about?: string,
+  said = new Set<string>(),
+  width?: number,
+): string[] {
+  return summarized(failures).map(({ message, next }) => {
+    if (next === undefined || said.has(next)) return errorLine({ message }, about, width);
+    said.add(next);
+    return errorLine({ message, next }, about, width);
+  });
+}
+
+/** Prints the lines of failureLines(). */
+export function showFailures(io: ErrorIo, failures: readonly WriteFailure[], about?: string, said?: Set<string>): void {
+  for (const line of failureLines(failures, about, said, errorWidth(io))) io.err(line);
 }

@@ -1,5 +1,4 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
-
 import { showError, showWarning, warnOnce } from '../../../cli/error-line.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
@@ -7,19 +6,18 @@ import type { Io } from '../../../cli/io.ts';
 import { EXIT } from '../../../cli/report-error.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { DryRun } from '../../../kube/connection.ts';
+import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { unfinishedRollout } from '../../../nodepool/status/status.ts';
-import { type Warning, warningAbout } from '../../../nodepool/warning.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { droppedFields, lackingWarning } from '../../../reconciler/write/status-fields.ts';
 import { type Approve, agree } from '../consent/consent.ts';
 import { namesUnlessAll, type PoolChoice } from '../pools/choose-pools.ts';
 import { reportNoPools } from '../pools/pool-choice.ts';
 import { type PoolSummary, reconcile } from './apply.ts';
-import { showFailures } from './failure-lines.ts';
 import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
 import { proposeReconcile } from './propose.ts';
-import { reconcileDeps } from './reconcile-deps.ts';
+import { reconcileDeps, showFailures } from './reconcile-deps.ts';
 
 export interface ReconcileChoice {
   pools: PoolChoice;

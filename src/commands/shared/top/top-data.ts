@@ -1,9 +1,7 @@
 /** `top -o json|yaml|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
-
 import { formatQuantity, type Quantity, quantityToNumber } from '../../../nodepool/quantity/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../../../nodepool/quantity/resource-usage.ts';
-import { renderCsv } from '../../../print/csv.ts';
-import { printDocument } from '../../../print/documents.ts';
+import { printDocument, renderCsv } from '../../../print/printers.ts';
 import type { Top, TopPool } from './top.ts';
 import type { TopNode, TopPod } from './top-pods.ts';
 

@@ -1,6 +1,5 @@
 /** The rows of `top --pods`: what each pod requests and uses, compared with what its node has. */
-
-import type { PodLoad, PodUsage } from '../../../kube/ports/pods.ts';
+import type { PodLoad, PodUsage } from '../../../kube/resources/pods.ts';
 import { type Amounts, ZERO } from '../../../nodepool/quantity/amounts.ts';
 import type { Figures, Tally } from '../../../nodepool/quantity/resource-usage.ts';
 import type { Node } from '../../../nodepool/types.ts';

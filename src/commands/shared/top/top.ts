@@ -2,13 +2,13 @@
 import type { Clock } from '../../../controller/clock.ts';
 import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterReader, Connection } from '../../../kube/connection.ts';
-import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/ports/pods.ts';
+import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
-import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
-import { omittedTexts } from '../../../nodepool/quantity/node-resources.ts';
+import { plural } from '../../../nodepool/plural.ts';
+import { inResourceOrder, isAccelerator, quantityReader, usualResources } from '../../../nodepool/quantity/amounts.ts';
+import { MAX_RESOURCES, omittedTexts, sortByReports } from '../../../nodepool/quantity/node-resources.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
-import { isAccelerator, usualResources } from '../../../nodepool/quantity/resource-names.ts';
 import {
   type Figures,
   MEASURES,
@@ -22,11 +22,9 @@ import {
 import { suggest } from '../../../nodepool/suggest.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { poolNotFound } from '../pools/not-found.ts';
-import { allPermitted } from '../pools/permitted.ts';
-import { selectorError } from '../pools/selector-error.ts';
+import { allPermitted } from '../attempt.ts';
+import { poolNotFound, selectorError } from '../pools/not-found.ts';
 import { type TopNode, type TopPod, topPods } from './top-pods.ts';
-import { type Choice, chooseResources } from './top-resources.ts';
 
 export interface TopOptions {
   /** Empty: all pools, and the nodes of no pool. */
@@ -276,4 +274,54 @@ function compare(a: Figures | undefined, b: Figures | undefined, measure: Measur
   const [left, right] = [a?.[measure], b?.[measure]];
   if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
   return compareQuantities(left, right);
+}
+
+// Which resources `top` gives figures of.
+
+/** By name, every one that there is any of, or cpu, memory, pods and accelerators. */
+type Choice = readonly string[] | 'all' | 'usual';
+
+/** The names in order, and a sentence on each that no node and no pod knows, and on those that are too many to show. */
+function chooseResources(
+  choice: Choice,
+  nodes: readonly Node[],
+  demand: Demand | undefined,
+): { resources: string[]; warnings: string[] } {
+  const { known, offered } = resourcesOf(nodes);
+  const asked = new Set<string>();
+  for (const { requests } of demand?.byNode.values() ?? []) for (const name of requests.keys()) asked.add(name);
+  // Where a device plugin died a node has none of what its pods hold.
+  if (choice === 'usual') return mostOf(usualResources([...offered, ...asked]), nodes, demand);
+  if (choice === 'all') return mostOf(inResourceOrder([...offered, ...asked]), nodes, demand);
+  const unknown = choice.filter(name => !known.has(name) && !asked.has(name));
+  const warnings = unknown.map(name => {
+    const near = suggest(name, [...known]);
+    return `no node has the resource "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`;
+  });
+  return { resources: [...new Set(choice)], warnings: nodes.length === 0 ? [] : warnings };
+}
+
+/** As many as a pool's status has: kubelets and pods may name any. */
+function mostOf(resources: string[], nodes: readonly Node[], demand: Demand | undefined) {
+  const more = resources.length - MAX_RESOURCES;
+  if (more <= 0) return { resources, warnings: [] };
+  const offers = nodes.map(({ allocatable }) => Object.keys(allocatable));
+  const requests = [...(demand?.byNode.values() ?? [])].map(load => load.requests.keys());
+  const kept = sortByReports(resources, [...offers, ...requests]).slice(0, MAX_RESOURCES);
+  const warning = `${plural(more, 'more resource')} of nodes and pods ${more === 1 ? 'is' : 'are'} not shown; show them by name: --resources NAME,NAME`;
+  return { resources: inResourceOrder(kept), warnings: [warning] };
+}
+
+/** Those that nodes name, and of them those that they have any of. */
+function resourcesOf(nodes: readonly Node[]): { known: Set<string>; offered: Set<string> } {
+  const known = new Set<string>();
+  const offered = new Set<string>();
+  for (const { allocatable } of nodes) {
+    for (const name of Object.keys(allocatable)) {
+      if (offered.has(name)) continue;
+      known.add(name);
+      if (allocatable[name] !== '0') offered.add(name);
+    }
+  }
+  return { known, offered };
 }

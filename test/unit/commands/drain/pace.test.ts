@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parsePace, wholePoolWarning } from '../../../../src/commands/drain/pace.ts';
+import { parsePace, wholePoolWarning } from '../../../../src/commands/drain/command.ts';
 
 describe('the pace', () => {
   test('is one node at a time by default', () => {

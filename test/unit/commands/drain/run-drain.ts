@@ -1,8 +1,7 @@
 /** Runs showDrain() on a small cluster in memory. */
 import type { Connection, Deps } from '../../../../src/cli/factory.ts';
-import type { Progress } from '../../../../src/cli/progress.ts';
-import { SILENT } from '../../../../src/cli/progress.ts';
-import { parsePace } from '../../../../src/commands/drain/pace.ts';
+import { type Progress, SILENT } from '../../../../src/cli/progress.ts';
+import { parsePace } from '../../../../src/commands/drain/command.ts';
 import { type ShownDrain, showDrain } from '../../../../src/commands/drain/show-drain.ts';
 import type { PodRemoval, Removal } from '../../../../src/kube/cluster.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';

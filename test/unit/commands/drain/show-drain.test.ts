@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Progress } from '../../../../src/cli/progress.ts';
-import { parsePace } from '../../../../src/commands/drain/pace.ts';
+import { parsePace } from '../../../../src/commands/drain/command.ts';
 import type { PodRemoval, Removal } from '../../../../src/kube/cluster.ts';
 import { testIo } from '../../cli/test-io.ts';
 import { DONE, HEADING, runDrain, WARNING } from './run-drain.ts';

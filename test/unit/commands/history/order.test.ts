@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type HistoryEntry, NODE_WRITES } from '../../../../src/commands/history/entry.ts';
-import { merged, ordered, wanted } from '../../../../src/commands/history/order.ts';
-import { isNamedIn } from '../../../../src/commands/shared/reconcile/named-in.ts';
+import { type HistoryEntry, merged, NODE_WRITES, ordered, wanted } from '../../../../src/commands/history/order.ts';
+import { isNamedIn } from '../../../../src/commands/shared/reconcile/earlier-repairs.ts';
 
 const entry = (time: string | undefined, what: string, more: Partial<HistoryEntry> = {}): HistoryEntry => ({
   ...{ time, what, who: 'kubectl-nodepool', detail: what, sources: ['managedFields'] },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followNodes } from '../../../../src/commands/nodes/follow-nodes.ts';
+import { followNodes } from '../../../../src/commands/nodes/watch.ts';
 import type { PoolNode } from '../../../../src/commands/shared/pools/nodes.ts';
 import { own } from '../../../../src/nodepool/json.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodesPrinter } from '../../../../src/commands/nodes/print.ts';
-import { printNodeNames, printNodes } from '../../../../src/commands/nodes/print-data.ts';
+import { nodesPrinter, printNodeNames, printNodes } from '../../../../src/commands/nodes/print.ts';
 import type { PoolNode } from '../../../../src/commands/shared/pools/nodes.ts';
 import { colored, makeNode, NOW, plain } from '../../print/fixtures.ts';
 

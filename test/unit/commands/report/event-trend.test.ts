@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventTrend } from '../../../../src/commands/report/event-trend.ts';
+import { eventTrend } from '../../../../src/commands/report/run.ts';
 
 test('counts Events in twelve intervals of five minutes, the last of which has now', () => {
   const seen = (lastSeen: string, type = 'Normal') => ({ lastSeen, type });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeDrainedPod } from '../../../../src/kube/protobuf/evicted-pod.ts';
-import { toDrainPod } from '../../../../src/kube/resources/pods-on-node.ts';
+import { toDrainPod } from '../../../../src/kube/resources/evictions.ts';
 import { encode } from '../protobuf/encode.ts';
 
 const meta = (more: Record<number, string | Uint8Array | Uint8Array[]> = {}) =>

@@ -1,7 +1,7 @@
 /** Errors of requests that got no response. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connectionError } from '../../../../src/kube/transport/connection-error.ts';
+import { connectionError } from '../../../../src/kube/transport/transport.ts';
 
 const access = {
   cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },

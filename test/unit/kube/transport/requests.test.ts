@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import { EVENTS, NODE_POOLS, NODES, pathOf, qualifiedName } from '../../../../src/kube/api/resource.ts';
 import { KeptAnnotations } from '../../../../src/kube/resources/kept-annotations.ts';
 import { nodePatchBody, toNode } from '../../../../src/kube/resources/nodes.ts';
-import { logAnswer, logRequest } from '../../../../src/kube/transport/request-log.ts';
-import { retryDelay } from '../../../../src/kube/transport/retry-after.ts';
-import { userAgent } from '../../../../src/kube/transport/user-agent.ts';
+import { retryDelay } from '../../../../src/kube/transport/answer.ts';
+import { logAnswer, logRequest, userAgent } from '../../../../src/kube/transport/request-log.ts';
 
 test("uses Go's names for platform and architecture in the User-Agent", () => {
   assert.equal(userAgent('1.2.3', 'linux', 'x64'), 'kubectl-nodepool/1.2.3 (linux/amd64)');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { keysOfOthers } from '../../../../src/nodepool/membership/provider-labels.ts';
+import { keysOfOthers } from '../../../../src/nodepool/membership/member-labels.ts';
 import { taint } from '../fixtures.ts';
 
 test('finds labels and taints that belong to a cloud or a provisioner', () => {

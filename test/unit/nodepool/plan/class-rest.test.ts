@@ -1,7 +1,13 @@
 /** What others set on a RuntimeClass, in the annotation of its pool. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatRest, keptRest, MAX_REST_LENGTH, parseRest, restOf } from '../../../../src/nodepool/plan/class-rest.ts';
+import {
+  formatRest,
+  keptRest,
+  MAX_REST_LENGTH,
+  parseRest,
+  restOf,
+} from '../../../../src/nodepool/plan/runtime-class.ts';
 import { REPLACED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
 

@@ -1,7 +1,7 @@
 /** The label nodes.lailin.xyz/pool is the program's own: its earlier value is nobody's, and is never put back. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { strayPoolLabel } from '../../../../src/nodepool/membership/stray-label.ts';
+import { strayPoolLabel } from '../../../../src/nodepool/membership/explain.ts';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import { type Node, POOL_LABEL } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf } from '../fixtures.ts';

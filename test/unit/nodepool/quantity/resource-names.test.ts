@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { inResourceOrder, isAccelerator, usualResources } from '../../../../src/nodepool/quantity/resource-names.ts';
+import { inResourceOrder, isAccelerator, usualResources } from '../../../../src/nodepool/quantity/amounts.ts';
 
 test("recognises accelerators by their vendors' resource names", () => {
   const names =

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LAST_APPLIED, takenBackByApply } from '../../../../src/nodepool/spec/applied-by-kubectl.ts';
+import { LAST_APPLIED, takenBackByApply } from '../../../../src/nodepool/spec/annotations.ts';
 import type { NodePoolSpec } from '../../../../src/nodepool/types.ts';
 
 const FILE = { labels: { team: 'a' }, taints: [{ key: 'x', effect: 'NoSchedule' }], handler: 'runc' };

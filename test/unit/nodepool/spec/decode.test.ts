@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import { decodePool, withoutServerFields } from '../../../../src/nodepool/spec/decode.ts';
+import { decodePool, withoutServerFields } from '../../../../src/nodepool/spec/coerce.ts';
 
 const HEAD = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool' };
 const NAMED = { ...HEAD, metadata: { name: 'gpu' } };

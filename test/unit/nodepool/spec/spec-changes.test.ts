@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { specChanges } from '../../../../src/nodepool/spec/spec-changes.ts';
+import { specChanges } from '../../../../src/nodepool/spec/edits.ts';
 
 test('names each field that differs, those of later versions too', () => {
   const before = {

@@ -6,11 +6,11 @@ import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import {
   noStatusSubresource,
+  RestoredError,
   readNode,
   readPool,
   recreatedError,
 } from '../../../../src/reconciler/state/live-reads.ts';
-import { RestoredError } from '../../../../src/reconciler/state/restored.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 
 const pool = aPool({}, { resourceVersion: '5' });

@@ -1,7 +1,7 @@
 /** What others set on a RuntimeClass outlives a process that ends between its deletion and the next creation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatRest } from '../../../../src/nodepool/plan/class-rest.ts';
+import { formatRest } from '../../../../src/nodepool/plan/runtime-class.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 import { begin, foreign, NAME, owned, pool } from '../runtime-class-server.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { warningText } from '../../../../src/nodepool/errors.ts';
 import type { NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { warningText } from '../../../../src/nodepool/warning.ts';
 import {
   droppedFields,
   lackingFields,

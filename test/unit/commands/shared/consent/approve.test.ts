@@ -3,7 +3,7 @@ import type { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { approver } from '../../../../../src/commands/shared/consent/approve.ts';
 import { agree, NO_CHANGE, type Proposal } from '../../../../../src/commands/shared/consent/consent.ts';
-import type { PlacedPod } from '../../../../../src/kube/ports/pods.ts';
+import type { PlacedPod } from '../../../../../src/kube/resources/pods.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import { testIo } from '../../../cli/test-io.ts';
 import { aNode, taint } from '../../../nodepool/fixtures.ts';

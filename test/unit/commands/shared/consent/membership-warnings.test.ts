@@ -9,8 +9,7 @@ import {
   warnOfOthersKeys,
 } from '../../../../../src/commands/shared/consent/membership-warnings.ts';
 import type { ManifestObject } from '../../../../../src/kube/connection.ts';
-import { ForbiddenError } from '../../../../../src/nodepool/errors.ts';
-import { warningText } from '../../../../../src/nodepool/warning.ts';
+import { ForbiddenError, warningText } from '../../../../../src/nodepool/errors.ts';
 import { testIo } from '../../../cli/test-io.ts';
 import { aPool, taint } from '../../../nodepool/fixtures.ts';
 

@@ -4,7 +4,7 @@ import {
   CONDITION_REASON,
   hasCondition,
   publishMaintenance,
-} from '../../../../../src/commands/shared/cordon/maintenance-condition.ts';
+} from '../../../../../src/commands/shared/cordon/maintenance.ts';
 import type { MaintenancePort, NodeCondition } from '../../../../../src/kube/ports/maintenance.ts';
 import { formatMaintenance } from '../../../../../src/nodepool/drain/maintenance.ts';
 import type { Node } from '../../../../../src/nodepool/types.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { oldestFirst } from '../../../../../src/commands/shared/describe/event-order.ts';
+import { oldestFirst } from '../../../../../src/commands/shared/describe/print-events.ts';
 
 test('orders events by the time they were last seen, in any notation of fractions', () => {
   const times = [

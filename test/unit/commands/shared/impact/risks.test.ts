@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isWorthAsking } from '../../../../../src/commands/shared/impact/risks.ts';
+import { isWorthAsking } from '../../../../../src/commands/shared/impact/find-impact.ts';
 import type { Impact, KeyImpact } from '../../../../../src/scheduling/impact/types.ts';
 
 test('a workload that no node takes any more is worth a question', () => {

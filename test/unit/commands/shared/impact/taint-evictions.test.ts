@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mayEvict, previewEvictions } from '../../../../../src/commands/shared/impact/taint-evictions.ts';
-import type { PlacedPod } from '../../../../../src/kube/ports/pods.ts';
+import type { PlacedPod } from '../../../../../src/kube/resources/pods.ts';
 import type { NodePoolSpec, NodePoolStatus } from '../../../../../src/nodepool/types.ts';
 import { aNode, aPool, taint } from '../../../nodepool/fixtures.ts';
 

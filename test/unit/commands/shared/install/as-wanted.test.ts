@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isAsWanted } from '../../../../../src/commands/shared/install/as-wanted.ts';
+import { isAsWanted } from '../../../../../src/commands/shared/install/admission-policies.ts';
 
 const WANTED = { rules: [{ verbs: ['get'] }], on: true };
 

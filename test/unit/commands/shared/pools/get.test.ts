@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getPools } from '../../../../../src/commands/shared/pools/get.ts';
+import { getPools } from '../../../../../src/commands/shared/pools/choose-pools.ts';
 import type { NodePoolsClient } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 

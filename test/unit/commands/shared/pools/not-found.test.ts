@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { getPools } from '../../../../../src/commands/shared/pools/get.ts';
+import { getPools } from '../../../../../src/commands/shared/pools/choose-pools.ts';
 import { namesToSuggest, poolNotFound, poolsNotFound } from '../../../../../src/commands/shared/pools/not-found.ts';
 import type { Node } from '../../../../../src/nodepool/types.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';

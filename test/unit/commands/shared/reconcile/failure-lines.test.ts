@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { failureLines } from '../../../../../src/commands/shared/reconcile/failure-lines.ts';
+import { failureLines } from '../../../../../src/commands/shared/reconcile/reconcile-deps.ts';
 
 const ASK = 'ask for a role with verb patch on nodes';
 const denied = (node: string) => ({

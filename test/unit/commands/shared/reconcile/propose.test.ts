@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../../../../src/commands/shared/changes/diff.ts';
 import { proposeReconcile } from '../../../../../src/commands/shared/reconcile/propose.ts';
-import type { WorkloadsPort } from '../../../../../src/kube/ports/workloads.ts';
-import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import type { WorkloadsPort } from '../../../../../src/kube/resources/workloads.ts';
+import { NodepoolError, warningText } from '../../../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../../../src/nodepool/types.ts';
-import { warningText } from '../../../../../src/nodepool/warning.ts';
 import { override } from '../../../../override.ts';
 import { member, pool, server } from '../fake-server.ts';
 

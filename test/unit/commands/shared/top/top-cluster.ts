@@ -1,8 +1,7 @@
 /** Pools, nodes, pod requests and node usage as the ports return them, for `top` and its output. */
-
 import { type Top, type TopDeps, type TopOptions, top } from '../../../../../src/commands/shared/top/top.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
-import type { PodLoad, PodUsage, Usage } from '../../../../../src/kube/ports/pods.ts';
+import type { PodLoad, PodUsage, Usage } from '../../../../../src/kube/resources/pods.ts';
 import { parseQuantity, type Quantity } from '../../../../../src/nodepool/quantity/quantity.ts';
 import type { NodeLoad } from '../../../../../src/nodepool/quantity/resource-usage.ts';
 import type { Node, NodePool, ResourceList } from '../../../../../src/nodepool/types.ts';
