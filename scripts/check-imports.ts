@@ -50,22 +50,12 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...[
-      'annotated-node.ts',
-      'evicted-pod.ts',
-      'examined-node.ts',
-      'node-metrics.ts',
-      'pod-demand.ts',
-      'scheduled-pod.ts',
-    ],
+    ...['annotated-node.ts', 'evicted-pod.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
     'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
-  transport: [
-    ...['transport.ts', 'request.ts', 'answer.ts', 'stream.ts'],
-    ...['request-log.ts', 'retry-after.ts', 'user-agent.ts'],
-  ],
+  transport: [...['transport.ts', 'request.ts', 'answer.ts', 'stream.ts'], ...['request-log.ts']],
   // One request: how it is sent, what its answer means.
   api: [
     ...['access-reviews.ts', 'api.ts', 'discovery.ts', 'field-manager.ts', 'page.ts'],

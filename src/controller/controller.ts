@@ -2,7 +2,7 @@
  * Workers that take keys from a queue and reconcile them.
  *
  * Guaranteed: a key is never processed by two workers at the same time. A failed key is retried with growing delays
- * (rate-limiter.ts), or after the time that its reconcile returned, until it succeeds; a reconcile that throws counts as failed. stop() waits for in-flight reconciles.
+ * (work-queue.ts), or after the time that its reconcile returned, until it succeeds; a reconcile that throws counts as failed. stop() waits for in-flight reconciles.
  *
  * Not guaranteed: that a reconcile ends (abort() aborts its signal, which it must observe), or that there is one
  * reconcile for every change: reconciling is level-based.

@@ -1,7 +1,7 @@
 /**
  * Records events in the background.
  *
- * Guaranteed: event() neither waits nor throws. Events are aggregated (event-correlator.ts), written in order, and
+ * Guaranteed: event() neither waits nor throws. Events are aggregated (EventCorrelator), written in order, and
  * retried after 429, 5xx and broken connections: 12 attempts with growing delays; client-go gives up at the first 429
  * or 500. A series whose count grows while it waits is written once. flush() waits for the rest.
  *

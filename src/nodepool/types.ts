@@ -32,7 +32,7 @@ export const POOL_LABEL = 'nodes.lailin.xyz/pool';
 /** The annotation on a pool with the time until which a rollout accepts nodes that are NotReady (see rollout-step.ts). */
 export const RESUMED_ANNOTATION = 'nodes.lailin.xyz/resumed';
 
-/** The annotation on a pool with what others set on its RuntimeClass, while that is replaced (see class-rest.ts). */
+/** The annotation on a pool with what others set on its RuntimeClass, while that is replaced (see runtime-class.ts). */
 export const REPLACED_ANNOTATION = 'nodes.lailin.xyz/replaced-runtime-class';
 
 /** The annotation on a pool of the earlier operator with the state of its takeover (see takeover.ts). */

@@ -1,6 +1,6 @@
 /**
  * Events about what changed: one for each pool, reason and change, with the number of nodes and the first names.
- * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/event-correlator.ts).
+ * An Event a node would be more than a pool may have: 25 at once, then one in 300 s (controller/recorder.ts).
  */
 import type { ClusterPort, PoolEvent } from '../kube/cluster.ts';
 import { DRAINING } from '../nodepool/plan/no-execute.ts';

@@ -1,4 +1,4 @@
-/** The fields of a pod that decide its resources (nodepool/pod-resources.ts). */
+/** The fields of a pod that decide its resources (nodepool/quantity/pod-resources.ts). */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';

@@ -1,4 +1,4 @@
-/** The fields of a pod that decide its scheduling, and that of other pods (scheduling/raw-pod.ts). Field numbers: see objects.ts. */
+/** The fields of a pod that decide its scheduling, and that of other pods (scheduling/pod/raw-pod.ts). Field numbers: see objects.ts. */
 
 import { isCustomController } from '../../nodepool/custom-controller.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
@@ -133,7 +133,7 @@ const MOVABLE_SPEC: Schema = {
   43: { name: 'schedulingGroup', read: message({}) },
 };
 
-/** @param fields see operations/scheduling-port.ts */
+/** @param fields see kube/ports/scheduling.ts */
 export function scheduledPodDecoder({ only, ...fields }: PodFields): DecodeObject<RawPod> {
   const schema = schemaOf(fields);
   if (only === undefined) return raw => decode(schema, raw);

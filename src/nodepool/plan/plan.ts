@@ -278,7 +278,7 @@ export function planNode(
   };
   const { generation } = owner?.metadata ?? {};
   // A new generation that changes nothing else in the record is no reason to write it. One that the pool never had goes with the
-  // next write: see stale-pools.ts.
+  // next write: see StalePools.
   const isForged = (known ?? 0) > (generation ?? Number.POSITIVE_INFINITY) && changes.length > 0;
   const isRecordDue = isForged || (merged && formatRecord(merged)) !== node.record;
   const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;

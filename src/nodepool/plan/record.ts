@@ -35,7 +35,7 @@ export interface AppliedRecord {
   pool: string;
   /**
    * metadata.generation of the pool for whose spec the node was written last. Who knows only an older spec of the pool must not
-   * write the node (see stale-pools.ts). Absent where an earlier version wrote it, or the admission policy.
+   * write the node (see StalePools). Absent where an earlier version wrote it, or the admission policy.
    */
   generation?: number;
   labels: ReadonlyMap<string, AppliedSlot>;

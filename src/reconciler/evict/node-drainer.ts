@@ -1,5 +1,5 @@
 /**
- * Evicts the pods of nodes that wait for a taint with the effect NoExecute (nodepool/no-execute.ts), a look at a time: lists the
+ * Evicts the pods of nodes that wait for a taint with the effect NoExecute (nodepool/plan/no-execute.ts), a look at a time: lists the
  * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
  * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
  *

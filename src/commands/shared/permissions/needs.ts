@@ -29,7 +29,7 @@ const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
 const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
-/** Only on servers that have the condition: see maintenance-condition.ts. */
+/** Only on servers that have the condition: see cordon/maintenance.ts. */
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
