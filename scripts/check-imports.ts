@@ -55,27 +55,17 @@ export const DOORS: Record<string, string[]> = {
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
-  transport: [...['transport.ts', 'request.ts', 'answer.ts', 'stream.ts'], ...['request-log.ts']],
+  transport: ['transport.ts', 'request.ts', 'answer.ts', 'stream.ts', 'request-log.ts'],
   // One request: how it is sent, what its answer means.
   api: [
-    ...['access-reviews.ts', 'api.ts', 'discovery.ts', 'field-manager.ts', 'page.ts'],
-    ...['resource.ts', 'server-facts.ts', 'status.ts', 'watch.ts'],
+    ...['access-reviews.ts', 'api.ts', 'discovery.ts', 'field-manager.ts', 'page.ts', 'resource.ts'],
+    ...['server-facts.ts', 'status.ts', 'watch.ts'],
   ],
   // The clients that connect.ts joins, and names.ts for completion.
   resources: [
-    ...[
-      'controller-revisions.ts',
-      'crd.ts',
-      'doctor.ts',
-      'events.ts',
-      'evictions.ts',
-      'kept-annotations.ts',
-      'leases.ts',
-      'maintenance.ts',
-      'manifests.ts',
-    ],
-    ...['metrics.ts', 'names.ts', 'node-pools.ts', 'nodes.ts', 'placed-pods.ts', 'pod-demand.ts', 'pods.ts'],
-    ...['impact.ts', 'reader-reviews.ts', 'runtime-classes.ts', 'scheduling.ts', 'workloads.ts'],
+    ...['controller-revisions.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'impact.ts'],
+    ...['kept-annotations.ts', 'leases.ts', 'maintenance.ts', 'manifests.ts', 'metrics.ts', 'names.ts'],
+    ...['node-pools.ts', 'nodes.ts', 'pods.ts', 'runtime-classes.ts', 'scheduling.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);
