@@ -34,12 +34,13 @@ test('nodes that were NotReady before their change', { timeout: 120_000 }, async
 
 test('a node that breaks with stopOnNotReady: false is named, and resume accepts it', { timeout: 120_000 }, async t => {
   await testEnv.nodes(...names(3).map(name => ({ name, labels: role('web') })));
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { settleSeconds: 4, stopOnNotReady: false } });
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { settleSeconds: 6, stopOnNotReady: false } });
   await testEnv.reconcile();
   const watching = await startWatching(t, testEnv.cluster());
   await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
-  await eventually('all are changed', all(3, '2'));
   assert.match((await resume()).stderr, /is not paused, and its rollout is not stopped/);
+  await eventually('all are changed', all(3, '2'));
+  // Before the last node has settled.
   await setReady(testEnv.cluster(), 'n1', false);
   await eventually(
     'it waits for that node alone',
