@@ -50,7 +50,7 @@ export const DOORS: Record<string, string[]> = {
   protobuf: [
     ...['objects.ts', 'list-reader.ts', 'frames.ts'],
     // Decoders of one client each.
-    ...['annotated-node.ts', 'evicted-pod.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
+    ...['nodes.ts', 'evicted-pod.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
     'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
@@ -65,7 +65,7 @@ export const DOORS: Record<string, string[]> = {
   resources: [
     ...['controller-revisions.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'impact.ts'],
     ...['kept-annotations.ts', 'leases.ts', 'maintenance.ts', 'manifests.ts', 'metrics.ts', 'names.ts'],
-    ...['node-pools.ts', 'nodes.ts', 'pods.ts', 'runtime-classes.ts', 'scheduling.ts', 'workloads.ts'],
+    ...['node-pools.ts', 'nodes.ts', 'pod-demand.ts', 'pods.ts', 'runtime-classes.ts', 'scheduling.ts', 'workloads.ts'],
   ],
 };
 const KUBE_FOLDERS = Object.keys(DOORS);

@@ -1,9 +1,9 @@
 /** Cells that several screens share: a pool's status, taints and labels. */
 import { own } from '../nodepool/json.ts';
-import { plural } from '../nodepool/plural.ts';
 import { isPaused, progressOf } from '../nodepool/rollout/rollout.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import { contestIn, isStale, STATUS_WORDS, stuckStartupIn, troubleIn } from '../nodepool/status/status.ts';
+import { plural } from '../nodepool/text.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import { displayQuantity } from './quantity.ts';
 import type { Style } from './style.ts';

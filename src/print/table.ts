@@ -1,6 +1,6 @@
 /**
  * The layout of all tables and lists: widths of columns, cells padded to them. Two have rules of their own:
- * templates (object-template.ts) and the grids of describe, below. Cells are escaped here, so that no table carries a cluster's escapes to the terminal.
+ * object-template.ts and grid.ts. Cells are escaped here, so that no table carries a cluster's escapes to the terminal.
  */
 import { sanitizeLine } from './sanitize.ts';
 import { cut, PLAIN, widthOf, wrap, wrapWords } from './width.ts';

@@ -5,8 +5,8 @@
 import type { ClusterPort, PoolEvent } from '../kube/cluster.ts';
 import { DRAINING } from '../nodepool/plan/no-execute.ts';
 import type { Change } from '../nodepool/plan/plan.ts';
-import { andMore, ellipsize, plural } from '../nodepool/plural.ts';
 import { isRolloutReason, progressOf } from '../nodepool/rollout/rollout.ts';
+import { andMore, ellipsize, plural } from '../nodepool/text.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import { attempt, messagesOf, type WriteFailure } from './failure.ts';
 import { type NodeMove, taintCommand, withheldTaints } from './plan/node-move.ts';

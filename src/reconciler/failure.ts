@@ -1,5 +1,5 @@
 import { NodepoolError } from '../nodepool/errors.ts';
-import { andMore } from '../nodepool/plural.ts';
+import { andMore } from '../nodepool/text.ts';
 import type { NodeMove } from './plan/node-move.ts';
 import { NodeWriteError } from './write/node-write-error.ts';
 

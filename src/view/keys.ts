@@ -1,5 +1,7 @@
 /** Ink's input as keys with names of our own. */
 import type { Key as InkKey } from 'ink';
+import { suggest } from '../nodepool/suggest.ts';
+import { isText, NO_POOL, type Place, placeOf, push, type Scene, START, type State, withPlace } from './places.ts';
 
 /** A value of NAMED, `ctrl-x`, or the typed character. */
 export type Key = string;
@@ -39,4 +41,94 @@ export function typed(text: string, key: Key): string | undefined {
   if (key === 'ctrl-u') return '';
   if (key === 'backspace') return text === '' ? undefined : [...text].slice(0, -1).join('');
   return [...key].length === 1 ? text + key : text;
+}
+
+// Moves the cursor of a list and the scroll position of a text.
+
+/** Adapts selection and scroll position to the current rows. */
+export function clampSelection(state: State, { keys, length, page }: Pick<Scene, 'keys' | 'length' | 'page'>): State {
+  const place = placeOf(state);
+  const end = Math.max(length - page, 0);
+  if (isText(place)) return withPlace(state, { top: clamp(place.top, end) });
+  const found = place.selected === undefined ? -1 : keys.indexOf(place.selected);
+  const index = found >= 0 ? found : clamp(place.index, keys.length - 1);
+  const top = Math.min(Math.max(clamp(place.top, end), index - page + 1), index);
+  return withPlace(state, { index, selected: keys[index], top: Math.max(top, 0) });
+}
+
+/** The new cursor, or scroll position of a text. Undefined for keys that do not move. */
+export function move(place: Place, key: Key, { keys, length, page }: Scene): Partial<Place> | undefined {
+  const isOfText = isText(place);
+  const from = isOfText ? place.top : place.index;
+  const last = (isOfText ? length - page : keys.length) - (isOfText ? 0 : 1);
+  const step = Math.max(page - 1, 1);
+  const steps: Partial<Record<Key, number>> = {
+    up: from - 1,
+    k: from - 1,
+    down: from + 1,
+    j: from + 1,
+    pageup: from - step,
+    'ctrl-b': from - step,
+    pagedown: from + step,
+    'ctrl-f': from + step,
+    ' ': from + step,
+    g: 0,
+    home: 0,
+    G: last,
+    end: last,
+  };
+  const to = steps[key];
+  if (to === undefined) return undefined;
+  const index = clamp(to, last);
+  return isOfText ? { top: index } : { index, selected: keys[index] };
+}
+
+/** Between 0 and the last index. */
+function clamp(value: number, last: number): number {
+  return Math.max(Math.min(value, last), 0);
+}
+
+// `:NAME` jumps to a pool or a node.
+
+/** Names that begin with the text, pools first; else those that contain it; else the most similar one. */
+export function candidates(text: string, names: readonly string[]): readonly string[] {
+  const wanted = text.toLowerCase();
+  const begin = names.filter(name => name.toLowerCase().startsWith(wanted));
+  if (begin.length > 0) return begin;
+  const contain = names.filter(name => name.toLowerCase().includes(wanted));
+  if (contain.length > 0) return contain;
+  const similar = suggest(text, names);
+  return similar === undefined ? [] : [similar];
+}
+
+/** The state after a key while a name is typed: enter goes to the first candidate, tab completes. */
+export function jump(state: State, text: string, key: Key, scene: Scene): State {
+  const browsing: State = { ...state, mode: { kind: 'browse' } };
+  if (key === 'escape') return browsing;
+  if (key === 'enter') return text === '' ? browsing : goTo(browsing, text, scene);
+  const next = key === 'tab' ? completed(text, scene.names()) : typed(text, key);
+  return next === undefined ? browsing : { ...state, mode: { kind: 'jump', text: next } };
+}
+
+/** `:q`, as in k9s and vi, unless something has that name. */
+export function isQuit(text: string, { names }: Pick<Scene, 'names'>): boolean {
+  return /^(q|q!|qa|quit)$/.test(text) && !names().includes(text);
+}
+
+function goTo(state: State, text: string, { names, pools, ownerOf }: Scene): State {
+  const [name] = candidates(text, names());
+  if (name === undefined) {
+    return { ...state, message: { text: `No pool or node is named like ${text}`, isError: true } };
+  }
+  const pool = pools().includes(name) ? name : (ownerOf(name) ?? NO_POOL);
+  const root: State = { ...state, places: [{ ...START, selected: pool }] };
+  return pool === name ? root : push(root, { kind: 'nodes', pool, selected: name });
+}
+
+/** As far as all candidates that begin with the text agree. */
+function completed(text: string, names: readonly string[]): string {
+  const [first = text, ...others] = candidates(text, names);
+  let length = first.length;
+  for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;
+  return Math.max(length, 0) > text.length ? first.slice(0, length) : text;
 }

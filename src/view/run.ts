@@ -9,8 +9,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { formatError } from '../print/error.ts';
 import type { Style } from '../print/style.ts';
 import { type Contents, contentsOf, sceneOf } from './contents.ts';
-import { clampSelection } from './cursor.ts';
-import { type Key, keysOf } from './keys.ts';
+import { clampSelection, type Key, keysOf } from './keys.ts';
 import {
   type DrainTarget,
   type Effect,

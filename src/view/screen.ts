@@ -1,5 +1,5 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
-import { plural } from '../nodepool/plural.ts';
+import { plural } from '../nodepool/text.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
@@ -8,7 +8,7 @@ import { formatDuration } from '../print/time.ts';
 import { widthOf, wrap } from '../print/width.ts';
 import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
-import { candidates } from './cursor.ts';
+import { candidates } from './keys.ts';
 import { isText, NO_POOL, type Place, placeOf, type Scene, type State } from './places.ts';
 import { gpuOf } from './rows.ts';
 import type { LiveView, Outage } from './view.ts';

@@ -2,8 +2,7 @@
  * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, drain) are
  * returned as an Effect.
  */
-import { isQuit, jump, move } from './cursor.ts';
-import { type Key, typed } from './keys.ts';
+import { isQuit, jump, type Key, move, typed } from './keys.ts';
 import {
   type Effect,
   isText,

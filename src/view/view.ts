@@ -2,7 +2,6 @@
  * The caches of the dashboard: a reflector each for pools, nodes and events about pools, and whether the server can be
  * reached. Nothing is written here.
  */
-
 import { objectsOf } from '../commands/shared/follow.ts';
 import type { Clock } from '../controller/clock.ts';
 import { LOOK_LIMIT } from '../controller/history.ts';
@@ -15,9 +14,8 @@ import type { EventsPort, PoolEventRecord } from '../kube/connection.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
-import { type ClusterState, clusterStateOf } from '../reconciler/state/cluster-state.ts';
-import { annotationReader } from '../reconciler/state/unread-annotations.ts';
-import { looksSame } from '../reconciler/state/versions.ts';
+import { type ClusterState, clusterStateOf, looksSame } from '../reconciler/state/cluster-state.ts';
+import { annotationReader } from '../reconciler/state/live-reads.ts';
 
 /** Why a resource is not followed right now. */
 export interface Outage {

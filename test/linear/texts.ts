@@ -10,7 +10,7 @@ import { parseMaintenance } from '../../src/nodepool/drain/maintenance.ts';
 import { parseLabelSelector } from '../../src/nodepool/membership/label-selector.ts';
 import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { parseRest } from '../../src/nodepool/plan/runtime-class.ts';
-import { cutBytes, ellipsize } from '../../src/nodepool/plural.ts';
+import { cutBytes, ellipsize } from '../../src/nodepool/text.ts';
 import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity/quantity.ts';
 import { keyProblem, valueProblem } from '../../src/nodepool/spec/syntax.ts';
 import { suggest } from '../../src/nodepool/suggest.ts';

@@ -8,13 +8,13 @@ import type { Warning } from '../../nodepool/errors.ts';
 import { own } from '../../nodepool/json.ts';
 import { isSelectorKnown } from '../../nodepool/membership/known-selector.ts';
 import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
-import { firstFew, plural } from '../../nodepool/plural.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
+import { firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { attempt } from '../shared/attempt.ts';
 import { noMatchWarnings } from '../shared/consent/no-match.ts';
 import { wideWarning } from '../shared/consent/wide-selector.ts';
-import { labelsOfMatching } from '../shared/pools/matching-nodes.ts';
+import { labelsOfMatching } from '../shared/pools/load-cluster-state.ts';
 
 const MAX_NAMED = 3;
 

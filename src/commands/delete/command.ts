@@ -14,7 +14,7 @@ import {
 } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { showImpactToPerson } from '../shared/changes/show-planned.ts';
+import { showImpactToPerson } from '../shared/changes/show-diff.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { deletePools } from '../shared/delete/delete.ts';

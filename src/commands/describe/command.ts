@@ -37,7 +37,7 @@ export default class Describe extends BaseCommand<typeof Describe> {
 }
 
 async function show(descriptions: Description[], io: Io): Promise<void> {
-  const { droppedWarning } = await import('../../nodepool/spec/dropped-fields.ts');
+  const { droppedWarning } = await import('../../nodepool/spec/schema.ts');
   for (const { pool } of descriptions) {
     const warning = droppedWarning(pool);
     if (warning !== undefined) showWarning(io, warning);

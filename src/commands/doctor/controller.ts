@@ -1,10 +1,11 @@
 /** Whether a controller runs: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
 import type { LeaseRecord } from '../../controller/leader-election.ts';
-import type { LeasePort } from '../../kube/connection.ts';
-import { plural } from '../../nodepool/plural.ts';
+import type { LeasePort, ManifestObject } from '../../kube/connection.ts';
+import { isObject } from '../../nodepool/json.ts';
+import { plural } from '../../nodepool/text.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import { error, type Finding, ok, warning } from '../shared/check.ts';
-import { type FindDeployment, hasNoReplicas } from './installed.ts';
+import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 
 /** The leader renews the lease every 2 s. */
 const LOOK_AGAIN_MS = 4_000;
@@ -99,4 +100,26 @@ function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
   return ageMs < 0
     ? `${held}, no longer renewed; ${clock}`
     : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
+}
+
+// The controller in the cluster, as its Deployment tells.
+
+/** The live Deployment; undefined when the controller is not installed. */
+export type FindDeployment = () => Promise<ManifestObject | undefined>;
+
+/** How the controller's objects are put back: by what installed them. */
+export function reinstallRemedy(deployment: ManifestObject): string {
+  const release = helmReleaseOf(deployment);
+  return release === undefined
+    ? 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs'
+    : `run \`${helmUpgrade(release)}\`, with the version that is installed`;
+}
+
+/** How the controller is allowed to evict pods. */
+export function evictionsFlag(deployment: ManifestObject): string {
+  return helmReleaseOf(deployment) === undefined ? '--evictions' : '--set evictions=true';
+}
+
+function hasNoReplicas({ spec }: ManifestObject): boolean {
+  return isObject(spec) && spec.replicas === 0;
 }

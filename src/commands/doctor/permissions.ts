@@ -1,11 +1,11 @@
 /** What the user may do with this program, and what the controller's service account may do. */
 import type { ManifestObject } from '../../kube/connection.ts';
 import type { AccessQuestion, DoctorPort, Subject } from '../../kube/ports/doctor.ts';
-import { firstFew, noun, plural } from '../../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../../nodepool/text.ts';
 import { error, type Finding, ok, type PermissionRow, skipped, warning } from '../shared/check.ts';
 import { objectText, questionText, questionTexts } from '../shared/permissions/missing-reads.ts';
 import { boundGrantsOf, type CommandNeeds, nameOf } from '../shared/permissions/needs.ts';
-import { evictionsFlag, type FindDeployment, reinstallRemedy } from './installed.ts';
+import { evictionsFlag, type FindDeployment, reinstallRemedy } from './controller.ts';
 
 /** Permissions that only `install --controller`, `--admission` and their like need, one by one. */
 const MAX_OF_CONTROLLER = 8;

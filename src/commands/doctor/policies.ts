@@ -1,5 +1,4 @@
 /** Whether policies prevent kubelets from changing what pools rely on, and what kubelets could gain without them. */
-
 import type { ManifestObject } from '../../kube/connection.ts';
 import {
   KUBELET_REGISTRATION_REMEDY,
@@ -12,7 +11,7 @@ import {
 import type { NodePool } from '../../nodepool/types.ts';
 import { type Finding, ok, warning } from '../shared/check.ts';
 import { type BornInPool, MEMBERSHIP, RECORDS } from '../shared/install/admission-policies.ts';
-import { reinstallRemedy } from './installed.ts';
+import { reinstallRemedy } from './controller.ts';
 
 const APPLY =
   'where kubelets are not trusted, apply manifests/protect-records.yaml and manifests/protect-membership.yaml';

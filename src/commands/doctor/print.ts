@@ -1,5 +1,5 @@
 /** The output of `doctor`: a line for each check, with details and the next step below. */
-import { andMore, firstFew, plural } from '../../nodepool/plural.ts';
+import { andMore, firstFew, plural } from '../../nodepool/text.ts';
 import { shorten } from '../../print/cells.ts';
 import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';

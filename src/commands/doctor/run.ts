@@ -25,8 +25,7 @@ import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/ad
 import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { checkNames, formerRoles } from '../shared/install/names.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
-import { checkController, lookAtLeases } from './controller.ts';
-import type { FindDeployment } from './installed.ts';
+import { checkController, type FindDeployment, lookAtLeases } from './controller.ts';
 import { checkControllerPermissions, checkPermissions } from './permissions.ts';
 import { checkPolicies } from './policies.ts';
 import { readState, type State, stateFindings } from './state.ts';

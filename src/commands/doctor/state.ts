@@ -11,8 +11,8 @@ import {
 import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/membership/explain.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../../nodepool/plan/startup-taints.ts';
-import { plural } from '../../nodepool/plural.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
+import { plural } from '../../nodepool/text.ts';
 import {
   MAINTENANCE_ANNOTATION,
   type Node,
@@ -22,14 +22,22 @@ import {
 } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
-import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
+import { hasUnread } from '../../reconciler/state/live-reads.ts';
 import { reachedBy } from '../../reconciler/write/runtime-class-writer.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
 import { type CheckId, error, type Finding, named, notChecked, ok, warning } from '../shared/check.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
-import { checkHandlers, checkOrphans, checkOverlaps, checkQuantities } from './nodes.ts';
 import { checkMembership } from './policies.ts';
-import { checkDrift, checkPools, checkSpecs, isBehind } from './pools.ts';
+import {
+  checkDrift,
+  checkHandlers,
+  checkOrphans,
+  checkOverlaps,
+  checkPools,
+  checkQuantities,
+  checkSpecs,
+  isBehind,
+} from './pools.ts';
 
 export interface State {
   pools: Attempt<NodePool[]>;

@@ -4,7 +4,7 @@ import type { SchedulingPort } from '../../kube/ports/scheduling.ts';
 import { type Budget, shortOf } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
-import { firstFew, plural } from '../../nodepool/plural.ts';
+import { firstFew, plural } from '../../nodepool/text.ts';
 import { type FitReason, FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { byNotJudged, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';

@@ -5,7 +5,7 @@ import { type Budget, budgetMatcher, type Forecast, forecast, neverEvicted } fro
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
-import { noun, plural } from '../../nodepool/plural.ts';
+import { noun, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { attempt } from '../shared/attempt.ts';
 import { chooseMembers, readMembers } from '../shared/cordon/cordon.ts';

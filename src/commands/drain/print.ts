@@ -1,6 +1,6 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
-import { andMore, firstFew, plural } from '../../nodepool/plural.ts';
+import { andMore, firstFew, plural } from '../../nodepool/text.ts';
 import { shorten } from '../../print/cells.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';

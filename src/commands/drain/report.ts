@@ -7,7 +7,7 @@ import type { DryRun } from '../../kube/connection.ts';
 import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { warningText } from '../../nodepool/errors.ts';
-import { firstFew, plural } from '../../nodepool/plural.ts';
+import { firstFew, plural } from '../../nodepool/text.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import type { NodeDrain, PoolDrain } from './options.ts';

@@ -9,7 +9,7 @@ import { SILENT } from '../../cli/progress.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { firstFew, noun, plural } from '../../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../../nodepool/text.ts';
 import { sanitizeText } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { PREEMPTION } from '../../scheduling/not-judged.ts';

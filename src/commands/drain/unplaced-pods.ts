@@ -9,8 +9,8 @@ import {
   whyUnplaced,
 } from '../../nodepool/drain/placement.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { isWithin } from '../../scheduling/volumes/choose-volume.ts';
 import type { Storage, Volume } from '../../scheduling/volumes/storage.ts';
+import { isWithin } from '../../scheduling/volumes/volumes.ts';
 import { attempt } from '../shared/attempt.ts';
 
 export type ReadVolumes = SchedulingPort['boundVolumes'];

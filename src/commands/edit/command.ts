@@ -10,7 +10,7 @@ import type { RawPool } from '../../kube/connection.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';
-import { showPlanned } from '../shared/changes/show-planned.ts';
+import { showPlanned } from '../shared/changes/show-diff.ts';
 import { approver, type Written } from '../shared/consent/approve.ts';
 import {
   deletingWarning,
@@ -123,7 +123,7 @@ function keptRoleNote(pool: string, role: string): string {
 }
 
 async function editInEditor(name: string, options: EditOptions, io: Io): Promise<EditResult> {
-  const { createEditSession } = await import('./editor.ts');
+  const { createEditSession } = await import('./edit-text.ts');
   const { parseDocuments } = await import('../../cli/yaml.ts');
   const { decodePool } = await import('../../nodepool/spec/coerce.ts');
   const { editAsText } = await import('./edit-text.ts');

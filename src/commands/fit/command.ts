@@ -6,7 +6,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { filenameFlag, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { andMore } from '../../nodepool/plural.ts';
+import { andMore } from '../../nodepool/text.ts';
 import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
 import type { FitOptions } from './run.ts';
 

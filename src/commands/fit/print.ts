@@ -1,5 +1,5 @@
 /** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
-import { plural } from '../../nodepool/plural.ts';
+import { plural } from '../../nodepool/text.ts';
 import { NONE } from '../../print/cells.ts';
 import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';

@@ -6,9 +6,9 @@ import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../../cli
 import type { RawPool } from '../../kube/connection.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import type { NodepoolError, Warning } from '../../nodepool/errors.ts';
-import { noun, plural } from '../../nodepool/plural.ts';
-import { droppedFields, droppedWarning } from '../../nodepool/spec/dropped-fields.ts';
+import { droppedFields, droppedWarning } from '../../nodepool/spec/schema.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/status/takeover.ts';
+import { noun, plural } from '../../nodepool/text.ts';
 import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
 import { loadPrinter, matchingOf, outputOf, type PoolOutput, printPools } from './output.ts';
 import type { PoolsTableOptions } from './print.ts';

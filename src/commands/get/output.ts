@@ -1,5 +1,4 @@
 /** The output format of `get`, and printing pools in it. */
-
 import { parseResources } from '../../cli/flags.ts';
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { Connection, RawPool } from '../../kube/connection.ts';
@@ -87,6 +86,6 @@ export async function matchingOf(
   // A status without counts is the CRD's default.
   if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
   const { coercePool } = await import('../../nodepool/spec/coerce.ts');
-  const { matchingNodes } = await import('../shared/pools/matching-nodes.ts');
+  const { matchingNodes } = await import('../shared/pools/load-cluster-state.ts');
   return matchingNodes(pools.map(coercePool), connection);
 }

@@ -8,7 +8,7 @@ import { noHeadersFlag, poolName, withoutKind } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { plural } from '../../nodepool/text.ts';
 import type { History, Subject } from './run.ts';
 
 /** What no source has. */

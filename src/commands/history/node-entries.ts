@@ -1,5 +1,4 @@
 /** What a node itself says of its past: by its managedFields, its conditions, and how it differs from its record. */
-
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
 import { own } from '../../nodepool/json.ts';
 import {
@@ -12,8 +11,8 @@ import {
 } from '../../nodepool/managed-fields.ts';
 import { keysOf, membershipSelector } from '../../nodepool/membership/selector.ts';
 import { type AppliedRecord, parseRecord } from '../../nodepool/plan/record.ts';
-import { firstFew } from '../../nodepool/plural.ts';
-import { taintId } from '../../nodepool/spec/taint.ts';
+import { taintId } from '../../nodepool/spec/taint-rules.ts';
+import { firstFew } from '../../nodepool/text.ts';
 import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import { type HistoryEntry, NODE_WRITES } from './order.ts';
 

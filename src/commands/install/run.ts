@@ -5,7 +5,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
-import { firstFew, resourceOf } from '../../nodepool/plural.ts';
+import { firstFew, resourceOf } from '../../nodepool/text.ts';
 import { allPermitted, attempt, type Permitted, permitted } from '../shared/attempt.ts';
 import { isAsWanted, isInForce, isPolicy } from '../shared/install/admission-policies.ts';
 import {

@@ -5,7 +5,7 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { plural } from '../../nodepool/text.ts';
 import type { PoolNode } from '../shared/pools/nodes.ts';
 import { nodesOutput, printPoolNodes } from './output.ts';
 

@@ -11,7 +11,7 @@ import type { Manager, ManagerEnd } from '../../controller/manager.ts';
 import { Registry } from '../../controller/metrics.ts';
 import { standardMetrics } from '../../controller/standard-metrics.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { plural } from '../../nodepool/plural.ts';
+import { plural } from '../../nodepool/text.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import type { Server } from './serve.ts';
 import { PoolMetrics } from './watch/pool-metrics.ts';

@@ -9,7 +9,7 @@ import { progressOf } from '../../nodepool/rollout/rollout.ts';
 import { isTooFarAhead } from '../../nodepool/rollout/rollout-step.ts';
 import { stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
-import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import { patchPool } from '../shared/edit/edit.ts';

@@ -1,7 +1,7 @@
 /** The result of a check, and helpers that checks share. */
 
 import type { NodepoolError } from '../../nodepool/errors.ts';
-import { firstFew } from '../../nodepool/plural.ts';
+import { firstFew } from '../../nodepool/text.ts';
 import { attempt } from './attempt.ts';
 
 /** `skipped`: a precondition is missing; an earlier check says which. */

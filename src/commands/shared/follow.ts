@@ -8,7 +8,7 @@ import { Reflector } from '../../controller/reflector.ts';
 import type { Source, Watched } from '../../controller/source.ts';
 import { Store, type StoreEvent } from '../../controller/store.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { noun } from '../../nodepool/plural.ts';
+import { noun } from '../../nodepool/text.ts';
 
 /** The types of the API's watch events. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';

@@ -4,7 +4,7 @@ import { showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { andMore } from '../../nodepool/plural.ts';
+import { andMore } from '../../nodepool/text.ts';
 import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
 import type { Top as Figures, TopOptions } from '../shared/top/top.ts';
 

@@ -7,7 +7,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
 import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';
 import type { DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
-import { noun, plural } from '../../nodepool/plural.ts';
+import { noun, plural } from '../../nodepool/text.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';

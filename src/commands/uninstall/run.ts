@@ -2,7 +2,7 @@
 import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
 import type { WorkloadsPort } from '../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { firstFew, plural } from '../../nodepool/plural.ts';
+import { firstFew, plural } from '../../nodepool/text.ts';
 import { summarized } from '../../reconciler/failure.ts';
 import { type ClusterPlan, planCluster } from '../../reconciler/plan/cluster-plan.ts';
 import { nodesOf, stateBefore } from '../../reconciler/plan/intent.ts';

@@ -6,9 +6,9 @@ import type { Deps } from '../../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { WaitCondition } from '../../nodepool/status/wait-condition.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
+import type { WaitCondition } from './run.ts';
 
 /** A negative --timeout, as for kubectl wait. */
 const WEEK_MS = 7 * 24 * 3_600_000;

@@ -1,11 +1,10 @@
 /** Errors for requests that the server refused, each with a next step. */
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
+import { isPoolField } from '../../nodepool/spec/schema.ts';
 import { type Access, addressPlace } from '../auth/kubeconfig.ts';
 import type { Answer } from '../transport/answer.ts';
-import { policyRefusal } from './policy-refusal.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
-import { isMissingObject, parseStatus, reasonOf, type Status } from './status.ts';
-import { unknownFields } from './unknown-fields.ts';
+import { isMissingObject, parseStatus, policyRefusal, reasonOf, type Status } from './status.ts';
 
 /** The request that was refused. */
 export interface Asked {
@@ -227,4 +226,21 @@ function invalid(cannot: string, status: Status | undefined, reason: string): No
   if (causes.length > 1)
     return new NodepoolError('input', `${cannot}: invalid:`, 'correct the object', { items: causes });
   return new NodepoolError('input', `${cannot}: invalid: ${causes[0] ?? reason}`, 'correct the object');
+}
+
+// Refusals of unknown fields, with fieldValidation=Strict.
+
+/**
+ * Undefined for another reason. The status is 400 for a create, 422 for a patch, where the object precedes the message.
+ * @param cannot the request, as `cannot create NodePool "a"`
+ */
+function unknownFields(resource: Resource, cannot: string, reason: string): NodepoolError | undefined {
+  const fields = /strict decoding error: (.*)$/s.exec(reason)?.[1];
+  if (fields === undefined) return undefined;
+  const unknown = resource === NODE_POOLS ? [...fields.matchAll(/unknown field "([^"]*)"/g)] : [];
+  if (unknown.some(([, path = '']) => isPoolField(path))) {
+    const text = `${cannot}: the CRD nodepools.nodes.lailin.xyz is of another version: ${fields}`;
+    return new NodepoolError('cluster', text, 'run `kubectl nodepool install`');
+  }
+  return new NodepoolError('input', `${cannot}: ${fields}`, 'correct or remove that field');
 }

@@ -1,5 +1,5 @@
 /** Reads and validates one kubeconfig file. Its paths are resolved against its folder. */
-import { readFileSync } from 'node:fs';
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { CORE_SCHEMA, loadAll, mergeTag, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -271,4 +271,29 @@ export function isText(value: unknown): value is string {
 
 function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(item => typeof item === 'string');
+}
+
+// Opens untrusted paths: regular files alone, without blocking on a FIFO.
+
+/**
+ * Returns the stats of the open file: its path may be replaced at any time. Throws an error of node:fs, or Error that
+ * names the kind of the file.
+ * @param flags of open(2), to which O_NONBLOCK is added
+ */
+export function openRegularFile(
+  file: string,
+  flags: number = constants.O_RDONLY,
+): { descriptor: number; stats: BigIntStats } {
+  // Without O_NONBLOCK, opening a FIFO blocks until there is a writer. Windows has no such flag.
+  const descriptor = openSync(file, flags | (constants.O_NONBLOCK ?? 0));
+  const stats = fstatSync(descriptor, { bigint: true });
+  if (stats.isFile()) return { descriptor, stats };
+  closeSync(descriptor);
+  throw new Error(`it is ${kindOf(stats)}, and only regular files are read`);
+}
+
+function kindOf(stats: BigIntStats): string {
+  if (stats.isDirectory()) return 'a directory';
+  if (stats.isFIFO()) return 'a FIFO';
+  return stats.isCharacterDevice() || stats.isBlockDevice() ? 'a device' : 'a special file';
 }

@@ -11,9 +11,15 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
-import { documentsIn, isText, malformed, readKubeconfigFile, type UserEntry } from './kubeconfig-file.ts';
+import {
+  documentsIn,
+  isText,
+  malformed,
+  openRegularFile,
+  readKubeconfigFile,
+  type UserEntry,
+} from './kubeconfig-file.ts';
 import { issuerRequest, type OidcConfig } from './oidc-issuer.ts';
-import { openRegularFile } from './regular-file.ts';
 
 /** A token counts as expired this long before its end: clocks differ. */
 const EARLY_MS = 10_000;

@@ -5,8 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { AuthInfo } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
-import { readProblem } from './kubeconfig-file.ts';
-import { openRegularFile } from './regular-file.ts';
+import { openRegularFile, readProblem } from './kubeconfig-file.ts';
 
 /** Limit of a file: a bundle of all public authorities has 0.2 MiB. */
 const MAX_BYTES = 4 * 1024 ** 2;

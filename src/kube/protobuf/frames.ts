@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { countWatched } from '../../controller/collect.ts';
 import { MAX_OBJECT_LENGTH } from '../wire.ts';
-import { Chunks, type Used } from './chunks.ts';
+import { Chunks, type Used } from './list-reader.ts';
 
 const HEAD_BYTES = 4;
 

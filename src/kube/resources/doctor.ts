@@ -6,7 +6,7 @@ import { NODES } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
 import type { Access } from '../auth/kubeconfig.ts';
 import type { AccessFacts, DoctorPort, ExaminedNode } from '../ports/doctor.ts';
-import { examinedNodeDecoder } from '../protobuf/annotated-node.ts';
+import { examinedNodeDecoder } from '../protobuf/nodes.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 import { toNode } from './nodes.ts';

@@ -2,7 +2,7 @@
 
 import type { EventsV1Event } from '@kubernetes/client-node';
 import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
-import { cutBytes } from '../../nodepool/plural.ts';
+import { cutBytes } from '../../nodepool/text.ts';
 import { type Api, MERGE_PATCH } from '../api/api.ts';
 import { EVENTS } from '../api/resource.ts';
 import { missingObject, parseStatus, reasonOf } from '../api/status.ts';

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { resourceOf } from '../../nodepool/plural.ts';
+import { resourceOf } from '../../nodepool/text.ts';
 import { type Api, JSON_PATCH } from '../api/api.ts';
 import { serves } from '../api/discovery.ts';
 import type { Resource } from '../api/resource.ts';

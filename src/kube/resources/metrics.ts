@@ -7,7 +7,7 @@ import type { ResourceList } from '../../nodepool/types.ts';
 import { requestPage, UnreadableError } from '../api/page.ts';
 import type { Resource } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
-import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/annotated-node.ts';
+import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/nodes.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { NoUsage, PodUsage, Usage } from './pods.ts';

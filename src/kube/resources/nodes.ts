@@ -22,7 +22,7 @@ import { inJson, NODES, ONLY_METADATA, ONLY_METADATA_OF_ONE, type Resource } fro
 import { listWatch } from '../api/watch.ts';
 import type { NodePatch, NodesClient } from '../cluster.ts';
 import type { AnnotatedNodes, LabelledNode, RawNode } from '../connection.ts';
-import { type AnnotatedNode, decodeAnnotated } from '../protobuf/annotated-node.ts';
+import { type AnnotatedNode, decodeAnnotated } from '../protobuf/nodes.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { KeptAnnotations, WireNode } from './kept-annotations.ts';

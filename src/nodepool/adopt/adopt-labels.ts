@@ -1,8 +1,6 @@
 /** The labels, taints and annotations that `adopt` copies into a pool: those that describe the group, not a single node. */
-
 import { isTransient } from '../plan/transient-states.ts';
-import { isSameTaint } from '../spec/taint.ts';
-import { MAX_TAINTS } from '../spec/taint-rules.ts';
+import { isSameTaint, MAX_TAINTS } from '../spec/taint-rules.ts';
 import { MAX_LABELS, validatePool } from '../spec/validation.ts';
 import type { Node, NodePool, NodePoolSpec, Taint } from '../types.ts';
 

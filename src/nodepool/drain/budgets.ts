@@ -4,7 +4,7 @@
  */
 
 import { type LabelQuery, matchesQuery } from '../membership/label-query.ts';
-import { plural } from '../plural.ts';
+import { plural } from '../text.ts';
 import { type DrainPod, podName } from './drain-filters.ts';
 
 /** A policy/v1 PodDisruptionBudget. */

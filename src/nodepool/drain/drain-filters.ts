@@ -3,7 +3,7 @@
  * drain (k8s.io/kubectl/pkg/drain, filters.go). All broken rules of a pod are reported.
  */
 
-import { firstFew } from '../plural.ts';
+import { firstFew } from '../text.ts';
 import type { PodPlacement } from './placement.ts';
 
 /** The fields of a pod that are kept. */

@@ -3,7 +3,7 @@ import { own } from '../json.ts';
 import { drainingTaints } from '../plan/no-execute.ts';
 import { heldStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
 import type { FieldError } from '../spec/field-error.ts';
-import { taintFrom, taintId } from '../spec/taint.ts';
+import { taintFrom, taintId } from '../spec/taint-rules.ts';
 import { type Node, type NodePool, POOL_LABEL, type Taint } from '../types.ts';
 import { isSelectorKnown } from './known-selector.ts';
 import { meetsNode } from './label-query.ts';

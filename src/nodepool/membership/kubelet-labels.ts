@@ -2,8 +2,9 @@
  * Which labels a kubelet may set on its own node, and what a pool that selects by such labels exposes. Source: the
  * admission plugin NodeRestriction (plugin/pkg/admission/noderestriction) and k8s.io/kubelet pkg/apis.
  */
-import { noun } from '../plural.ts';
+
 import { formatTaint } from '../spec/syntax.ts';
+import { noun } from '../text.ts';
 import type { NodePool, Taint } from '../types.ts';
 import { isEmpty, keysOf, memberLabels, membershipSelector, needsLabel, partsOf } from './selector.ts';
 

@@ -1,12 +1,11 @@
 /** Decides which pool owns a node. A node has at most one owner. */
-
 import { deepEqual } from '../merge-patch.ts';
 import type { AppliedRecord, AppliedSlot } from '../plan/record.ts';
 import { RecordCache } from '../plan/record-cache.ts';
 import { NO_SLOTS, NO_STARTUP } from '../plan/record-slots.ts';
 import { stoppedRollout } from '../rollout/stopped-rollouts.ts';
 import type { FieldError } from '../spec/field-error.ts';
-import { taintId } from '../spec/taint.ts';
+import { taintId } from '../spec/taint-rules.ts';
 import { validatePool } from '../spec/validation.ts';
 import { isWithoutGeneration, takeoverOf } from '../status/takeover.ts';
 import { FINALIZER, type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';

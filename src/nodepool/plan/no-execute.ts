@@ -5,11 +5,10 @@
  *
  * What is due follows from spec, record and node. That pods are gone is not known from these: who plans says so.
  */
-
 import { type DrainPod, hasEnded } from '../drain/drain-filters.ts';
-import { andMore, firstFew, plural } from '../plural.ts';
-import { taintFrom, taintId } from '../spec/taint.ts';
+import { taintFrom, taintId } from '../spec/taint-rules.ts';
 import { evictedAfter, tolerates } from '../spec/toleration.ts';
+import { andMore, firstFew, plural } from '../text.ts';
 import type { NodePool, Taint } from '../types.ts';
 import type { Change } from './change.ts';
 import type { SlotPolicy, SlotWrite } from './merge-slots.ts';

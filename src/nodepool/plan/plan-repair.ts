@@ -3,11 +3,10 @@
  * startup taints whose condition is True are lifted, and those of a node that has booted are given again. A slot that leaves the spec is left alone: whoever changes it now keeps
  * the change, as after the rollout. A member without a record gets one. A taint that pods are evicted for first has to wait, as they do.
  */
-
 import { defined } from '../json.ts';
 import { memberLabels } from '../membership/selector.ts';
 import { areAnnotationsKnown } from '../spec/annotations.ts';
-import { taintFrom, taintId } from '../spec/taint.ts';
+import { taintFrom, taintId } from '../spec/taint-rules.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import { describeWrite } from './change.ts';
 import {

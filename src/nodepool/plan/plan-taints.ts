@@ -1,6 +1,5 @@
 /** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
-
-import { taintFrom, taintId } from '../spec/taint.ts';
+import { taintFrom, taintId } from '../spec/taint-rules.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import {
   foldWrites,

@@ -10,12 +10,11 @@
  * Startup taints are not merged: startup-taints.ts says what becomes of them. Nor are taints that wait until pods are
  * evicted: no-execute.ts.
  */
-
 import { defined } from '../json.ts';
 import { keysOf, memberLabels, membershipSelector } from '../membership/selector.ts';
 import { stoppedRollout } from '../rollout/stopped-rollouts.ts';
 import { areAnnotationsKnown } from '../spec/annotations.ts';
-import { isSameTaint, taintFrom, taintId } from '../spec/taint.ts';
+import { isSameTaint, taintFrom, taintId } from '../spec/taint-rules.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import { type Change, describeWrite, isOfSpec } from './change.ts';
 import {

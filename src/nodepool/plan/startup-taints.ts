@@ -9,9 +9,9 @@
  * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
  */
 
-import { firstFew, plural } from '../plural.ts';
 import { formatTaint } from '../spec/syntax.ts';
-import { taintId } from '../spec/taint.ts';
+import { taintId } from '../spec/taint-rules.ts';
+import { firstFew, plural } from '../text.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../types.ts';
 import type { SlotWrite } from './merge-slots.ts';
 import type { AppliedRecord } from './record.ts';

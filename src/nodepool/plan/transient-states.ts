@@ -5,12 +5,11 @@
  * Not guaranteed: that the list is complete. More keys come from a flag and from an annotation of the pool; and two rules need no
  * list: see merge-slots.ts and no-execute.ts.
  */
-
 import type { Warning } from '../errors.ts';
 import { own } from '../json.ts';
 import type { FieldError } from '../spec/field-error.ts';
 import { keyProblem } from '../spec/syntax.ts';
-import { taintId } from '../spec/taint.ts';
+import { taintId } from '../spec/taint-rules.ts';
 import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 

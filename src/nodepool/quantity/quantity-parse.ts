@@ -4,7 +4,7 @@
  */
 
 import { MAX_INT64, parseInt64 } from '../json.ts';
-import { ellipsize } from '../plural.ts';
+import { ellipsize } from '../text.ts';
 
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 

@@ -7,7 +7,7 @@ import { NodepoolError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
 import { deepEqual } from '../merge-patch.ts';
-import { ellipsize } from '../plural.ts';
+import { ellipsize } from '../text.ts';
 import { API_VERSION, GROUP, type NodePool, type ObjectMeta, POOL_LABEL } from '../types.ts';
 
 /** apps/v1. Its data cannot be changed, on the server. */

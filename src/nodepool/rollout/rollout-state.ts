@@ -1,6 +1,7 @@
 /** How far a spec has reached the nodes of its pool, as `kubectl rollout status` says it of a Deployment. */
-import { ellipsize } from '../plural.ts';
+
 import { troubleIn } from '../status/status.ts';
+import { ellipsize } from '../text.ts';
 import type { NodePool } from '../types.ts';
 import { progressOf } from './rollout.ts';
 

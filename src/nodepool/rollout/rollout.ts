@@ -1,6 +1,6 @@
 /** How a changed spec reaches the nodes of a pool: the condition Progressing, and the pause that keeps every write from them. */
 import { NodepoolError } from '../errors.ts';
-import { firstFew, noun, plural } from '../plural.ts';
+import { firstFew, noun, plural } from '../text.ts';
 import { timestamp } from '../timestamp.ts';
 import type { Condition, NodePool, NodePoolStatus } from '../types.ts';
 import type { RolloutStep } from './rollout-step.ts';

@@ -1,7 +1,6 @@
 /** The stops of rollouts that the status of a pool remembers: by spec, whatever becomes of the nodes, a pause or other settings. */
-
 import { memberLabels } from '../membership/selector.ts';
-import { taintId } from '../spec/taint.ts';
+import { taintId } from '../spec/taint-rules.ts';
 import { parseTime, timestamp } from '../timestamp.ts';
 import { type NodePool, RESUMED_ANNOTATION, type StoppedRollout } from '../types.ts';
 import type { RolloutStep, RolloutStop } from './rollout-step.ts';

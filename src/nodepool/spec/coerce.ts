@@ -3,7 +3,6 @@
  * type. Fields of the wrong type are left out and recorded in `unreadable`, so all later code can rely on the types. A
  * pool with unreadable fields is invalid (validation.ts).
  */
-
 import { NodepoolError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import {
@@ -14,9 +13,8 @@ import {
   type NodePoolStatus,
   type ObjectMeta,
 } from '../types.ts';
-import { droppedFields } from './dropped-fields.ts';
 import { type FieldError, fieldErrors } from './field-error.ts';
-import { CONDITION_SCHEMA, POOL_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
+import { CONDITION_SCHEMA, droppedFields, POOL_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
 import { describeValue, fits, readTyped } from './typed.ts';
 
 /** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */

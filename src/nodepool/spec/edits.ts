@@ -4,7 +4,7 @@ import type { Requirement } from '../membership/label-query.ts';
 import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
 import { deepEqual } from '../merge-patch.ts';
 import type { NodePool, NodePoolSpec, StartupTaint, Taint, TaintEffect } from '../types.ts';
-import { taintId } from './taint.ts';
+import { taintId } from './taint-rules.ts';
 
 interface TaintRemoval {
   key: string;

@@ -1,9 +1,7 @@
 /** The rules for the taints and startup taints of a pool (see validation.ts). */
-
-import type { NodePool, StartupTaint, Taint } from '../types.ts';
+import type { NodePool, StartupTaint, Taint, TaintEffect } from '../types.ts';
 import type { FieldError } from './field-error.ts';
 import { effectProblem, keyProblem, valueProblem } from './syntax.ts';
-import { taintId } from './taint.ts';
 
 /** Of taints, and of startup taints. */
 export const MAX_TAINTS = 100;
@@ -90,4 +88,21 @@ function oneTaintErrors(list: string, index: number, { key, value = '', effect }
 
 function push(errors: FieldError[], field: string, message: string | undefined): void {
   if (message !== undefined) errors.push({ field, message });
+}
+
+/** The identity of a taint in plans and records: `key:Effect`. */
+export function taintId(taint: { key: string; effect: TaintEffect }): string {
+  return `${taint.key}:${taint.effect}`;
+}
+
+/** Whether key, effect and value are equal. As for the API server, a missing value equals "". */
+export function isSameTaint(a: Taint, b: Taint): boolean {
+  return a.key === b.key && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');
+}
+
+/** The taint with this identity and value; "" is left out, as the API server prints it. */
+export function taintFrom(id: string, value: string): Taint {
+  const colon = id.lastIndexOf(':');
+  const effect = id.slice(colon + 1) as TaintEffect;
+  return { key: id.slice(0, colon), ...(value === '' ? {} : { value }), effect };
 }

@@ -6,7 +6,7 @@
  */
 import { parseInt64 } from '../json.ts';
 import type { Taint, Toleration } from '../types.ts';
-import { taintId } from './taint.ts';
+import { taintId } from './taint-rules.ts';
 
 /** As IsDecimalInteger: no plus sign, no leading zeros. */
 const DECIMAL = /^(0|-?[1-9]\d*)$/;

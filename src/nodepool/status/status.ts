@@ -2,11 +2,11 @@
 
 import { isInherited } from '../membership/membership.ts';
 import { DRAINING, withheldText } from '../plan/no-execute.ts';
-import { ellipsize, firstFew, noun, plural } from '../plural.ts';
 import { MAX_RESOURCES, omittedTexts, sortByReports } from '../quantity/node-resources.ts';
 import { sumResourceLists } from '../quantity/quantity.ts';
 import { isPaused, type RolloutProgress } from '../rollout/rollout.ts';
 import type { FieldError } from '../spec/field-error.ts';
+import { ellipsize, firstFew, noun, plural } from '../text.ts';
 import {
   type Condition,
   FINALIZER,

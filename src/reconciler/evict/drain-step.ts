@@ -4,12 +4,11 @@ import type { ClusterPort } from '../../kube/cluster.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { type DrainPlan, inTurn, type NodePlan } from '../../nodepool/plan/plan.ts';
 import type { Node } from '../../nodepool/types.ts';
-import type { RolloutTurn } from '../limits/rollout-turn.ts';
+import type { RolloutTurn } from '../limits/rollout-gates.ts';
 import { planOf } from '../plan/node-plan.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/changed-meanwhile.ts';
-import type { ClusterState } from '../state/cluster-state.ts';
+import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
-import { looksSame } from '../state/versions.ts';
 import type { GoesOn, NodeDrainer } from './node-drainer.ts';
 
 interface DrainStepDeps {

@@ -11,7 +11,7 @@ import type { Clock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
 import type { NodesClient } from '../../kube/cluster.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
-import { ellipsize, firstFew, plural } from '../../nodepool/plural.ts';
+import { ellipsize, firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { managerOf } from '../write/node-write-error.ts';
 

@@ -2,14 +2,13 @@
  * Membership changes: nodes that a person adds to a pool, removes from it or moves. The membership labels go with the
  * same patch as everything that follows from them.
  */
-
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { effective, type LabelPatch, labelOf, patchedLabels } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
 import { type Change, dueOf, inTurn, type NodePlan, planNode } from '../../nodepool/plan/plan.ts';
 import { formatRecord } from '../../nodepool/plan/record.ts';
 import { isPaused, pausedError } from '../../nodepool/rollout/rollout.ts';
-import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import { assertWhole } from '../../nodepool/spec/schema.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { followed, pausedPool, planStep, rulesFor } from './node-plan.ts';

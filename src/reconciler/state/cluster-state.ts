@@ -22,7 +22,6 @@ import { poolOfRuntimeClass } from '../../nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../../nodepool/types.ts';
 import { NodeBirths } from './node-births.ts';
 import { OwnershipIndex } from './ownership-index.ts';
-import { isAlikeButStatus, isSame, looksSame, type Versioned } from './versions.ts';
 
 export interface ClusterStateObserver {
   /** The pools to reconcile: those that the object concerned before the change, and those that it concerns now. */
@@ -306,4 +305,31 @@ class DeletedUids {
     this.#deletions.delete(uid);
     return false;
   }
+}
+
+// Whether two versions of an object are the same, or look the same.
+
+interface Versioned {
+  uid?: string;
+  resourceVersion?: string;
+}
+
+/** Whether both are the same version of one object: a watch event that repeats a response, or the reverse. */
+function isSame(before: Versioned | undefined, after: Versioned): boolean {
+  return before?.uid === after.uid && before?.resourceVersion === after.resourceVersion;
+}
+
+/** metadata.generation changes with the spec. */
+function isAlikeButStatus(before: NodePool | undefined, after: NodePool): boolean {
+  const rest = ({ metadata }: NodePool) => ({ ...metadata, resourceVersion: '', managedFields: [] });
+  return before !== undefined && deepEqual(rest(before), rest(after));
+}
+
+/** Whether both are equal but for the resourceVersion. */
+export function looksSame(a: Node | undefined, b: Node): boolean {
+  if (a === undefined) return false;
+  if (isSame(a, b)) return true;
+  const { resourceVersion: _a, ...before } = a;
+  const { resourceVersion: _b, ...after } = b;
+  return deepEqual(before, after);
 }

@@ -2,12 +2,14 @@
  * Reads objects from the server into the cluster state. A server answers 404 to a write also where it does not serve the
  * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
  */
-
 import { isOlder } from '../../controller/resource-version.ts';
-import type { ClusterPort, PoolWrite } from '../../kube/cluster.ts';
+import type { ClusterPort, NodesClient, PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
-import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import type { NodePlan } from '../../nodepool/plan/plan.ts';
+import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
+import { assertWhole } from '../../nodepool/spec/schema.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 
@@ -129,4 +131,129 @@ export async function writePool(
     if (latest.metadata.uid === uid && deepEqual(latest.spec, pool.spec)) throw error;
     return { kind: 'conflict' };
   }
+}
+
+// Reads a pool from the server before its nodes are released because it is gone: the cluster state may be stale or wrong.
+//
+// The answer is valid for the nodes as the cluster state had them at the read: if the pool has been recreated and has got such
+// a node since, the node has another resourceVersion, and the patch that releases it fails with a conflict.
+
+interface Asked {
+  /** The nodes that carried the pool's record at the read. */
+  nodes: ReadonlySet<Node>;
+  isGone: Promise<boolean>;
+}
+
+export class GonePools {
+  readonly #deps: LiveReadDeps;
+  /** By the pool's name. */
+  readonly #asked = new Map<string, Asked>();
+
+  constructor(deps: LiveReadDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Whether the plan may be written: it releases no node, or its pool is gone or has a deletionTimestamp. If not, the
+   * cluster state has the pool now, and the caller plans again. Throws NodepoolError when the pool cannot be read.
+   */
+  async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
+    if (previous === undefined || previous === owner || this.#deps.state.isStaying(previous)) return true;
+    const known = this.#asked.get(previous);
+    return known?.nodes.has(node) ? known.isGone : this.ask(previous);
+  }
+
+  /** Whether the pool is gone or has a deletionTimestamp. Updates the cluster state. */
+  ask(pool: string): Promise<boolean> {
+    const asked = { nodes: new Set(this.#deps.state.held(pool)), isGone: this.#isGone(pool) };
+    this.#asked.set(pool, asked);
+    const forget = () => {
+      if (this.#asked.get(pool) === asked) this.#asked.delete(pool);
+    };
+    asked.isGone.then(isGone => isGone || forget(), forget);
+    return asked.isGone;
+  }
+
+  /** Called after the nodes of the pool were reconciled: a later release reads the pool again. */
+  forget(pool: string): void {
+    this.#asked.delete(pool);
+  }
+
+  async #isGone(name: string): Promise<boolean> {
+    const { cluster, state } = this.#deps;
+    const [known, asked] = [state.pool(name), state.beginRead()];
+    const pool = await cluster.pools.getCoerced(name);
+    if (pool === undefined) {
+      state.removePool(name, known?.metadata.uid);
+      return true;
+    }
+    const isKnown = pool.metadata.uid === known?.metadata.uid;
+    // A dry run marks it for deletion in the cluster state alone.
+    if (cluster.isDryRun && isKnown) return true;
+    // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
+    assertNotRestored(known, pool);
+    state.setPool(pool, asked);
+    if (pool.metadata.deletionTimestamp !== undefined) return true;
+    if (isKnown && !state.isStaying(name)) throw notDeleted(pool);
+    return false;
+  }
+}
+
+// Nodes that were read before their pool, or before it set another annotation, were read without it: only annotations of
+// known pools are kept (docs/decisions/0039). NodeWriter reads such a node again before it writes it; here many are read
+// at once.
+
+type Lists = Pick<NodesClient, 'list'>;
+
+/** Whether members of a pool were read without annotations that it sets. */
+export function hasUnread(state: ClusterState): boolean {
+  for (const { metadata } of state.pools()) if (unread(state, metadata.name).length > 0) return true;
+  return false;
+}
+
+/** Lists the nodes once more into the state if that is so. */
+export async function readAnnotations(state: ClusterState, list: Lists['list']): Promise<void> {
+  if (hasUnread(state)) await readInto(state, list);
+}
+
+/**
+ * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeWriter.
+ * Undefined when nothing is read.
+ */
+export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Lists): Promise<void> | undefined {
+  const known = state.pool(pool);
+  if (known === undefined || unread(state, pool).length < 2) return undefined;
+  const selector = selectorText(membershipSelector(known));
+  return readInto(state, () => nodes.list(selector)).catch(ignoreRefusal);
+}
+
+/** For a display that follows pools and nodes: call it after each change of a pool. Lists once at a time. */
+export function annotationReader({ list }: Lists, state: () => ClusterState, onRead: () => void): () => void {
+  let isReading = false;
+  return () => {
+    if (isReading || !hasUnread(state())) return;
+    isReading = true;
+    const end = () => {
+      isReading = false;
+    };
+    void readInto(state(), list).then(onRead).catch(ignoreRefusal).finally(end);
+  };
+}
+
+function unread(state: ClusterState, pool: string): string[] {
+  const keys = Object.keys(state.pool(pool)?.spec.annotations ?? {});
+  if (keys.length === 0) return [];
+  return state.members(pool).flatMap(node => {
+    const recorded = state.ownership(node.name)?.record?.annotations;
+    return areAnnotationsKnown(node, recorded, keys) ? [] : node.name;
+  });
+}
+
+async function readInto(state: ClusterState, list: Lists['list']): Promise<void> {
+  const asked = state.beginRead();
+  for (const node of await list()) state.setNode(node, asked);
+}
+
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof NodepoolError)) throw error;
 }

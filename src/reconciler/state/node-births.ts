@@ -8,7 +8,7 @@ import { Lru } from '../../controller/lru.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { NO_STARTUP, type StartupSlots } from '../../nodepool/plan/record-slots.ts';
 import { type Birth, isRecent, isYoung, LONG_REGISTERED } from '../../nodepool/plan/startup-taints.ts';
-import { taintId } from '../../nodepool/spec/taint.ts';
+import { taintId } from '../../nodepool/spec/taint-rules.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 
 /** Nodes of which something is remembered. Each takes a few hundred bytes. */

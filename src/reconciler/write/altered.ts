@@ -1,10 +1,9 @@
 /** What the server stored differs from what was sent: mutating admission policies and webhooks can change every write. */
-
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { dueOf, type NodePatch, type NodePlan } from '../../nodepool/plan/plan.ts';
-import { ellipsize, firstFew } from '../../nodepool/plural.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
-import { taintId } from '../../nodepool/spec/taint.ts';
+import { taintId } from '../../nodepool/spec/taint-rules.ts';
+import { ellipsize, firstFew } from '../../nodepool/text.ts';
 import { type Node, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import { patchedNode } from '../plan/node-plan.ts';
 

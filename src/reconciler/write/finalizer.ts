@@ -2,7 +2,7 @@
 import type { PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
-import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { FINALIZER, type NodePool } from '../../nodepool/types.ts';
 import { conflictDelay } from '../limits/limiters.ts';
 import {

@@ -11,23 +11,20 @@ import {
   type NodePlan,
   type WritePlan,
 } from '../../nodepool/plan/plan.ts';
-import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
+import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS, stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { Node, NodePool, ObjectMeta } from '../../nodepool/types.ts';
 import { drainStep } from '../evict/drain-step.ts';
 import { NodeDrainer } from '../evict/node-drainer.ts';
 import { NodeWriteLimits } from '../limits/node-write-limits.ts';
-import { RolloutGates } from '../limits/rollout-gates.ts';
-import type { RolloutTurn } from '../limits/rollout-turn.ts';
+import { RolloutGates, type RolloutTurn } from '../limits/rollout-gates.ts';
 import { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
 import { assertConsent } from '../plan/no-execute-consent.ts';
 import { planOf } from '../plan/node-plan.ts';
-import { circleError, oversizedError } from '../plan/node-plan-errors.ts';
 import { ChangedMeanwhile } from '../state/changed-meanwhile.ts';
-import { GonePools } from '../state/gone-pools.ts';
-import { type LiveReadDeps, readNode, readPool } from '../state/live-reads.ts';
+import { GonePools, type LiveReadDeps, readNode, readPool } from '../state/live-reads.ts';
 import { isPrepared, prepare } from './takeover.ts';
 
 /** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
@@ -249,4 +246,39 @@ class StalePools {
       this.#reading.delete(name);
     }
   }
+}
+
+// Why a plan of a node cannot be written.
+
+/** The labels of each of these pools make the node a member of another: it is not written. */
+export function circleError(node: string, circle: readonly string[]): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
+    'change the labels or the nodeSelector of one of them',
+    { isPermanent: true },
+  );
+}
+
+/** @param pool the one whose record it is */
+export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
+  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
+  const [what, next] =
+    pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
+      ? [
+          'its pool has unmanaged: Remove, and what that removes',
+          'remove labels or taints from the node, or set unmanaged: Keep',
+        ]
+      : [
+          'what its pool sets and removes there, with the values that were there before,',
+          'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
+        ];
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was not written: ${what} does not fit into the record (${limits})`,
+    next,
+    {
+      isPermanent: true,
+    },
+  );
 }

@@ -2,7 +2,7 @@
 import type { NodesClient } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
-import { ellipsize } from '../../nodepool/plural.ts';
+import { ellipsize } from '../../nodepool/text.ts';
 import { type Held, MAX_WRITES } from '../limits/write-rate-limiter.ts';
 import type { NodeMove } from '../plan/node-move.ts';
 

@@ -2,7 +2,7 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isStep } from '../../nodepool/plan/plan.ts';
 import { conflictDelay } from '../limits/limiters.ts';
-import { RolloutTurn } from '../limits/rollout-turn.ts';
+import { RolloutTurn } from '../limits/rollout-gates.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { moveOf, type NodeMove } from '../plan/node-move.ts';
 import { isDue, patchedNode, planOf } from '../plan/node-plan.ts';

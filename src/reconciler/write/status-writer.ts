@@ -3,9 +3,9 @@ import type { Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
-import { ellipsize } from '../../nodepool/plural.ts';
-import { assertWhole } from '../../nodepool/spec/dropped-fields.ts';
+import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { computeStatus, type Observation } from '../../nodepool/status/status.ts';
+import { ellipsize } from '../../nodepool/text.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus, ObjectMeta } from '../../nodepool/types.ts';
 import {

@@ -1,6 +1,6 @@
 /** Pods that a change evicts: where they can go, and which of them a drain never evicts. */
 import { type Budget, budgetMatcher, neverBecause, shortOf, whyNeverEvicted } from '../../nodepool/drain/budgets.ts';
-import { isSameTaint } from '../../nodepool/spec/taint.ts';
+import { isSameTaint } from '../../nodepool/spec/taint-rules.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { PodTraits } from '../types.ts';

@@ -1,7 +1,7 @@
 /** The node labels that a pod template, a volume or another object selects, and where in the object it does. */
 import { meetsNode, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { RawPodSpec } from '../pod/raw-pod.ts';
-import { zonesOf } from '../volumes/choose-volume.ts';
+import { zonesOf } from '../volumes/volumes.ts';
 import type { KeyUse, Selecting } from './types.ts';
 
 /** Each use of each label, rules before preferences. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cutBytes, ellipsize } from '../../../src/nodepool/plural.ts';
+import { cutBytes, ellipsize } from '../../../src/nodepool/text.ts';
 
 const CASES: [text: string, limit: number, cut: string][] = [
   ['', 3, ''],

@@ -1,7 +1,7 @@
 /** Output of any text: no control characters, CSV reads back, nothing exceeds its width. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { cutBytes, ellipsize } from '../../../src/nodepool/plural.ts';
+import { cutBytes, ellipsize } from '../../../src/nodepool/text.ts';
 import { renderCsv } from '../../../src/print/printers.ts';
 import { sanitizeLine, sanitizeScreen, sanitizeText } from '../../../src/print/sanitize.ts';
 import { fit, renderTable, tablePrinter } from '../../../src/print/table.ts';

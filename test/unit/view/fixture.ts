@@ -1,12 +1,10 @@
 /** A small cluster for the screens: three pools, six nodes, two events, at a fixed time. */
-
 import type { PoolEventRecord } from '../../../src/kube/connection.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import { makeStyle } from '../../../src/print/style.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { contentsOf, sceneOf } from '../../../src/view/contents.ts';
-import { clampSelection } from '../../../src/view/cursor.ts';
-import type { Key } from '../../../src/view/keys.ts';
+import { clampSelection, type Key } from '../../../src/view/keys.ts';
 import { initialState, placeOf, type Scene, type State } from '../../../src/view/places.ts';
 import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
 import { paste, press } from '../../../src/view/state.ts';

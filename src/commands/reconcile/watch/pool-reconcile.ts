@@ -2,9 +2,9 @@
 import type { ReconcileResult } from '../../../controller/controller.ts';
 import type { Log } from '../../../controller/log.ts';
 import { NodepoolError, warningText } from '../../../nodepool/errors.ts';
-import { plural } from '../../../nodepool/plural.ts';
-import { DroppedFieldsError } from '../../../nodepool/spec/dropped-fields.ts';
+import { DroppedFieldsError } from '../../../nodepool/spec/schema.ts';
 import { STATUS_WORDS } from '../../../nodepool/status/status.ts';
+import { plural } from '../../../nodepool/text.ts';
 import type { NodePoolStatus } from '../../../nodepool/types.ts';
 import type { PoolOutcome } from '../../../reconciler/pool-outcome.ts';
 import type { Reconciler } from '../../../reconciler/reconciler.ts';

@@ -1,9 +1,9 @@
 /** The output of `diff`: the changes of the next reconcile for each node, each with its reason. */
 
 import { allChanges, type Change, type DuePlan } from '../../../nodepool/plan/plan.ts';
-import { plural } from '../../../nodepool/plural.ts';
 import { stepsText } from '../../../nodepool/rollout/rollout.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
+import { plural } from '../../../nodepool/text.ts';
 import { ANNOTATION_WIDTH, shorten } from '../../../print/cells.ts';
 import { oneLine } from '../../../print/error.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';

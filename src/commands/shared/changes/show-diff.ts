@@ -1,13 +1,14 @@
 /** Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`. */
-
 import { showNote, showWarning } from '../../../cli/error-line.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { type Io, terminalWidth } from '../../../cli/io.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { approver } from '../consent/approve.ts';
 import { NO_CHANGE } from '../consent/consent.ts';
-import { impactFinder, impactText } from '../impact/show-impact.ts';
+import { impactFinder, impactPreview, impactText } from '../impact/show-impact.ts';
 import { namesUnlessAll, type PoolChoice } from '../pools/choose-pools.ts';
 import { reportNoPools } from '../pools/pool-choice.ts';
 import { type Diff, diff } from './diff.ts';
@@ -68,4 +69,36 @@ async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'n
   const { renderDiff } = await import('./print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
   return renderDiff(plan, makeStyle(color), now());
+}
+
+// What a plan changes on nodes, and what that does to pods: for dry runs.
+
+/** Prints to stdout, with an empty line below; nothing without changes. @param state as it was planned */
+export async function showPlanned(
+  plan: ClusterPlan,
+  io: Io,
+  connection: Connection,
+  state?: ClusterState,
+): Promise<void> {
+  const { renderDiff } = await import('./print-diff.ts');
+  const { makeStyle } = await import('../../../print/style.ts');
+  const text = renderDiff(plan, makeStyle(io.color), io.now());
+  if (text === '') return;
+  io.out(`${text}\n`);
+  await showImpact(plan, io, connection, state);
+}
+
+/** Of a dry run: a person sees it, a script need not be allowed to read what it needs. @param state as it was planned */
+export async function showImpactToPerson(
+  plan: ClusterPlan | NodepoolError,
+  io: Io,
+  connection: Connection,
+  state?: ClusterState,
+): Promise<void> {
+  if (io.stdoutIsTTY && !(plan instanceof NodepoolError)) await showImpact(plan, io, connection, state);
+}
+
+async function showImpact(plan: ClusterPlan, io: Io, connection: Connection, state?: ClusterState): Promise<void> {
+  const impact = await impactPreview(plan, io, connection, state);
+  if (impact !== undefined) io.out(`${impact}\n`);
 }

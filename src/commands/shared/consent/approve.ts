@@ -5,7 +5,7 @@ import type { Io } from '../../../cli/io.ts';
 import type { PodsPort } from '../../../kube/resources/pods.ts';
 import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
 import type { DuePlan } from '../../../nodepool/plan/plan.ts';
-import { andMore } from '../../../nodepool/plural.ts';
+import { andMore } from '../../../nodepool/text.ts';
 import { sanitizeLine, sanitizeScreen } from '../../../print/sanitize.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { noExecuteOf } from '../../../reconciler/plan/no-execute-consent.ts';

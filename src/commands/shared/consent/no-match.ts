@@ -13,8 +13,8 @@ import {
   quotedSelector,
   type SelectorPart,
 } from '../../../nodepool/membership/selector.ts';
-import { firstFew, plural } from '../../../nodepool/plural.ts';
 import { suggest } from '../../../nodepool/suggest.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 

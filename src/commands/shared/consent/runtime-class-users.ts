@@ -3,7 +3,7 @@ import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { planRuntimeClass, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
 import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../../../nodepool/plan/runtime-class-users.ts';
-import { firstFew, noun, plural } from '../../../nodepool/plural.ts';
+import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { attempt } from '../attempt.ts';

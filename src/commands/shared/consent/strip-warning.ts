@@ -3,7 +3,7 @@
 import type { Warning } from '../../../nodepool/errors.ts';
 import { dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
-import { plural } from '../../../nodepool/plural.ts';
+import { plural } from '../../../nodepool/text.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 

@@ -12,7 +12,7 @@ import {
   requiredLabel,
   requiresControlPlane,
 } from '../../../nodepool/membership/selector.ts';
-import { firstFew, plural } from '../../../nodepool/plural.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';

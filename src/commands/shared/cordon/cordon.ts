@@ -13,7 +13,7 @@ import {
   planCordon,
 } from '../../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
-import { noun } from '../../../nodepool/plural.ts';
+import { noun } from '../../../nodepool/text.ts';
 import { MAINTENANCE_ANNOTATION, type Node, type NodePool } from '../../../nodepool/types.ts';
 import { conflictDelay } from '../../../reconciler/limits/limiters.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';

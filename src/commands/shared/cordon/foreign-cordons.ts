@@ -2,7 +2,7 @@
 
 import type { NodesClient } from '../../../kube/cluster.ts';
 import { type CordonChange, needsOwner, planCordon } from '../../../nodepool/drain/plan-cordon.ts';
-import { firstFew, plural } from '../../../nodepool/plural.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { attempt } from '../attempt.ts';
 import type { Question } from '../consent/consent.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../../nodepool/drain/maintenance.ts';
 import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
-import { firstFew, noun } from '../../../nodepool/plural.ts';
+import { firstFew, noun } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { conflictDelay } from '../../../reconciler/limits/limiters.ts';
 import { attempt } from '../attempt.ts';

@@ -6,7 +6,7 @@ import { dryRunFlag, dryRunSuffix, membersFlag } from '../../../cli/flags.ts';
 import { EXIT } from '../../../cli/report-error.ts';
 import type { DryRun } from '../../../kube/connection.ts';
 import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
-import { plural } from '../../../nodepool/plural.ts';
+import { plural } from '../../../nodepool/text.ts';
 import { approver } from '../consent/approve.ts';
 import { chosenNames } from '../pools/choose-pools.ts';
 import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../pools/pool-choice.ts';

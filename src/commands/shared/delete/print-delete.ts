@@ -3,7 +3,7 @@ import { showError, showNote, showWarning } from '../../../cli/error-line.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import type { Io } from '../../../cli/io.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { plural } from '../../../nodepool/plural.ts';
+import { plural } from '../../../nodepool/text.ts';
 import { poolRef } from '../../../print/sanitize.ts';
 import type { Proposal } from '../consent/consent.ts';
 import { showFailures } from '../reconcile/reconcile-deps.ts';

@@ -5,7 +5,7 @@ import type { ClusterReader, RawPool } from '../../../kube/connection.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, needsLabel } from '../../../nodepool/membership/selector.ts';
-import { noun, plural } from '../../../nodepool/plural.ts';
+import { noun, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { nodesOf, stateBefore } from '../../../reconciler/plan/intent.ts';

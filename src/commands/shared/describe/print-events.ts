@@ -1,6 +1,6 @@
 /** Events of pools: the table of `events`, and the section of `describe`. */
 import type { PoolEventRecord } from '../../../kube/connection.ts';
-import { noun } from '../../../nodepool/plural.ts';
+import { noun } from '../../../nodepool/text.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
 import { type Column, fitColumns } from '../../../print/fit-columns.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';

@@ -2,7 +2,7 @@
 
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';
-import { ellipsize } from '../../../nodepool/plural.ts';
+import { ellipsize } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
 

@@ -1,13 +1,12 @@
 /** Edits a pool by flags. A change that somebody else made meanwhile is not overwritten. */
-
 import type { NodePoolsClient } from '../../../kube/cluster.ts';
 import type { DryRun, RawPool } from '../../../kube/connection.ts';
 import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
 import { mergePatch } from '../../../nodepool/merge-patch.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
-import { DroppedFieldsError } from '../../../nodepool/spec/dropped-fields.ts';
 import { applyEdits, type SpecEdits, specToEdit } from '../../../nodepool/spec/edits.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
+import { DroppedFieldsError } from '../../../nodepool/spec/schema.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { recreatedError } from '../../../reconciler/state/live-reads.ts';

@@ -3,7 +3,7 @@ import { type ErrorIo, showNote } from '../../../cli/error-line.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { RawPool } from '../../../kube/connection.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
-import { noun } from '../../../nodepool/plural.ts';
+import { noun } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';
 import type { Written } from '../consent/approve.ts';
 import type { Approve } from '../consent/consent.ts';

@@ -1,6 +1,7 @@
 /** What a change of nodes does to pods and to objects that select the nodes; below the differences. */
-import { firstFew, noun, plural } from '../../../nodepool/plural.ts';
+
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
+import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { formatDuration } from '../../../print/time.ts';

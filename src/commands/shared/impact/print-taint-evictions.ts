@@ -1,5 +1,5 @@
 /** The pods that NoExecute taints would evict, shown before the question. */
-import { noun, plural } from '../../../nodepool/plural.ts';
+import { noun, plural } from '../../../nodepool/text.ts';
 import { listText, shorten, taintsText } from '../../../print/cells.ts';
 import { GET, renderTable, takenWidth } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';

@@ -6,7 +6,7 @@
 import type { ManifestObject } from '../../../kube/connection.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject, own } from '../../../nodepool/json.ts';
-import { resourceOf } from '../../../nodepool/plural.ts';
+import { resourceOf } from '../../../nodepool/text.ts';
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 

@@ -1,7 +1,7 @@
 /** Whether `nodepools` means ours alone: Karpenter and HyperShift have a resource of the same name. */
 
 import type { ManifestObject, ManifestsPort } from '../../../kube/connection.ts';
-import { noun } from '../../../nodepool/plural.ts';
+import { noun } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';
 import { type Finding, named, ok, warning } from '../check.ts';
 import { isForeign } from './foreign-objects.ts';

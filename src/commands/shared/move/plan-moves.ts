@@ -6,7 +6,7 @@ import { labelsToJoin, labelsToLeave } from '../../../nodepool/membership/member
 import type { Ownership } from '../../../nodepool/membership/membership.ts';
 import type { NodePatch } from '../../../nodepool/plan/plan.ts';
 import { isPaused, pausedError } from '../../../nodepool/rollout/rollout.ts';
-import { assertWhole } from '../../../nodepool/spec/dropped-fields.ts';
+import { assertWhole } from '../../../nodepool/spec/schema.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { Intent } from '../../../reconciler/plan/intent.ts';
@@ -16,8 +16,8 @@ import {
   poolForNodes,
 } from '../../../reconciler/plan/membership-change.ts';
 import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
-import { circleError, oversizedError } from '../../../reconciler/plan/node-plan-errors.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { circleError, oversizedError } from '../../../reconciler/write/node-steps.ts';
 import { allPermitted } from '../attempt.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { selectNodes } from '../pools/nodes.ts';

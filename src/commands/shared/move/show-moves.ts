@@ -5,7 +5,7 @@ import type { Deps } from '../../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../../cli/flags.ts';
 import { EXIT } from '../../../cli/report-error.ts';
 import type { DryRun } from '../../../kube/connection.ts';
-import { showPlanned } from '../changes/show-planned.ts';
+import { showPlanned } from '../changes/show-diff.ts';
 import { approver } from '../consent/approve.ts';
 import { agree } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';

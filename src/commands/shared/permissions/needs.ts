@@ -5,7 +5,7 @@
 import type { ManifestObject } from '../../../kube/connection.ts';
 import type { AccessQuestion } from '../../../kube/ports/doctor.ts';
 import { defined, isObject } from '../../../nodepool/json.ts';
-import { resourceOf } from '../../../nodepool/plural.ts';
+import { resourceOf } from '../../../nodepool/text.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';
 import { BORN_IN_POOL, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
 

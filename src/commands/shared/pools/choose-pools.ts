@@ -2,7 +2,7 @@
 import type { NodePoolsClient } from '../../../kube/cluster.ts';
 import type { RawPool } from '../../../kube/connection.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { firstFew, plural } from '../../../nodepool/plural.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
 import { type NamesDeps, namesToSuggest, poolsNotFound, selectorError } from './not-found.ts';
 
 /** selector: a label selector, as the server takes it. */

@@ -1,9 +1,18 @@
 import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { RuntimeClass } from '../../../nodepool/types.ts';
+import type { Connection, LabelledNode } from '../../../kube/connection.ts';
+import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
+import {
+  isEmpty,
+  matches,
+  membershipSelector,
+  type Selector,
+  selectorText,
+} from '../../../nodepool/membership/selector.ts';
+import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
-import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
-import { allPermitted } from '../attempt.ts';
+import { readAnnotations } from '../../../reconciler/state/live-reads.ts';
+import { type Attempt, allPermitted, attempt } from '../attempt.ts';
 import { poolNotFound } from './not-found.ts';
 
 /** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
@@ -33,4 +42,34 @@ export function selectPools(command: string, state: ClusterState, names: string[
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
   return names.length === 0 ? known : [...new Set(names)];
+}
+
+// How many nodes match pools that were never reconciled, whose status does not say it.
+
+/**
+ * By the pool's name. Requests nothing if each pool has a status, and one list of nodes at most. Pools whose nodes cannot be
+ * counted (no permission, an invalid selector) are left out. @param pools coerced
+ */
+export async function matchingNodes(
+  pools: readonly NodePool[],
+  { nodeLabels }: Pick<Connection, 'nodeLabels'>,
+): Promise<Map<string, number>> {
+  const pending = pools.filter(pool => pool.status?.nodeCount === undefined && isSelectorKnown(pool));
+  const selectors = new Map(pending.map(pool => [pool.metadata.name, membershipSelector(pool)]));
+  const nodes = await labelsOfMatching([...selectors.values()], { nodeLabels });
+  if ('refusal' in nodes) return new Map();
+  const count = (selector: Selector) => nodes.value.filter(({ labels }) => matches(selector, labels)).length;
+  return new Map([...selectors].map(([name, selector]) => [name, count(selector)]));
+}
+
+/** The nodes that one of the selectors matches, and perhaps others. One request at most. */
+export async function labelsOfMatching(
+  selectors: readonly Selector[],
+  { nodeLabels }: Pick<Connection, 'nodeLabels'>,
+): Promise<Attempt<LabelledNode[]>> {
+  // An empty selector matches no node; the server would take it for all.
+  const [first, ...more] = selectors.filter(selector => !isEmpty(selector));
+  if (first === undefined) return { value: [] };
+  // One pool's nodes are fewer than all; of several pools, a list for each would be more.
+  return attempt(() => nodeLabels(more.length > 0 ? undefined : selectorText(first)));
 }

@@ -3,8 +3,8 @@ import { forNodes, withoutType } from '../../../cli/unknown/other-kinds.ts';
 import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
-import { noun } from '../../../nodepool/plural.ts';
 import { suggest } from '../../../nodepool/suggest.ts';
+import { noun } from '../../../nodepool/text.ts';
 
 interface Known {
   /** Names of pools, where they were read. */

@@ -11,8 +11,8 @@ import { NodepoolError, type Warning, warningAbout } from '../../../nodepool/err
 import { defined } from '../../../nodepool/json.ts';
 import { drainingText } from '../../../nodepool/plan/no-execute.ts';
 import { isDraining } from '../../../nodepool/plan/plan.ts';
-import { andMore } from '../../../nodepool/plural.ts';
 import { isPaused } from '../../../nodepool/rollout/rollout.ts';
+import { andMore } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
 import { addOnce, messagesOf, specChangedFailure } from '../../../reconciler/failure.ts';

@@ -4,7 +4,7 @@ import { showNote } from '../../../cli/error-line.ts';
 import type { Io } from '../../../cli/io.ts';
 import { EXIT } from '../../../cli/report-error.ts';
 import { endBySignal, onStopSignal } from '../../../cli/signals.ts';
-import { plural } from '../../../nodepool/plural.ts';
+import { plural } from '../../../nodepool/text.ts';
 import { movesOf, type PoolResult } from './apply.ts';
 
 /**

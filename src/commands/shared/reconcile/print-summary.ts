@@ -1,6 +1,7 @@
 /** The result of a reconcile, a line for each pool. */
-import { plural } from '../../../nodepool/plural.ts';
+
 import { contestIn, troubleIn, unfinishedRollout } from '../../../nodepool/status/status.ts';
+import { plural } from '../../../nodepool/text.ts';
 import type { NodePoolStatus } from '../../../nodepool/types.ts';
 import { poolResource, shorten, statusPaint, statusText } from '../../../print/cells.ts';
 import type { Style } from '../../../print/style.ts';

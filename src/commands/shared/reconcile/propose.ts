@@ -2,7 +2,7 @@
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
-import { firstFew, noun } from '../../../nodepool/plural.ts';
+import { firstFew, noun } from '../../../nodepool/text.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { allPermitted } from '../attempt.ts';

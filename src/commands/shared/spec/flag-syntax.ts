@@ -2,7 +2,6 @@
  * Labels, annotations and taints in flags, as kubectl label, annotate and taint take them: `k=v`, `k-`, `k=v:Effect`,
  * `k[=v]:Effect-`.
  */
-
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
 import {
@@ -12,7 +11,7 @@ import {
   TAINT_EFFECTS,
   valueProblem,
 } from '../../../nodepool/spec/syntax.ts';
-import { taintId } from '../../../nodepool/spec/taint.ts';
+import { taintId } from '../../../nodepool/spec/taint-rules.ts';
 import type { Taint, TaintEffect } from '../../../nodepool/types.ts';
 
 export interface LabelEdits {

@@ -5,7 +5,6 @@ import type { ClusterReader, Connection } from '../../../kube/connection.ts';
 import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
-import { plural } from '../../../nodepool/plural.ts';
 import { inResourceOrder, isAccelerator, quantityReader, usualResources } from '../../../nodepool/quantity/amounts.ts';
 import { MAX_RESOURCES, omittedTexts, sortByReports } from '../../../nodepool/quantity/node-resources.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
@@ -20,6 +19,7 @@ import {
   Tally,
 } from '../../../nodepool/quantity/resource-usage.ts';
 import { suggest } from '../../../nodepool/suggest.ts';
+import { plural } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { allPermitted } from '../attempt.ts';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { createEditSession, editorCommand } from '../../../../src/commands/edit/editor.ts';
+import { createEditSession, editorCommand } from '../../../../src/commands/edit/edit-text.ts';
 
 describe('the editor', () => {
   const cases: [env: Record<string, string>, platform: NodeJS.Platform, expected: string][] = [
@@ -73,7 +73,7 @@ describe('an edit session', () => {
 describe('a signal that ends the process', {
   skip: process.platform === 'win32' && 'Windows cannot catch these signals',
 }, () => {
-  const module = JSON.stringify(new URL('../../../../src/commands/edit/editor.ts', import.meta.url).href);
+  const module = JSON.stringify(new URL('../../../../src/commands/edit/edit-text.ts', import.meta.url).href);
   const cases: [when: string, editor: string, signal: NodeJS.Signals][] = [
     ['while the editor is open', 'printf precious >"$0"; kill -s TERM $PPID; exec sleep 20', 'SIGTERM'],
     ['of a terminal that is gone', 'printf precious >"$0"; kill -s HUP $PPID; exec sleep 20', 'SIGHUP'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readLine } from '../../../../src/controller/wire.ts';
-import { examinedNodeDecoder } from '../../../../src/kube/protobuf/annotated-node.ts';
+import { examinedNodeDecoder } from '../../../../src/kube/protobuf/nodes.ts';
 import {
   decodeEnvelope,
   decodeMetadata,

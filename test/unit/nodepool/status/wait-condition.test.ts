@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../../src/commands/wait/command.ts';
-import { currentText, isMet } from '../../../../src/nodepool/status/wait-condition.ts';
+import { currentText, isMet } from '../../../../src/commands/wait/run.ts';
 import type { Condition, NodePool, NodePoolStatus } from '../../../../src/nodepool/types.ts';
 
 const pool = (status: NodePoolStatus | undefined, generation = 2): NodePool => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchingNodes } from '../../../../../src/commands/shared/pools/matching-nodes.ts';
+import { matchingNodes } from '../../../../../src/commands/shared/pools/load-cluster-state.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 

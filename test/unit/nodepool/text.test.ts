@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { andMore, firstFew, noun, plural, resourceOf } from '../../../src/nodepool/plural.ts';
+import { andMore, firstFew, noun, plural, resourceOf } from '../../../src/nodepool/text.ts';
 
 test('forms plurals of counted nouns', () => {
   assert.deepEqual(
