@@ -24,7 +24,7 @@ import { Interrupted, Interruption } from './interruption.ts';
 import { Contests } from './limits/contests.ts';
 import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
 import type { ReconcilerOptions } from './options.ts';
-import { conflictMessages } from './plan/cluster-plan.ts';
+import { conflictMessages } from './plan/conflicts.ts';
 import { withheldTaints } from './plan/node-move.ts';
 import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
 import { PoolRelease } from './pool-release.ts';

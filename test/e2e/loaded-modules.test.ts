@@ -19,7 +19,7 @@ const RARE = [
   'ora',
   'react',
   'socks',
-  'src/view/',
+  'src/view/run.ts',
   'src/kube/auth/exec-',
   'src/kube/auth/oidc',
   'src/kube/proxy/socks',
@@ -114,8 +114,8 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'uninstall --cascade --dry-run': APPLIES.filter(part => part !== 'chalk'),
   doctor: [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts'],
   // The first run asks the server, the second one reads the cache.
-  '__complete get g': ['@oclif/core', 'chalk', 'src/commands/', 'src/reconciler/', 'src/kube/connect.ts'],
-  '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/commands/', 'src/kube/transport/'],
+  '__complete get g': ['@oclif/core', 'chalk', 'src/commands/shared/', 'src/reconciler/', 'src/kube/connect.ts'],
+  '__complete get gp': ['@oclif/core', '@bufbuild/protobuf', 'chalk', 'src/commands/shared/', 'src/kube/transport/'],
 };
 
 const testEnv = useTestEnv();

@@ -17,7 +17,8 @@ import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { assertValid } from '../shared/create/create.ts';
 import { alteredPool } from '../shared/edit/altered-pool.ts';
-import { assertRestored, type EditResult, guarded, MAX_ATTEMPTS } from '../shared/edit/edit.ts';
+import { assertRestored, type EditResult } from '../shared/edit/edit.ts';
+import { guarded, MAX_ATTEMPTS } from '../shared/edit/guarded-patch.ts';
 import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 

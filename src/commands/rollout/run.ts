@@ -12,7 +12,7 @@ import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
-import { patchPool } from '../shared/edit/edit.ts';
+import { patchPool } from '../shared/edit/guarded-patch.ts';
 import type { NamesDeps } from '../shared/pools/not-found.ts';
 import { existingPool } from './existing-pool.ts';
 

@@ -1,7 +1,7 @@
 /** Conflict messages in a pool's status about nodes and a RuntimeClass that others own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { conflictMessages, keysOf } from '../../../../src/reconciler/plan/cluster-plan.ts';
+import { conflictMessages, keysOf } from '../../../../src/reconciler/plan/conflicts.ts';
 import { aNode, aPool, taint } from '../../nodepool/fixtures.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')], annotations: { note: 'x' } });
