@@ -12,7 +12,7 @@ import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/sta
 import { plural } from '../../nodepool/text.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
-import { notRecorded } from '../shared/changes/diff.ts';
+import { notRecorded } from '../shared/changes/not-recorded.ts';
 import { error, type Finding, named, ok, skipped, warning } from '../shared/check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';

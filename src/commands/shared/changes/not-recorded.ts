@@ -1,0 +1,47 @@
+/** What a reconcile writes of a pool although no label, taint or RuntimeClass differs: records on nodes, and counts. */
+import { dueOf } from '../../../nodepool/plan/plan.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
+import type { NodePool } from '../../../nodepool/types.ts';
+import { mayWait, planOf } from '../../../reconciler/plan/node-plan.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+
+const MAX_NAMED = 10;
+
+/** A text for each thing that is not up to date. A pool that was never reconciled has no counts yet. */
+export function notRecorded(state: ClusterState, pool: NodePool): string[] {
+  const { name } = pool.metadata;
+  const due = state.held(name).flatMap(node => {
+    const plan = planOf(state, node.name);
+    const isOfRecord = plan !== undefined && dueOf(plan)?.changes.length === 0 && !mayWait(plan);
+    return isOfRecord ? [plan] : [];
+  });
+  const nodes = (kept: boolean) =>
+    due.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));
+  const [lacking, left] = [nodes(true), nodes(false)];
+  const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
+  return [
+    ...(lacking.length === 0
+      ? []
+      : [
+          `${plural(lacking.length, 'node')} ${lacking.length === 1 ? 'has' : 'have'} no valid record of the pool: ${named(lacking)}`,
+        ]),
+    ...(left.length === 0
+      ? []
+      : [
+          `${plural(left.length, 'node')} left and still ${left.length === 1 ? 'has' : 'have'} its record: ${named(left)}`,
+        ]),
+    ...countsText(state, pool),
+  ];
+}
+
+function countsText(state: ClusterState, { metadata: { name }, status }: NodePool): string[] {
+  if (status?.status === undefined) return [];
+  const members = state.members(name);
+  const ready = members.filter(node => node.ready).length;
+  const { nodeCount, readyNodeCount = ready } = status;
+  if (nodeCount === members.length && readyNodeCount === ready) return [];
+  const counts = (nodes: number, readyNodes: number) => `${plural(nodes, 'node')}, ${readyNodes} Ready`;
+  return [
+    `its status is out of date: it says ${counts(nodeCount, readyNodeCount)}, and the pool has ${counts(members.length, ready)}`,
+  ];
+}
