@@ -20,14 +20,14 @@ export interface ReconcilerOptions {
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
   /** Caches keep the cluster state current, and their event handlers enqueue a pool that changes. */
-  isFollowed?: boolean;
+  hasCaches?: boolean;
   /** Once aborted, no further write is sent and no further pod is evicted. */
   signal?: AbortSignal;
 
   /** See Limiters. */
   limitObjects: Limiter;
   /** See Limiters. Default: no limit. */
-  limitLooks?: Limiter;
+  limitPolls?: Limiter;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
   /** Without it every status is written at once. */

@@ -39,7 +39,7 @@ export class PoolRelease {
     const { name, uid } = pool.metadata;
     // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
     const isAsked = await this.#ask(name, deletesRuntimeClass(pool, state));
-    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isStaying(name))) return undefined;
+    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     return this.#interruption.until(
       () => outcome,

@@ -116,7 +116,7 @@ export class Reconciler {
   }
 
   async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
-    const { state, limitObjects, podsOn, isFollowed = false } = this.#options;
+    const { state, limitObjects, podsOn, hasCaches = false } = this.#options;
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
     if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return again(name);
@@ -126,7 +126,7 @@ export class Reconciler {
     let isEdited = false;
     // An edit that is taken back leaves nodes that were not written meanwhile.
     const isCurrent = () => {
-      isEdited ||= isFollowed && !isSamePool(pool, state.pool(name));
+      isEdited ||= hasCaches && !isSamePool(pool, state.pool(name));
       return !isEdited;
     };
     const isAnswered = await this.#nodes.apply(name, outcome, isCurrent);
@@ -173,12 +173,12 @@ export class Reconciler {
       written === 'written'
         ? await attemptHeld(outcome, () => limitObjects(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
-    const isNews = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
+    const isNewFailure = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
     await this.#events.send(
       [
         ...this.#events.ofWrites(outcome, pool),
         ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
-        ...(isNews ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
+        ...(isNewFailure ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
         ...stuckEvents(this.#nodes.takeStuck(drain?.nodes ?? [])).map(event => [pool, event] as const),
       ],
       outcome,

@@ -89,8 +89,8 @@ describe('the rules of scheduling', () => {
   /** As fit reads it. */
   const snapshotOf = async (pods: Pod[]): Promise<Snapshot> => {
     const connection = await testEnv.connection();
-    const wish = { pods, keep: () => false, judgesKept: false };
-    const { snapshot } = await readSnapshot(connection.cluster.nodes.list(), wish, await connection.scheduling());
+    const options = { pods, keep: () => false, judgesKept: false };
+    const { snapshot } = await readSnapshot(connection.cluster.nodes.list(), options, await connection.scheduling());
     return snapshot;
   };
 

@@ -42,8 +42,8 @@ const lost: [what: string, spec: NodePoolSpec, later: NodePoolSpec][] = [
   ['the end of its handler', { labels: { tier: '1' }, handler: 'runc' }, { labels: { tier: '1' } }],
 ];
 for (const [what, spec, later] of lost) {
-  for (const isFollowed of [true, false]) {
-    test(`a reconcile fails where the server lost ${what}${isFollowed ? '; in a watch' : ''}`, async () => {
+  for (const hasCaches of [true, false]) {
+    test(`a reconcile fails where the server lost ${what}${hasCaches ? '; in a watch' : ''}`, async () => {
       await testEnv.nodes({ name: 'a', labels: role('w') });
       await testEnv.pool('w', spec);
       await testEnv.reconcile();
@@ -58,7 +58,7 @@ for (const [what, spec, later] of lost) {
           limitObjects: createLimiter(4),
           sleep: ms => sleep(ms),
           clock: systemClock,
-          isFollowed,
+          hasCaches,
         }),
       );
       await assert.rejects(reconciler.reconcile('w'), {

@@ -32,7 +32,7 @@ test('a node that another process wrote for a newer spec keeps it, and so does o
 
   const nodes = [await cluster.nodes.get('a'), await cluster.nodes.get('b')].flatMap(node => node ?? []);
   const state = new ClusterState([lagging], nodes, []);
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { clock: systemClock, isFollowed: true }));
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { clock: systemClock, hasCaches: true }));
   assert.deepEqual([writer.needsWrite('a'), writer.needsWrite('b')], [true, true]);
   await Promise.all([writer.write('a'), writer.write('b')]);
   assert.deepEqual([await tierOf('a'), await tierOf('b')], ['silver', 'silver']);

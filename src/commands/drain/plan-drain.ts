@@ -45,7 +45,7 @@ export interface PlannedNode {
   /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
   terminating?: readonly string[];
   /** It is in the maintenance of somebody else, and is not drained. */
-  isLeftAlone?: boolean;
+  inOthersMaintenance?: boolean;
 }
 
 /** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
@@ -87,7 +87,7 @@ export async function planDrain(names: readonly string[], options: DrainOptions)
         })),
         ...ofPool
           .filter(node => chosen.has(node) && held.has(node.name))
-          .map(node => ({ node, pods: [], warned: new Set<string>(), isLeftAlone: true })),
+          .map(node => ({ node, pods: [], warned: new Set<string>(), inOthersMaintenance: true })),
       ],
       otherMembers: ofPool.filter(node => !chosen.has(node)),
     })),

@@ -80,7 +80,7 @@ export function drainHeading(
       ? `${pace.nodes} at a time`
       : `while at most ${plural(pace.nodes, 'member')} ${pace.nodes === 1 ? 'is' : 'are'} unavailable`;
   const cordon = isRolling ? 'each is cordoned right before' : 'all are cordoned first';
-  const drained = nodes.filter(({ isLeftAlone }) => isLeftAlone !== true);
+  const drained = nodes.filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
   const limit = timeoutMs === 0 ? 'none' : timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
   return sanitizeLine(
     `Draining ${plural(drained.length, 'node')} of pool ${pool}, ${rate}; ${cordon}. Timeout for each node: ${limit}.`,

@@ -63,7 +63,9 @@ export function report(
 
 /** Nodes in the maintenance of others stay so however often the command runs. */
 function nextStep(left: readonly NodeDrain[], planned: PlannedPool | undefined, hint: string): string {
-  const others = new Set(planned?.nodes.flatMap(({ node, isLeftAlone }) => (isLeftAlone ? [node.name] : [])));
+  const others = new Set(
+    planned?.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [node.name] : [])),
+  );
   const held = left.filter(({ node }) => others.has(node)).length;
   if (held === left.length && held > 0) return 'ask the owner of the maintenance, or use --takeover';
   const takeover = held === 0 ? '' : ', with --takeover also the nodes in maintenance of others';
@@ -104,7 +106,7 @@ function uncordonHint(
 ): string {
   const replaced = new Set(drains.flatMap(({ node, isReplaced }) => (isReplaced ? [node] : [])));
   const { pool, nodes: all, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
-  const nodes = all.filter(({ node, isLeftAlone }) => isLeftAlone !== true && !replaced.has(node.name));
+  const nodes = all.filter(({ node, inOthersMaintenance }) => inOthersMaintenance !== true && !replaced.has(node.name));
   const changed = nodes.filter(({ node }) => cordoned.has(node.name));
   const which = cordoned.size > 0 ? 'it cordoned' : 'were cordoned before';
   const closed = cordoned.size > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);

@@ -76,7 +76,9 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
 function finishEmpty({ options, planned, state, report }: PoolRun, wereOpen: ReadonlySet<string>): void {
   if (options.dryRun === 'client') return;
   // Of those that are left alone, the pods were not read.
-  const read = new Map(planned.nodes.flatMap(({ node, isLeftAlone }) => (isLeftAlone ? [] : [[node.name, node]])));
+  const read = new Map(
+    planned.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [] : [[node.name, node]])),
+  );
   for (const each of state.drains) {
     const node = read.get(each.node);
     if (node === undefined || each.phase !== 'not begun' || each.pods > 0) continue;
@@ -186,7 +188,11 @@ async function drainOne(each: NodeDrain, planned: PlannedNode, run: PoolRun): Pr
  * Reads the node when its turn comes, and cordons it if it is not: somebody may have made it schedulable since. Another node of its
  * name is left alone, as one that is gone, and so is one that has left the pool.
  */
-async function cordonNow(each: NodeDrain, { node, isLeftAlone = false }: PlannedNode, run: PoolRun): Promise<void> {
+async function cordonNow(
+  each: NodeDrain,
+  { node, inOthersMaintenance = false }: PlannedNode,
+  run: PoolRun,
+): Promise<void> {
   const { options, plan, state, report } = run;
   const current = await options.cluster.nodes.get(node.name);
   if (current?.uid !== node.uid) {
@@ -199,7 +205,7 @@ async function cordonNow(each: NodeDrain, { node, isLeftAlone = false }: Planned
     report({ kind: 'left', node: node.name, pool: state.pool, isCordoned: current.unschedulable });
     return;
   }
-  if (isLeftAlone) checkLeftAlone(node, current);
+  if (inOthersMaintenance) checkOthersMaintenance(node, current);
   // A maintenance that somebody has begun since is not the one that was to be taken over.
   const takeover = options.cordon.takeover === true && current.maintenance === node.maintenance;
   const change = { ...options.cordon, takeover };
@@ -208,7 +214,7 @@ async function cordonNow(each: NodeDrain, { node, isLeftAlone = false }: Planned
     await cordonAll([{ node: current }], [each], run, { change, isQuiet: true });
 }
 
-type Cordonable = Pick<PlannedNode, 'node' | 'isLeftAlone'>;
+type Cordonable = Pick<PlannedNode, 'node' | 'inOthersMaintenance'>;
 
 /**
  * A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal.
@@ -241,13 +247,13 @@ async function cordonAll(
 
 /** Undefined after the signal. */
 async function cordon(
-  { node, isLeftAlone = false }: Cordonable,
+  { node, inOthersMaintenance = false }: Cordonable,
   change: CordonChange,
   options: DrainOptions,
 ): Promise<CordonResult | undefined> {
   if (options.signal?.aborted) return undefined;
   try {
-    if (isLeftAlone) checkLeftAlone(node, await options.cluster.nodes.get(node.name));
+    if (inOthersMaintenance) checkOthersMaintenance(node, await options.cluster.nodes.get(node.name));
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     return { kind: 'failed', node: node.name, error };
@@ -256,7 +262,7 @@ async function cordon(
 }
 
 /** Throws where the maintenance has ended: the pods of the node were neither shown nor agreed to. */
-function checkLeftAlone(node: Node, current: Node | undefined): void {
+function checkOthersMaintenance(node: Node, current: Node | undefined): void {
   if (current?.uid !== node.uid || (current.maintenance === node.maintenance && current.unschedulable)) return;
   throw new NodepoolError('cluster', 'its maintenance ended after the drain began', 'run the command again');
 }

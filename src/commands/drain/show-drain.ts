@@ -18,7 +18,7 @@ import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';
 import { showCordonedStatus } from '../shared/cordon/cordoned-status.ts';
 import { maintenanceClient } from '../shared/cordon/maintenance.ts';
 import { type NodeLine, printLine } from '../shared/cordon/print-cordon.ts';
-import { wishText } from '../shared/cordon/print-maintenance.ts';
+import { requestedText } from '../shared/cordon/print-maintenance.ts';
 import { chosenNames, chosenText, type PoolChoice } from '../shared/pools/choose-pools.ts';
 import { reportNoPools } from '../shared/pools/pool-choice.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
@@ -76,9 +76,10 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
   // A warning has named the nodes in maintenance of others.
-  const begun = pools.filter(({ nodes }) => nodes.some(({ isLeftAlone }) => isLeftAlone !== true));
-  const wish = choice.cordon.maintenance;
-  if (begun.length > 0 && wish !== undefined) showNote(io, wishText(await options.maintenance.owner(), wish, io.now()));
+  const begun = pools.filter(({ nodes }) => nodes.some(({ inOthersMaintenance }) => inOthersMaintenance !== true));
+  const requested = choice.cordon.maintenance;
+  if (begun.length > 0 && requested !== undefined)
+    showNote(io, requestedText(await options.maintenance.owner(), requested, io.now()));
   for (const each of begun) showNote(io, drainHeading(each, { ...choice, pace: paceOf(each, choice) }));
   const cordoned = new Set<string>();
   return interruptibleDrain({ ...plan, pools }, options, cordoned, deps).finally(async () => {
@@ -175,7 +176,7 @@ function question(
   { pools, blocked }: Pick<DrainPlan, 'pools' | 'blocked'>,
   { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
 ): Question {
-  const nodes = pools.flatMap(pool => pool.nodes).filter(({ isLeftAlone }) => isLeftAlone !== true);
+  const nodes = pools.flatMap(pool => pool.nodes).filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
   const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const pods = all - blocked.pods;
   const of = blocked.pods === 0 ? '' : `${pods} of `;

@@ -86,10 +86,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const asked = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
   const itself = subjects.find(({ exists }) => exists);
   const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
-  const wish = { pods: asked.map(({ pod }) => pod), keep, judgesKept: false };
+  const snapshotOptions = { pods: asked.map(({ pod }) => pod), keep, judgesKept: false };
   const { snapshot, problems, kept, knows } = await readSnapshot(
     cluster.then(([, nodes]) => nodes),
-    wish,
+    snapshotOptions,
     port,
   );
   for (const { pod, node } of kept) snapshot.remove(pod, node);

@@ -85,8 +85,8 @@ export default class Get extends BaseCommand<typeof Get> {
     }
     if (pools.some(hasLostFields)) showWarning(io, { message: LOST_FIELDS, next: MEND_LOST_FIELDS });
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
-    const isNobody = isNothing && names.length > 0;
-    if (isWatch && missing.length === 0 && !isNobody) {
+    const hasNoMatch = isNothing && names.length > 0;
+    if (isWatch && missing.length === 0 && !hasNoMatch) {
       const { showPoolChanges } = await import('./watch.ts');
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;

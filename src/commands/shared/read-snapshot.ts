@@ -27,7 +27,7 @@ export interface ReadSnapshot {
   };
 }
 
-export interface SnapshotWish {
+export interface SnapshotOptions {
   /** Pods in question that are on no node. */
   pods: readonly Pod[];
   keep: (pod: Pod) => boolean;
@@ -37,7 +37,7 @@ export interface SnapshotWish {
 
 export async function readSnapshot(
   reading: Promise<Node[]>,
-  { pods, keep, judgesKept }: SnapshotWish,
+  { pods, keep, judgesKept }: SnapshotOptions,
   port: SchedulingPort,
 ): Promise<ReadSnapshot> {
   // Known before the list of pods ends, unless the pods of that list are in question.

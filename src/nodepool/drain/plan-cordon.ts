@@ -16,12 +16,12 @@ export interface CordonChange {
   /** What spec.unschedulable is to be. */
   unschedulable: boolean;
   /** Begins a maintenance, or changes the user's own; undefined begins none. */
-  maintenance?: MaintenanceWish | undefined;
+  maintenance?: RequestedMaintenance | undefined;
   /** Of another user's maintenance. Without it, nodes in one are left alone. */
   takeover?: boolean;
 }
 
-export interface MaintenanceWish {
+export interface RequestedMaintenance {
   reason?: string | undefined;
   /** RFC 3339. */
   until?: string | undefined;
@@ -58,9 +58,9 @@ export function planCordon(node: Subject, change: CordonChange, owner: Owner | u
   const isMine = holder !== undefined && owner !== undefined && isSameOwner(holder.owner, owner);
   if (holder !== undefined && !isMine && change.takeover !== true) return { kind: 'refused', holder };
   if (!change.unschedulable) return planUncordon(node, isMine ? undefined : holder);
-  const wish = change.maintenance;
-  if (holder === undefined && wish === undefined) return planBare(node);
-  const next = maintenanceAfter({ node, holder, isMine, owner, wish }, now);
+  const requested = change.maintenance;
+  if (holder === undefined && requested === undefined) return planBare(node);
+  const next = maintenanceAfter({ node, holder, isMine, owner, requested }, now);
   const isKept = holder !== undefined && formatMaintenance(holder) === next;
   const patch = {
     ...(node.unschedulable ? {} : { unschedulable: true }),
@@ -76,14 +76,14 @@ interface After {
   holder: Maintenance | undefined;
   isMine: boolean;
   owner: Owner | undefined;
-  wish: CordonChange['maintenance'];
+  requested: CordonChange['maintenance'];
 }
 
 /** What is not wished stays as it is. Whoever takes it over has it from now on. */
-function maintenanceAfter({ node, holder, isMine, owner, wish = {} }: After, now: Date): string {
+function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: After, now: Date): string {
   if (owner === undefined) throw new Error('the owner of a maintenance is not known');
-  const reason = wish.reason ?? holder?.reason;
-  const until = wish.until ?? holder?.until;
+  const reason = requested.reason ?? holder?.reason;
+  const until = requested.until ?? holder?.until;
   const wasUnschedulable = holder === undefined ? node.unschedulable : holder.wasUnschedulable === true;
   return formatMaintenance({
     owner,

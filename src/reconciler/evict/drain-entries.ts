@@ -131,9 +131,9 @@ export class DrainEntries {
     const now = this.#clock.now();
     return nodes.flatMap(node => {
       const stuck = [...(this.#entries.get(node)?.evictor.held.values() ?? [])].filter(
-        ({ since, isTold }) => !isTold && now - since >= STUCK_MS,
+        ({ since, isReported }) => !isReported && now - since >= STUCK_MS,
       );
-      for (const held of stuck) held.isTold = true;
+      for (const held of stuck) held.isReported = true;
       return sentences(node, stuck);
     });
   }

@@ -15,7 +15,7 @@ interface DrainStepDeps {
   cluster: ClusterPort;
   state: ClusterState;
   clock: Pick<Clock, 'now'>;
-  isFollowed?: boolean;
+  hasCaches?: boolean;
 }
 
 interface DrainGates {
@@ -62,11 +62,11 @@ function stillDecided(
   { isTurn, changed }: { isTurn: () => boolean; changed: ChangedMeanwhile },
   deps: DrainStepDeps,
 ): GoesOn {
-  const { state, clock, isFollowed = false } = deps;
+  const { state, clock, hasCaches = false } = deps;
   const { name, uid } = plan.node;
   let readAt = -Infinity;
   return async () => {
-    if (!isFollowed && clock.now() - readAt >= MAX_AGE_MS) {
+    if (!hasCaches && clock.now() - readAt >= MAX_AGE_MS) {
       // A drain takes long, and without caches nothing else tells that the node was changed.
       await readNode(name, uid, deps);
       readAt = clock.now();

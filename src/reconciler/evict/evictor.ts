@@ -38,7 +38,7 @@ export interface HeldPod {
   /** When it was refused first. */
   since: number;
   /** An Event tells of it. */
-  isTold: boolean;
+  isReported: boolean;
 }
 
 /**
@@ -195,8 +195,8 @@ export class Evictor {
     const { node, clock, jitter = ms => ms, onEvent } = this.#options;
     const now = clock.now();
     const before = this.held.get(pod.uid);
-    const { since = now, isTold = false } = before ?? {};
-    this.held.set(pod.uid, { pod: podName(pod), why, since, isTold });
+    const { since = now, isReported = false } = before ?? {};
+    this.held.set(pod.uid, { pod: podName(pod), why, since, isReported });
     this.#askAt.set(pod.uid, now + jitter(Math.max(afterMs, RETRY_MS)));
     if (before?.why !== why) onEvent?.({ kind: 'held', node, pod: podName(pod), why });
   }

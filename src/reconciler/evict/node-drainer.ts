@@ -34,7 +34,7 @@ export interface NodeDrainerDeps {
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal;
   /** See Limiters. Default: no limit. */
-  limitLooks?: Limiter;
+  limitPolls?: Limiter;
   /** For people, in order. */
   onEviction?: (event: EvictionEvent) => void;
 }
@@ -78,7 +78,7 @@ export class NodeDrainer {
    */
   async look(plan: DrainPlan, goesOn: GoesOn): Promise<Look> {
     const entry = this.entries.of(plan);
-    const { clock, limitLooks = work => work() } = this.#deps;
+    const { clock, limitPolls = work => work() } = this.#deps;
     const ms = entry.lookAt - clock.now();
     if (ms > 0 && entry.error !== undefined) throw heldBack({ error: entry.error, ms });
     if (ms > 0) return 'waits';
@@ -86,7 +86,7 @@ export class NodeDrainer {
     try {
       const asked = clock.now();
       const isLate = () => clock.now() - asked >= LIMIT_MS;
-      const look = await limitLooks(async () => (isLate() ? 'late' : this.#look(plan, entry, goesOn)));
+      const look = await limitPolls(async () => (isLate() ? 'late' : this.#look(plan, entry, goesOn)));
       if (look === 'late') return 'waits';
       if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry));
       return look;

@@ -14,14 +14,14 @@ export interface Limiters {
    * Bounds the nodes whose pods are evicted, which takes long: called within limitObjects, and gives the slot there away. Half
    * of the requests are left to what others need.
    */
-  limitLooks: Limiter;
+  limitPolls: Limiter;
 }
 
 /** @param concurrency requests in flight at most, as the transport has it */
 export function limitersOf(concurrency: number): Limiters {
   const limitObjects = createLimiter(concurrency);
-  const looks = createLimiter(Math.max(1, Math.floor(concurrency / 2)));
-  return { limitObjects, limitLooks: work => limitObjects.aside(() => looks(work)) };
+  const polls = createLimiter(Math.max(1, Math.floor(concurrency / 2)));
+  return { limitObjects, limitPolls: work => limitObjects.aside(() => polls(work)) };
 }
 
 /**

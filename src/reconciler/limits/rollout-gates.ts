@@ -69,20 +69,20 @@ export class RolloutGates {
   /** Nodes that stay under way after a write without an answer, until they are seen in another version than this. */
   readonly #unsure = new Map<string, string>();
 
-  readonly #isFollowed: boolean;
+  readonly #hasCaches: boolean;
   /** Of a run without caches: who was next when it began, by name of the pool. */
   readonly #first = new Map<string, ReadonlySet<string>>();
 
   /**
-   * @param isFollowed caches keep the readiness of nodes current. Without them nothing tells, while pods are evicted, that a
+   * @param hasCaches caches keep the readiness of nodes current. Without them nothing tells, while pods are evicted, that a
    * node which was changed has failed: no node gets a turn that becomes free during the run.
    * @param clock monotonic: a wall clock that is set meanwhile settles nothing
    */
-  constructor(state: ClusterState, now: () => Date, isFollowed = true, clock: Pick<Clock, 'now'> = systemClock) {
+  constructor(state: ClusterState, now: () => Date, hasCaches = true, clock: Pick<Clock, 'now'> = systemClock) {
     this.#state = state;
     this.#refused = new RefusedNodes(state);
     this.#now = now;
-    this.#isFollowed = isFollowed;
+    this.#hasCaches = hasCaches;
     this.#sightings = new RolloutSightings(clock);
   }
 
@@ -121,7 +121,7 @@ export class RolloutGates {
   }
 
   #ofRun(pool: string, step: RolloutStep): RolloutStep {
-    if (this.#isFollowed) return step;
+    if (this.#hasCaches) return step;
     const first = this.#first.get(pool) ?? new Set(step.next);
     this.#first.set(pool, first);
     return { ...step, next: step.next.filter(node => first.has(node)) };

@@ -114,7 +114,7 @@ function ofPools(
   pools: readonly string[],
 ): Pick<ClusterPlan, 'conflicts' | 'runtimeClasses' | 'invalid'> {
   // A pool that is being deleted is released whatever its spec says.
-  const errorsOf = (name: string) => (state.isStaying(name) ? state.poolIndex.errors(name) : []);
+  const errorsOf = (name: string) => (state.isActive(name) ? state.poolIndex.errors(name) : []);
   return {
     conflicts: pools.flatMap(name => {
       const pool = state.pool(name);

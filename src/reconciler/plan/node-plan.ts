@@ -111,7 +111,7 @@ export function planStep(state: ClusterState, node: Node, ownership: Ownership, 
   const paused = pausedPool(state, ownership);
   const { record } = ownership;
   // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
-  if (paused !== undefined && record !== undefined && !state.isStaying(record.pool))
+  if (paused !== undefined && record !== undefined && !state.isActive(record.pool))
     return planNode(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
   const plan = planOwned(state, node, ownership, isCleared);
   return paused === undefined ? plan : behindPause(plan, paused);

@@ -12,7 +12,7 @@ import { isSamePool, type LiveReadDeps } from './live-reads.ts';
 
 export interface ChangedMeanwhileDeps extends LiveReadDeps {
   clock: Pick<Clock, 'now'>;
-  isFollowed?: boolean;
+  hasCaches?: boolean;
 }
 
 /** `paused`: the cluster state has it. `edited`: its spec. `gone`: deleted or recreated, and the cluster state has it as it was. */
@@ -46,10 +46,10 @@ export class ChangedMeanwhile {
 
   constructor(deps: ChangedMeanwhileDeps) {
     this.#deps = deps;
-    const { state, isFollowed = false } = deps;
+    const { state, hasCaches = false } = deps;
     // A later reconciler of the run has the pools as they were read at first. Tests have clocks of their own.
     this.#begun = Math.min(state.madeAt, deps.clock.now());
-    this.#known = new Map(isFollowed ? [] : [...state.pools()].map(pool => [pool.metadata.name, pool]));
+    this.#known = new Map(hasCaches ? [] : [...state.pools()].map(pool => [pool.metadata.name, pool]));
   }
 
   /**
@@ -69,15 +69,15 @@ export class ChangedMeanwhile {
   }
 
   async #found({ previous, owner }: Pools): Promise<[pool: string, found: Found][]> {
-    const { isFollowed = false, cluster } = this.#deps;
-    if (isFollowed || cluster.isDryRun) return [];
+    const { hasCaches = false, cluster } = this.#deps;
+    if (hasCaches || cluster.isDryRun) return [];
     const pools = new Set([previous, owner].filter(name => name !== undefined));
     return Promise.all([...pools].map(async name => [name, await this.#now(name)] as [string, Found]));
   }
 
   async #now(name: string): Promise<Found> {
     const { clock, state } = this.#deps;
-    if (!state.isStaying(name)) return 'same';
+    if (!state.isActive(name)) return 'same';
     if (this.#isEdited(name)) return 'edited';
     const running = this.#reading.get(name);
     if (running !== undefined) return running;

@@ -77,7 +77,7 @@ export class ClusterState {
   }
 
   /** Whether it exists and has no deletionTimestamp. */
-  isStaying(name: string): boolean {
+  isActive(name: string): boolean {
     const pool = this.#pools.get(name);
     return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
   }

@@ -59,12 +59,12 @@ export function stillExistsError(cannot: string): NodepoolError {
   );
 }
 
-/** The pool has another UID than the one that the person was shown. @param wish what was to be done with it, as `edited` */
-export function recreatedError(pool: string, wish: string): NodepoolError {
+/** The pool has another UID than the one that the person was shown. @param action what was to be done with it, as `edited` */
+export function recreatedError(pool: string, action: string): NodepoolError {
   return new NodepoolError(
     'cluster',
     `nodepool ${pool} was deleted and recreated by somebody else meanwhile; the new one is not changed`,
-    `run the command again if that one is to be ${wish}, too`,
+    `run the command again if that one is to be ${action}, too`,
   );
 }
 
@@ -158,7 +158,7 @@ export class GonePools {
    * cluster state has the pool now, and the caller plans again. Throws NodepoolError when the pool cannot be read.
    */
   async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
-    if (previous === undefined || previous === owner || this.#deps.state.isStaying(previous)) return true;
+    if (previous === undefined || previous === owner || this.#deps.state.isActive(previous)) return true;
     const known = this.#asked.get(previous);
     return known?.nodes.has(node) ? known.isGone : this.ask(previous);
   }
@@ -194,7 +194,7 @@ export class GonePools {
     assertNotRestored(known, pool);
     state.setPool(pool, asked);
     if (pool.metadata.deletionTimestamp !== undefined) return true;
-    if (isKnown && !state.isStaying(name)) throw notDeleted(pool);
+    if (isKnown && !state.isActive(name)) throw notDeleted(pool);
     return false;
   }
 }

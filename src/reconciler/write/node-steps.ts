@@ -53,7 +53,7 @@ export class NodeSteps {
     this.gonePools = new GonePools(options);
     this.#changedMeanwhile = new ChangedMeanwhile(options);
     this.#stalePools = new StalePools(options);
-    this.rollouts = new RolloutGates(options.state, options.now, options.isFollowed ?? false, options.clock);
+    this.rollouts = new RolloutGates(options.state, options.now, options.hasCaches ?? false, options.clock);
     this.drainer = new NodeDrainer(options);
     this.#options = options;
     const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
@@ -111,7 +111,7 @@ export class NodeSteps {
     }
     if (plan?.kind === 'circle') throw circleError(name, plan.pools);
     if (plan?.kind === 'oversized') throw oversizedError(name, state.pool(plan.owner ?? ''));
-    if (change !== undefined && uid === undefined && state.isStaying(change.pool))
+    if (change !== undefined && uid === undefined && state.isActive(change.pool))
       throw new NodepoolError('cluster', `node ${name} was deleted meanwhile`);
     if (change !== undefined && due?.kind !== 'write') {
       this.changes.delete(name);

@@ -91,11 +91,11 @@ export class NodeWriter {
 
   /** @param attempt counted from 1: how long to wait after a conflict */
   async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: Written): Promise<void> {
-    const { cluster, state, sleep, onWrite, isFollowed = false } = this.#options;
+    const { cluster, state, sleep, onWrite, hasCaches = false } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
     // A watch runs for months, in which webhooks and policies come.
-    const expected = isFollowed ? {} : { expected: patchedNode(plan.node, plan.patch) };
+    const expected = hasCaches ? {} : { expected: patchedNode(plan.node, plan.patch) };
     const sent = cluster.nodes.patch(name, plan.patch, expected);
     const read = () => readNode(name, uid, this.#options);
     const write = await written.turn.during(sent, plan.patch.resourceVersion, read);

@@ -145,7 +145,7 @@ export class PoolNodes {
     const { state, changes = new Map(), only } = this.#options;
     const held = state.held(pool).map(({ name }) => name);
     const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
-    if (!state.isStaying(pool)) return [...new Set([...held, ...changed])];
+    if (!state.isActive(pool)) return [...new Set([...held, ...changed])];
     if (changed.length > 0) return changed;
     return only === undefined ? held : held.filter(name => only.has(name));
   }
@@ -182,13 +182,13 @@ export class PoolNodes {
    * that changed during the reconcile has enqueued its pool again and does not count.
    */
   differing(pool: string, failures: readonly WriteFailure[]): string[] {
-    const { state, isFollowed = false } = this.#options;
+    const { state, hasCaches = false } = this.#options;
     const failed = new Set(failures.map(({ node }) => node));
     const names = state.members(pool).map(({ name }) => name);
     return names.filter(name => {
       if (failed.has(name)) return true;
       const plan = planOf(state, name);
-      return plan !== undefined && differs(plan) && (!isFollowed || mayWait(plan));
+      return plan !== undefined && differs(plan) && (!hasCaches || mayWait(plan));
     });
   }
 

@@ -28,7 +28,7 @@ export interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
-  isFollowed?: boolean;
+  hasCaches?: boolean;
   /** Undefined: every status is written at once. */
   statusLimiter?: StatusRateLimiter;
   writeLimiter: WriteRateLimiter;
@@ -78,7 +78,7 @@ async function write(
   outcome: StatusOutcome,
   deps: StatusDeps,
 ): Promise<'written' | 'held'> {
-  const { cluster, state, limitObjects, now, sleep, isFollowed = false, statusLimiter, writeLimiter } = deps;
+  const { cluster, state, limitObjects, now, sleep, hasCaches = false, statusLimiter, writeLimiter } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
   const read = () => limitObjects(() => readPool(name, uid, deps));
@@ -92,7 +92,7 @@ async function write(
     const status = computeStatus({ ...current, metadata, spec }, observed, timestamp(now()));
     if (deepEqual(current.status, status)) {
       const isDeleted = metadata.deletionTimestamp !== undefined;
-      if (attempt > 1 || outcome.moves.length === 0 || isFollowed || isDeleted) return done(status);
+      if (attempt > 1 || outcome.moves.length === 0 || hasCaches || isDeleted) return done(status);
       return done(isSame(pool, await read()) ? status : undefined);
     }
     const waitMs = statusLimiter?.wait(metadata) ?? 0;
@@ -132,10 +132,10 @@ async function write(
 }
 
 /** Without caches no later reconcile applies a spec that changed during this one. */
-function specChanged({ metadata }: NodePool, { state, isFollowed = false }: StatusDeps): WriteFailure | undefined {
+function specChanged({ metadata }: NodePool, { state, hasCaches = false }: StatusDeps): WriteFailure | undefined {
   const { name, uid, generation = 0 } = metadata;
   const latest = state.pool(name)?.metadata;
-  if (isFollowed || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
+  if (hasCaches || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
     return undefined;
   // Nothing of its spec is applied any more.
   if (metadata.deletionTimestamp !== undefined) return undefined;

@@ -142,7 +142,7 @@ const bytes = fc.oneof(
 );
 
 /** As a caller gets it. */
-function isTold(error: unknown): void {
+function isReported(error: unknown): void {
   const reported = unreadable(error);
   assert.ok(reported instanceof UnreadableError || reported instanceof UnknownFieldError, String(error));
   assert.ok(error instanceof Error && !(error instanceof TypeError), String(error));
@@ -155,7 +155,7 @@ property(
       try {
         JSON.stringify(readLine({ type: 'ADDED', object: decode(raw) }));
       } catch (error) {
-        isTold(error);
+        isReported(error);
       }
     }
     for (const body of [Buffer.from(raw), nodeList([raw]), Buffer.concat([Buffer.from('k8s\0'), raw])]) {
@@ -164,7 +164,7 @@ property(
         for (const chunk of cutAt(body, cuts)) reader.push(chunk);
         reader.end();
       } catch (error) {
-        isTold(error);
+        isReported(error);
       }
     }
   }),
@@ -179,8 +179,8 @@ property(
       frame('ADDED', raw),
       Buffer.concat([Buffer.from([0, 0, 0, raw.length]), raw]),
     ]) {
-      await readFrames(chunked(body, cuts), one => decodeWatchEvent(one, decodeNode)).catch(isTold);
-      await readLines(chunked(body, cuts), () => {}).catch(isTold);
+      await readFrames(chunked(body, cuts), one => decodeWatchEvent(one, decodeNode)).catch(isReported);
+      await readLines(chunked(body, cuts), () => {}).catch(isReported);
     }
   }),
 );

@@ -208,7 +208,7 @@ export class Simulation {
         limitObjects: createLimiter(4),
         clock: this.#clock,
         now: () => new Date(this.now),
-        isFollowed: true,
+        hasCaches: true,
       }),
     );
     return { state, nodes };

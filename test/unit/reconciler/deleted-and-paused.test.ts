@@ -33,13 +33,13 @@ const HISTORIES: Record<string, Version[]> = {
 };
 
 for (const [title, history] of Object.entries(HISTORIES)) {
-  for (const isFollowed of [true, false]) {
-    test(`${title}, ${isFollowed ? 'with' : 'without'} caches`, async () => {
+  for (const hasCaches of [true, false]) {
+    test(`${title}, ${hasCaches ? 'with' : 'without'} caches`, async () => {
       const versions = history.map((each, at) => each && version(at, each));
       for (let known = 0; known < versions.length; known++) {
         for (let live = known; live < versions.length; live++) {
           const [stale, current] = [versions[known], versions[live]];
-          const { server, state, writer, clock } = begin(member, stale === undefined ? [] : [stale], { isFollowed });
+          const { server, state, writer, clock } = begin(member, stale === undefined ? [] : [stale], { hasCaches });
           server.port.pools.getCoerced = async () => current;
           await clock.advance(1_000);
           await writer.write('n1');

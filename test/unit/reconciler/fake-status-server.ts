@@ -58,7 +58,7 @@ export function begin(live = pool, known = pool) {
       },
     },
   } as unknown as ClusterPort;
-  const write = async (more: Partial<Observation> = {}, moves: NodeMove[] = [], isFollowed = false) => {
+  const write = async (more: Partial<Observation> = {}, moves: NodeMove[] = [], hasCaches = false) => {
     const outcome = {
       status: undefined as NodePoolStatus | undefined,
       statusWritten: false,
@@ -73,7 +73,7 @@ export function begin(live = pool, known = pool) {
       writeLimiter: new WriteRateLimiter(new FakeClock()),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),
-      ...(isFollowed ? { isFollowed } : {}),
+      ...(hasCaches ? { hasCaches } : {}),
     });
     return { ...outcome, isWritten: result === 'written' };
   };

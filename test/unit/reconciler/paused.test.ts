@@ -156,7 +156,7 @@ test('without caches, a pool that was read more than a second ago is read before
     recreated: { ...paused, metadata: { ...metadata, uid: 'b' } },
   };
   for (const [title, answer] of Object.entries(answers)) {
-    const { server, clock, writer } = begin(fresh, [worker], { isFollowed: false });
+    const { server, clock, writer } = begin(fresh, [worker], { hasCaches: false });
     server.port.pools.getCoerced = async name => {
       server.requests.push(`get pool ${name}`);
       return answer;
@@ -166,7 +166,7 @@ test('without caches, a pool that was read more than a second ago is read before
     assert.equal(move?.to, title === 'paused' ? undefined : 'worker', title);
     assert.equal(server.requests[0], 'get pool worker', title);
   }
-  const { server, writer } = begin(fresh, [worker], { isFollowed: false });
+  const { server, writer } = begin(fresh, [worker], { hasCaches: false });
   await writer.write('n1');
   assert.deepEqual(server.requests, ['patch n1'], 'within a second it is not');
 });

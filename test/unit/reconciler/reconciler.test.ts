@@ -22,7 +22,7 @@ function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
   const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, answers);
   const now = () => new Date('2026-01-01T00:00:00Z');
   const options = reconcilerOptions(cluster, state, { now });
-  return { state, reported, reconciler: new Reconciler({ ...options, isFollowed: true }) };
+  return { state, reported, reconciler: new Reconciler({ ...options, hasCaches: true }) };
 }
 
 /** The response to a status write, with a later resourceVersion. */

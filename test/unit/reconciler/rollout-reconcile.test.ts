@@ -75,7 +75,7 @@ function begin(
   };
   // Both clocks agree.
   const clocks = { now: wall, clock: { now: () => last } };
-  const reconciler = new Reconciler(reconcilerOptions(cluster, state, { ...clocks, isFollowed: true }));
+  const reconciler = new Reconciler(reconcilerOptions(cluster, state, { ...clocks, hasCaches: true }));
   return { reconciler, tried, state };
 }
 

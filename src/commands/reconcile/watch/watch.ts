@@ -131,7 +131,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     sleep: ms => sleep(clock, ms),
     clock,
     signal: stopping.signal,
-    isFollowed: true,
+    hasCaches: true,
     statusLimiter: new StatusRateLimiter(clock),
     onWrite: noExecuteLog(log, clock),
     onMoves: written => {
@@ -256,7 +256,7 @@ function referenceTo({ metadata }: NodePool) {
 
 /** To be called after a reconcile of the pool. */
 function noMatchLog(
-  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isStaying' | 'nodes'>,
+  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isActive' | 'nodes'>,
   log: Log,
 ): (pool: string) => void {
   /** Generations, by pool. */

@@ -56,7 +56,7 @@ export async function diff(
   if (unread > 0) warnings.push(unreadText(unread));
   const notes = pools.flatMap(name => {
     const pool = state.pool(name);
-    return pool === undefined || !state.isStaying(name)
+    return pool === undefined || !state.isActive(name)
       ? []
       : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
   });

@@ -28,12 +28,12 @@ type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Of the pools without members. @param pools by name */
 export function emptyPoolWarnings(
-  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isStaying' | 'nodes'>,
+  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isActive' | 'nodes'>,
   pools: readonly string[],
 ): NoMatch[] {
   // The index knows the others, without a look at all nodes.
   const empty = pools.filter(
-    name => state.isStaying(name) && state.members(name).length === 0 && state.lost(name).length === 0,
+    name => state.isActive(name) && state.members(name).length === 0 && state.lost(name).length === 0,
   );
   if (empty.length === 0) return [];
   return noMatchWarnings(

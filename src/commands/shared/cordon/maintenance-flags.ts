@@ -1,7 +1,7 @@
 /** `--reason`, `--until` and `--takeover`. */
 import * as Flags from '@oclif/core/flags';
 import { isReason, MAX_REASON_LENGTH } from '../../../nodepool/drain/maintenance.ts';
-import type { MaintenanceWish } from '../../../nodepool/drain/plan-cordon.ts';
+import type { RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { timestamp } from '../../../nodepool/timestamp.ts';
 
@@ -17,7 +17,7 @@ export const maintenanceFlags = {
 export function parseMaintenance(
   { reason, until }: { reason?: string | undefined; until?: string | undefined },
   now: Date,
-): MaintenanceWish | undefined {
+): RequestedMaintenance | undefined {
   if (reason === undefined && until === undefined) return undefined;
   if (reason !== undefined && !isReason(reason)) {
     const problem = `--reason is not one line of 1 to ${MAX_REASON_LENGTH} characters`;

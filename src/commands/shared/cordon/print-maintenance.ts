@@ -6,7 +6,7 @@ import {
   type Owner,
   ownerText,
 } from '../../../nodepool/drain/maintenance.ts';
-import type { MaintenanceWish } from '../../../nodepool/drain/plan-cordon.ts';
+import type { RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { NONE, withoutSpaces } from '../../../print/cells.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
@@ -76,7 +76,7 @@ function relativeEnd(until: string, now: Date): string {
 }
 
 /** What a command is about to write, with the time that `--until` means. */
-export function wishText(owner: Owner, { reason, until }: MaintenanceWish, now: Date): string {
+export function requestedText(owner: Owner, { reason, until }: RequestedMaintenance, now: Date): string {
   const end = until === undefined ? '' : ` until ${until} (${relativeEnd(until, now)})`;
   return sanitizeLine(`Maintenance of ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}`);
 }

@@ -15,7 +15,7 @@ import { showCordonedStatus } from './cordoned-status.ts';
 import { cordonsQuestion, cordonsText, foreignCordons, laterCordonOf } from './foreign-cordons.ts';
 import { maintenanceClient } from './maintenance.ts';
 import { cordonLine, printLine } from './print-cordon.ts';
-import { wishText } from './print-maintenance.ts';
+import { requestedText } from './print-maintenance.ts';
 
 /** The flags of both commands. */
 export const cordonFlags = {
@@ -76,7 +76,7 @@ export async function showCordon(
   if (theirs.length > 0 && (yes || dryRun !== 'none')) showWarning(io, cordonsText(theirs));
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
   else if (change.maintenance !== undefined)
-    showNote(io, wishText(await maintenance.owner(), change.maintenance, io.now()));
+    showNote(io, requestedText(await maintenance.owner(), change.maintenance, io.now()));
   const warn = warnOnce(io);
   const left: string[] = [];
   let [failed, isChanged] = [false, false];

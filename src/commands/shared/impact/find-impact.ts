@@ -16,7 +16,7 @@ import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
 import { isClosing } from '../../../scheduling/impact/shut-out.ts';
 import type { DaemonSet, Impact, Selecting } from '../../../scheduling/impact/types.ts';
 import { allPermitted } from '../attempt.ts';
-import { type ReadWish, readAll, readCustom } from './read-impact.ts';
+import { type ReadOptions, readAll, readCustom } from './read-impact.ts';
 
 export interface FoundImpact {
   impact: Impact;
@@ -65,11 +65,11 @@ export async function findImpact(
   const changed = new Map(changes.map(change => [change.before.name, change]));
   const everyNode = [...state.nodes()].map((node): Node => changed.get(node.name)?.after ?? node);
   const mayEvict = changes.some(({ before, after }) => arrivingNoExecute(before.taints, after.taints).length > 0);
-  const moving: ReadWish['moving'] = (here, storage) => movingPods(leaving, here, storage);
+  const moving: ReadOptions['moving'] = (here, storage) => movingPods(leaving, here, storage);
   const mayShutOut = leaving.some(({ keys }) => keys.some(isClosing));
   const classes = new Map(runtimeClasses.flatMap(({ name, change }) => (change === undefined ? [] : [[name, change]])));
-  const wish = { paths, labels: [...labels], nodes: everyNode, changed, classes, mayEvict, mayShutOut, moving };
-  const read = await readAll(wish, ports);
+  const options = { paths, labels: [...labels], nodes: everyNode, changed, classes, mayEvict, mayShutOut, moving };
+  const read = await readAll(options, ports);
   const { snapshot, here, untemplated } = read.running;
   collectGarbage();
   const impact = impactOf({

@@ -30,7 +30,7 @@ import type { Pod } from '../../../scheduling/types.ts';
 import { NO_STORAGE, type Storage } from '../../../scheduling/volumes/storage.ts';
 import { attempt } from '../attempt.ts';
 
-export interface ReadWish {
+export interface ReadOptions {
   paths: readonly SelectorPath[];
   /** Those that change: what selects them is read. */
   labels: readonly string[];
@@ -61,7 +61,7 @@ export interface ReadImpact {
 }
 
 export async function readAll(
-  { paths, labels, nodes, changed, classes, mayEvict, mayShutOut, moving }: ReadWish,
+  { paths, labels, nodes, changed, classes, mayEvict, mayShutOut, moving }: ReadOptions,
   ports: ImpactPorts,
 ): Promise<ReadImpact> {
   const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);

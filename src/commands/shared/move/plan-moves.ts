@@ -58,7 +58,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   if (missing.includes(name) && kind !== 'move' && pool !== undefined && state.node(name) !== undefined)
     throw isSwapped(options, pool);
   if (missing.length > 0)
-    throw poolNotFound(kind, missing, { pools: state.poolNames().filter(each => state.isStaying(each)) });
+    throw poolNotFound(kind, missing, { pools: state.poolNames().filter(each => state.isActive(each)) });
   checkPool(state, name, kind);
 
   const names = selected === undefined ? namedNodes(options, state) : meantNodes(selected, options, state);

@@ -141,7 +141,7 @@ export async function apply(
     (await untilIdle(gained, reconciler, options, { ...deps, state })).map(result => [result.pool, result]),
   );
   const own = first.map(result => merged(result, second.get(result.pool)));
-  const others = [...touched].filter(pool => !pools.includes(pool) && state.isStaying(pool)).toSorted();
+  const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
   const rest = reconcilerOf(state, options, deps, { writeLimiter, contests, ...counted, only });
   return { own, others: await untilIdle(others, rest, options, { ...deps, state }) };

@@ -22,10 +22,10 @@ const was = { ...closed, maintenance: formatMaintenance({ ...OF_BOB, wasUnschedu
 const stale = { ...open, maintenance: formatMaintenance(OF_BOB) };
 const garbage = { ...closed, maintenance: '{' };
 
-const wish = { reason: 'mine' };
+const requested = { reason: 'mine' };
 const CORDON: CordonChange = { unschedulable: true };
 const UNCORDON: CordonChange = { unschedulable: false };
-const begun = (owner: Owner, more: Partial<Maintenance> = wish) =>
+const begun = (owner: Owner, more: Partial<Maintenance> = requested) =>
   formatMaintenance({ owner, since: SINCE, uid: 'u', ...more });
 
 const cases: [
@@ -39,18 +39,18 @@ const cases: [
   [
     'one with a reason',
     open,
-    { ...CORDON, maintenance: wish },
+    { ...CORDON, maintenance: requested },
     ALICE,
     { kind: 'write', patch: { unschedulable: true, maintenance: begun(ALICE) }, change: { kind: 'begun' } },
   ],
   [
     'a reason for a cordoned node',
     closed,
-    { ...CORDON, maintenance: wish },
+    { ...CORDON, maintenance: requested },
     ALICE,
     {
       kind: 'write',
-      patch: { maintenance: begun(ALICE, { ...wish, wasUnschedulable: true }) },
+      patch: { maintenance: begun(ALICE, { ...requested, wasUnschedulable: true }) },
       change: { kind: 'begun' },
     },
   ],
@@ -82,11 +82,11 @@ const cases: [
   [
     'and so does the next run of the owner',
     was,
-    { ...CORDON, maintenance: wish },
+    { ...CORDON, maintenance: requested },
     BOB,
     {
       kind: 'write',
-      patch: { maintenance: begun(BOB, { ...wish, since: OF_BOB.since, wasUnschedulable: true }) },
+      patch: { maintenance: begun(BOB, { ...requested, since: OF_BOB.since, wasUnschedulable: true }) },
       change: { kind: 'updated' },
     },
   ],
@@ -101,7 +101,13 @@ const cases: [
   ['a schedulable node', open, UNCORDON, ALICE, { kind: 'already' }],
   ["another's node", held, CORDON, ALICE, { kind: 'refused', holder: OF_BOB }],
   ["another's node, uncordoned", held, UNCORDON, ALICE, { kind: 'refused', holder: OF_BOB }],
-  ["another's node with a reason", held, { ...CORDON, maintenance: wish }, ALICE, { kind: 'refused', holder: OF_BOB }],
+  [
+    "another's node with a reason",
+    held,
+    { ...CORDON, maintenance: requested },
+    ALICE,
+    { kind: 'refused', holder: OF_BOB },
+  ],
   [
     'the same name from a kubeconfig',
     held,
@@ -138,11 +144,11 @@ const cases: [
   [
     'the own node, another reason',
     held,
-    { ...CORDON, maintenance: wish },
+    { ...CORDON, maintenance: requested },
     BOB,
     {
       kind: 'write',
-      patch: { maintenance: begun(BOB, { ...wish, since: OF_BOB.since }) },
+      patch: { maintenance: begun(BOB, { ...requested, since: OF_BOB.since }) },
       change: { kind: 'updated' },
     },
   ],
@@ -163,7 +169,7 @@ const cases: [
   [
     'a maintenance over a stale one',
     stale,
-    { ...CORDON, maintenance: wish },
+    { ...CORDON, maintenance: requested },
     ALICE,
     { kind: 'write', patch: { unschedulable: true, maintenance: begun(ALICE) }, change: { kind: 'begun' } },
   ],

@@ -38,11 +38,11 @@ test('pods like one that a budget holds back are not asked about, however long i
 test('a node that waited long for others to be looked at is looked at by the next reconcile', async () => {
   const clock = new FakeClock();
   let waitMs = 2_000;
-  const limitLooks = async <T>(work: () => Promise<T>) => {
+  const limitPolls = async <T>(work: () => Promise<T>) => {
     await clock.advance(waitMs);
     return work();
   };
-  const { write } = drained([pod('a')], { clock, limitLooks });
+  const { write } = drained([pod('a')], { clock, limitPolls });
   assert.deepEqual(await write(), ['patch n1']);
   waitMs = 1_000;
   assert.deepEqual(await write(), ['list', 'evict a']);

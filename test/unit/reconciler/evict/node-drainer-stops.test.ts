@@ -80,7 +80,7 @@ test('no pod is evicted without consent', async () => {
 });
 
 test('without caches, a node is read again before its pods are evicted', async () => {
-  const { write, clock, server, taints } = drained([pod('a')], { isFollowed: false });
+  const { write, clock, server, taints } = drained([pod('a')], { hasCaches: false });
   assert.deepEqual(await write(), ['patch n1', 'get n1', 'list', 'evict a']);
   server.change({ labels: {} });
   await clock.advance(2_600);
@@ -168,7 +168,7 @@ for (const [what, change] of CHANGES) {
   });
 
   test(`a pool that is ${what} on the server alone: a run without caches sends no eviction a second later`, async () => {
-    const found = drained([pod('a'), pod('b'), pod('c')], { isFollowed: false });
+    const found = drained([pod('a'), pod('b'), pod('c')], { hasCaches: false });
     const reads: (NodePool | undefined)[] = [];
     let live: NodePool | undefined = pool();
     Object.assign(found.server.port.pools, {
@@ -196,15 +196,15 @@ test('another value of the taint after the first eviction: the twin first', asyn
 });
 
 test('a node that leaves the pool, or is deleted, after the first eviction: the others are not sent', async () => {
-  for (const isFollowed of [true, false]) {
+  for (const hasCaches of [true, false]) {
     for (const labels of [{}, undefined]) {
-      const found = drained([pod('a'), pod('b')], { isFollowed });
+      const found = drained([pod('a'), pod('b')], { hasCaches });
       const { server, state, clock } = found;
       Object.assign(server.port.pools, { getCoerced: async () => pool() });
       onFirstEviction(found, async () => {
         if (labels === undefined) server.live = undefined;
         else server.change({ labels });
-        if (!isFollowed) await clock.advance(1_000);
+        if (!hasCaches) await clock.advance(1_000);
         else if (server.live === undefined) state.removeNode('n1', aNode({}).uid);
         else state.setNode(server.live);
       });

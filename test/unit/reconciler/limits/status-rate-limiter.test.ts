@@ -78,7 +78,7 @@ function create(statusLimiter?: StatusRateLimiter) {
     reconcilerOptions(cluster, state, {
       now: clock.wall,
       clock,
-      isFollowed: true,
+      hasCaches: true,
       ...(statusLimiter === undefined ? {} : { statusLimiter }),
     }),
   );

@@ -51,7 +51,7 @@ const NOT_DELETED = { kind: 'cluster', message: /^nodepool worker is not being d
 test('does not release its nodes: reconciles it, or fails when its resourceVersion went back', async () => {
   const later = create(restored('30'), false);
   assert.equal((await later.reconciler.reconcile('worker')).kind, 'reconciled');
-  assert.equal(later.state.isStaying('worker'), true);
+  assert.equal(later.state.isActive('worker'), true);
   assert.deepEqual(later.writes, []);
   const earlier = create(restored('10'), false);
   await assert.rejects(earlier.reconciler.reconcile('worker'), NOT_DELETED);

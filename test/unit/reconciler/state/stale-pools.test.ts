@@ -45,7 +45,7 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
       },
     },
   } as unknown as ClusterPort;
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { isFollowed: true }));
+  const writer = new NodeWriter(reconcilerOptions(cluster, state, { hasCaches: true }));
   return { state, writer, serverOf, reads: () => reads };
 }
 

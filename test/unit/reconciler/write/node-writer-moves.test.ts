@@ -30,7 +30,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, state) };
   };
   const cluster = { nodes: { patch: patchNode } } as unknown as ClusterPort;
-  const nodes = new PoolNodes(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4), isFollowed: true }));
+  const nodes = new PoolNodes(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4), hasCaches: true }));
   const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });
   return { nodes, outcome };
 }

@@ -62,7 +62,7 @@ test('counts members that differ or failed; with caches only those that failed, 
   const options = reconcilerOptions({} as ClusterPort, state);
   const failures = [{ message: 'no', node: 'c' }, { message: 'no RuntimeClass' }];
   assert.deepEqual(new PoolNodes(options).differing('worker', failures), ['a', 'b', 'c']);
-  assert.deepEqual(new PoolNodes({ ...options, isFollowed: true }).differing('worker', failures), ['c']);
+  assert.deepEqual(new PoolNodes({ ...options, hasCaches: true }).differing('worker', failures), ['c']);
 });
 
 test('includes nodes that cannot be written in the due ones, as a status of success would hide them', () => {
@@ -115,7 +115,7 @@ test('after the signal a node is not written again, and counts as not written', 
   await new PoolNodes(
     reconcilerOptions({ nodes: { patch, get: async (_name: string) => node } } as ClusterPort, state, {
       limitObjects: createLimiter(1),
-      isFollowed: true,
+      hasCaches: true,
       signal: stopping.signal,
     }),
   ).apply('worker', outcome);

@@ -1,7 +1,7 @@
 /** The time that is left of a maintenance, in cells and sentences. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maintenanceCell, wishText } from '../../../../../src/commands/shared/cordon/print-maintenance.ts';
+import { maintenanceCell, requestedText } from '../../../../../src/commands/shared/cordon/print-maintenance.ts';
 import { makeStyle } from '../../../../../src/print/style.ts';
 
 const UNTIL = '2026-01-04T00:00:00Z';
@@ -20,7 +20,7 @@ for (const [name, leftMs, left] of cases) {
   test(`${name}: ${left}`, () => {
     const now = new Date(Date.parse(UNTIL) - leftMs);
     const owner = { name: 'alice', from: 'server' } as const;
-    assert.equal(wishText(owner, { until: UNTIL }, now), `Maintenance of alice until ${UNTIL} (in ${left})`);
+    assert.equal(requestedText(owner, { until: UNTIL }, now), `Maintenance of alice until ${UNTIL} (in ${left})`);
     const maintenance = JSON.stringify({ owner: 'alice', since: '2026-01-01T00:00:00Z', until: UNTIL, uid: 'u' });
     const cell = maintenanceCell({ uid: 'u', unschedulable: true, maintenance }, now, 80, makeStyle(false));
     assert.equal(cell, `alice(${left}-left)`);
