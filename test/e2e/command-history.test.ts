@@ -278,7 +278,8 @@ test('a pool that was reconciled in the second of its creation: its creation is 
     const timeOf = (what: string) => items.find(item => item.what === what)?.time?.slice(0, 19);
     assert.ok(whats(items).includes('NoReadyNode'), whats(items).join());
     // A reconcile takes a tenth of a second.
-    if (timeOf('PoolCreated') !== timeOf('NoReadyNode') && round < 10) continue;
+    const isOneSecond = new Set(['PoolCreated', 'NodeJoined', 'NoReadyNode'].map(timeOf)).size === 1;
+    if (!isOneSecond && round < 10) continue;
     const order = whats(items).filter(what => /^(PoolCreated|SpecChanged|NodeJoined|NoReadyNode)$/.test(what));
     assert.deepEqual([order[0], order.at(-1)], ['PoolCreated', 'NoReadyNode'], whats(items).join());
     break;
