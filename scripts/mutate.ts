@@ -1,6 +1,6 @@
 /**
  * `npm run mutate [-- PATTERN…]` changes the code of src/nodepool, src/reconciler, src/controller and of the consent in
- * src/operations in one place at a time (StrykerJS), and runs the unit tests that cover the place. It prints each
+ * src/commands/shared in one place at a time (StrykerJS), and runs the unit tests that cover the place. It prints each
  * mutant that no test notices, and writes the scores into docs/reliability.md. Fails when a deciding file scores too
  * low. A pattern selects files by path, `deciding` selects those of DECIDING; all files take hours.
  */
