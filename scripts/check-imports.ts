@@ -58,7 +58,15 @@ export const DOORS: Record<string, string[]> = {
   transport: ['transport.ts', 'request.ts', 'answer.ts', 'stream.ts', 'request-log.ts'],
   // One request: how it is sent, what its answer means.
   api: [
-    ...['access-reviews.ts', 'api.ts', 'discovery.ts', 'field-manager.ts', 'page.ts', 'resource.ts'],
+    ...[
+      'access-reviews.ts',
+      'api.ts',
+      'discovery.ts',
+      'field-manager.ts',
+      'page.ts',
+      'reader-reviews.ts',
+      'resource.ts',
+    ],
     ...['server-facts.ts', 'status.ts', 'watch.ts'],
   ],
   // The clients that connect.ts joins, and names.ts for completion.

@@ -98,7 +98,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     impact: async () => (await import('./resources/impact.ts')).impactPort(api),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
-    readerReviews: async () => (await import('./resources/leases.ts')).reviewPort(api, transport),
+    readerReviews: async () => (await import('./api/reader-reviews.ts')).reviewPort(api, transport),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
     maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),

@@ -1,5 +1,3 @@
-import type { Clock } from '../controller/clock.ts';
-
 /**
  * The API's objects as JSON has them: client-node's types with Date replaced by string. Types alone: importing the
  * generated classes costs 400 ms, and their serializer drops unknown fields.
@@ -20,14 +18,3 @@ export const MAX_ANSWER_LENGTH = 64 * 1024 * 1024;
 export const MAX_REFUSAL_LENGTH = 1024 * 1024;
 /** Limit of the chunks of one body: chunks of one byte would take a hundred times its memory. */
 export const MAX_PIECES = 65_536;
-
-// Time limits of promises.
-
-/** Resolves or rejects as `work` does, or rejects with `late()` after `ms`. The work is not cancelled. */
-export function within<T>(clock: Clock, ms: number, work: Promise<T>, late: () => Error): Promise<T> {
-  let cancel = () => {};
-  const limit = new Promise<never>((_resolve, reject) => {
-    cancel = clock.after(ms, () => reject(late()));
-  });
-  return Promise.race([work, limit]).finally(() => cancel());
-}

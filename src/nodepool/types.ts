@@ -173,7 +173,7 @@ export interface NodePool {
   status?: NodePoolStatus;
   /** Spec fields of the wrong type, which were left out when the pool was read (see coerce.ts). Never sent. */
   unreadable?: FieldError[];
-  /** Spec fields that the installed CRD drops (see dropped-fields.ts). Never sent. */
+  /** Spec fields that the installed CRD drops (see spec/schema.ts). Never sent. */
   dropped?: string[];
 }
 

@@ -15,7 +15,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';
 import { type ClusterState, clusterStateOf, looksSame } from '../reconciler/state/cluster-state.ts';
-import { annotationReader } from '../reconciler/state/live-reads.ts';
+import { annotationReader } from '../reconciler/state/unread-annotations.ts';
 
 /** Why a resource is not followed right now. */
 export interface Outage {

@@ -19,7 +19,7 @@ import {
   type Subject,
   sequence,
   type Validity,
-} from '../../src/commands/reconcile/serve.ts';
+} from '../../src/commands/reconcile/x509.ts';
 
 export type { KeyPair, Validity };
 

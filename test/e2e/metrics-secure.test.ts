@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { KeyPair } from '../../src/commands/reconcile/serve.ts';
+import type { KeyPair } from '../../src/commands/reconcile/x509.ts';
 import { createAuthority, serverCertificate } from '../cluster/certificates.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';

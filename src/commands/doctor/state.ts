@@ -22,7 +22,7 @@ import {
 } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
-import { hasUnread } from '../../reconciler/state/live-reads.ts';
+import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
 import { reachedBy } from '../../reconciler/write/runtime-class-writer.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
 import { type CheckId, error, type Finding, named, notChecked, ok, warning } from '../shared/check.ts';

@@ -6,7 +6,7 @@ import { computeStatus } from '../../nodepool/status/status.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
-import { readAnnotations } from '../../reconciler/state/live-reads.ts';
+import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 import { type Attempt, allPermitted, attempt } from '../shared/attempt.ts';
 
 interface Counts {

@@ -8,7 +8,7 @@ import { sameOwnership } from '../../nodepool/membership/membership.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { makeStyle } from '../../print/style.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
-import { annotationReader } from '../../reconciler/state/live-reads.ts';
+import { annotationReader } from '../../reconciler/state/unread-annotations.ts';
 import { type FollowDeps, follow, objectsOf } from '../shared/follow.ts';
 import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
 import { untilStopped, type WatchOptions } from '../shared/show-changes.ts';

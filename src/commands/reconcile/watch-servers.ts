@@ -7,7 +7,8 @@ import { type Log, messageOf } from '../../controller/log.ts';
 import { METRICS_CONTENT_TYPE, type Registry } from '../../controller/metrics.ts';
 import { MetricsReaders, type ReviewPort } from '../../controller/metrics-readers.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type KeyPair, type Page, type Pages, type Server, selfSigned, serve } from './serve.ts';
+import { type Page, type Pages, type Server, serve } from './serve.ts';
+import { type KeyPair, selfSigned } from './x509.ts';
 
 export interface ServerOptions {
   metricsAddress: string | undefined;

@@ -9,7 +9,7 @@ import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
 import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
 import { planOf } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
-import { readAnnotations } from '../../reconciler/state/live-reads.ts';
+import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 import { permitted } from '../shared/attempt.ts';
 import { withSetters } from '../shared/changes/drift-setters.ts';
 import { type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';

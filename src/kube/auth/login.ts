@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { within } from '../wire.ts';
+import { within } from '../within.ts';
 import type { Credentials } from './credentials.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
 

@@ -204,7 +204,7 @@ function templateOf({ spec }: SelectingObject): RawPodSpec | undefined {
   return isObject(template?.spec) ? template.spec : undefined;
 }
 
-// The client for what a change of nodes may affect. src/kube implements it.
+// The client for what a change of nodes may affect.
 
 /** A field of a custom resource that names node labels. */
 export interface SelectorPath {

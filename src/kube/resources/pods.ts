@@ -35,7 +35,7 @@ export async function countPods(api: Api): Promise<ReadonlyMap<string, number>> 
   return counts;
 }
 
-// The client for pods, and what metrics.k8s.io says of usage. src/kube implements both.
+// The client for pods, and what metrics.k8s.io says of usage.
 
 /** A pod that has a node and no deletionTimestamp. */
 export interface PlacedPod {

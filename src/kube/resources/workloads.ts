@@ -56,7 +56,7 @@ function toTemplate(
   return names.has(runtimeClass) ? { kind, namespace, name, runtimeClass } : undefined;
 }
 
-// The client for workloads that name a RuntimeClass. src/kube implements it.
+// The client for workloads that name a RuntimeClass.
 
 export interface WorkloadsPort {
   /** The pods that name one of these RuntimeClasses and have not ended. Reads every pod of the cluster. */

@@ -220,7 +220,7 @@ function push(errors: FieldError[], field: string, message: string | undefined):
   if (message !== undefined) errors.push({ field, message });
 }
 
-// The rules for spec.rollout, which the CRD has as well (see validation.ts).
+// The rules for spec.rollout, which the CRD has as well.
 
 const MAX_SETTLE_SECONDS = 86_400;
 const MAX_COUNT = 1_000_000;

@@ -12,7 +12,8 @@ import {
   metadataWritten,
 } from '../limits/metadata-rate-limit.ts';
 import type { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
-import { type LiveReadDeps, notDeleted, readPool, stillExistsError, writePool } from '../state/live-reads.ts';
+import { type LiveReadDeps, notDeleted, readPool, stillExistsError } from '../state/live-reads.ts';
+import { writePool } from './pool-write.ts';
 
 export interface PoolEditDeps extends LiveReadDeps {
   sleep: (ms: number) => Promise<void>;

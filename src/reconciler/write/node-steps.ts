@@ -2,6 +2,7 @@
  * Decides what is next for one node: reads what the cluster state lacks of it and of its pools, evicts pods, and lets a patch
  * through once nothing stands against it. Writes no node.
  */
+
 import { NodepoolError } from '../../nodepool/errors.ts';
 import {
   type DuePlan,
@@ -11,9 +12,9 @@ import {
   type NodePlan,
   type WritePlan,
 } from '../../nodepool/plan/plan.ts';
-import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS, stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
+import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
-import type { Node, NodePool, ObjectMeta } from '../../nodepool/types.ts';
+import type { NodePool } from '../../nodepool/types.ts';
 import { drainStep } from '../evict/drain-step.ts';
 import { NodeDrainer } from '../evict/node-drainer.ts';
 import { NodeWriteLimits } from '../limits/node-write-limits.ts';
@@ -23,8 +24,11 @@ import type { ReconcilerOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
 import { assertConsent } from '../plan/no-execute-consent.ts';
 import { planOf } from '../plan/node-plan.ts';
+import { circleError, oversizedError } from '../plan/node-plan-errors.ts';
 import { ChangedMeanwhile } from '../state/changed-meanwhile.ts';
-import { GonePools, type LiveReadDeps, readNode, readPool } from '../state/live-reads.ts';
+import { GonePools } from '../state/gone-pools.ts';
+import { readNode } from '../state/live-reads.ts';
+import { StalePools } from '../state/stale-pools.ts';
 import { isPrepared, prepare } from './takeover.ts';
 
 /** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
@@ -190,95 +194,4 @@ export class NodeSteps {
     const pool = owner === undefined ? undefined : this.#options.state.pool(owner);
     return pool === undefined || isPrepared(pool, this.#options.state) ? undefined : pool;
   }
-}
-
-// Notices, before a node is written, that the cluster state has an older spec of its pool than the one that the node has: the caches
-// of pools and nodes lag behind each other, and another process writes nodes, too. The record of a node has the generation of
-// the pool for which it was written, so the pool is read from the server.
-//
-// The answer is valid for the nodes as the cluster state had them at the read: one that is written for a newer spec since has
-// another resourceVersion, and the patch fails with a conflict.
-// Not guaranteed: that the generation is authentic, as the record is not. One that is higher than the server's, of a kubelet or of
-// a pool that was restored or recreated without releasing its nodes, costs one read of the pool for all its nodes that are
-// written, and their next write corrects it. A pool that was recreated counts from 1, so a spec of the earlier one is not noticed
-// here. Nor is a newer spec that changed nothing on the node: its record has the generation of its last write. A node
-// that joins by an older spec gets that until the cache has the newer one.
-
-class StalePools {
-  readonly #deps: LiveReadDeps;
-  /** Nodes that had their record when the pool was read. */
-  readonly #asked = new WeakSet<Node>();
-  /** Reads under way, by name of the pool. */
-  readonly #reading = new Map<string, Promise<void>>();
-
-  constructor(deps: LiveReadDeps) {
-    this.#deps = deps;
-  }
-
-  /** Whether the node was written for a newer spec of its pool, as far as is known: read() comes before its write. */
-  isBehind(name: string): boolean {
-    return this.#poolBehind(name) !== undefined;
-  }
-
-  /** The caller plans again. Throws NodepoolError when the pool cannot be read. @param name of a node */
-  async read(name: string): Promise<void> {
-    const pool = this.#poolBehind(name);
-    if (pool === undefined) return;
-    const reading = this.#reading.get(pool.name) ?? this.#ask(pool);
-    this.#reading.set(pool.name, reading);
-    await reading;
-  }
-
-  #poolBehind(name: string): ObjectMeta | undefined {
-    const { state } = this.#deps;
-    const [node, record] = [state.node(name), state.ownership(name)?.record];
-    const pool = record && state.pool(record.pool)?.metadata;
-    if (node === undefined || record?.generation === undefined || pool?.generation === undefined) return undefined;
-    return record.generation > pool.generation && !this.#asked.has(node) ? pool : undefined;
-  }
-
-  async #ask({ name, uid }: ObjectMeta): Promise<void> {
-    const held = this.#deps.state.held(name);
-    try {
-      await readPool(name, uid, this.#deps);
-      for (const node of held) this.#asked.add(node);
-    } finally {
-      this.#reading.delete(name);
-    }
-  }
-}
-
-// Why a plan of a node cannot be written.
-
-/** The labels of each of these pools make the node a member of another: it is not written. */
-export function circleError(node: string, circle: readonly string[]): NodepoolError {
-  return new NodepoolError(
-    'cluster',
-    `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
-    'change the labels or the nodeSelector of one of them',
-    { isPermanent: true },
-  );
-}
-
-/** @param pool the one whose record it is */
-export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
-  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
-  const [what, next] =
-    pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
-      ? [
-          'its pool has unmanaged: Remove, and what that removes',
-          'remove labels or taints from the node, or set unmanaged: Keep',
-        ]
-      : [
-          'what its pool sets and removes there, with the values that were there before,',
-          'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
-        ];
-  return new NodepoolError(
-    'cluster',
-    `node ${node} was not written: ${what} does not fit into the record (${limits})`,
-    next,
-    {
-      isPermanent: true,
-    },
-  );
 }

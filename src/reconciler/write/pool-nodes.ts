@@ -9,7 +9,8 @@ import type { ReconcilerOptions } from '../options.ts';
 import type { NodeMove } from '../plan/node-move.ts';
 import { differs, isDue, mayWait, planOf } from '../plan/node-plan.ts';
 import { SpecChangedError } from '../state/changed-meanwhile.ts';
-import { type GonePools, readAnnotationsOf } from '../state/live-reads.ts';
+import type { GonePools } from '../state/gone-pools.ts';
+import { readAnnotationsOf } from '../state/unread-annotations.ts';
 import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
 

@@ -19,9 +19,10 @@ import {
 import { conflictDelay } from '../limits/limiters.ts';
 import type { StatusRateLimiter } from '../limits/status-rate-limiter.ts';
 import type { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
-import { type LiveReadDeps, noStatusSubresource, readPool, writePool } from '../state/live-reads.ts';
+import { type LiveReadDeps, noStatusSubresource, readPool } from '../state/live-reads.ts';
 import { type Altered, alteredError } from './altered.ts';
 import { heldBack, NodeWriteError } from './node-write-error.ts';
+import { writePool } from './pool-write.ts';
 import { isDropped, lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
 
 export interface StatusDeps extends LiveReadDeps {

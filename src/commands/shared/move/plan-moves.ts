@@ -16,8 +16,8 @@ import {
   poolForNodes,
 } from '../../../reconciler/plan/membership-change.ts';
 import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
+import { circleError, oversizedError } from '../../../reconciler/plan/node-plan-errors.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { circleError, oversizedError } from '../../../reconciler/write/node-steps.ts';
 import { allPermitted } from '../attempt.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { selectNodes } from '../pools/nodes.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../nodepool/membership/selector.ts';
 import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
-import { readAnnotations } from '../../../reconciler/state/live-reads.ts';
+import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
 import { type Attempt, allPermitted, attempt } from '../attempt.ts';
 import { poolNotFound } from './not-found.ts';
 

@@ -9,7 +9,7 @@ import { isSameTaint, taintFrom } from '../../../nodepool/spec/taint-rules.ts';
 import type { Node, Taint } from '../../../nodepool/types.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
-import { readAnnotations } from '../../../reconciler/state/live-reads.ts';
+import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
 import { allPermitted } from '../attempt.ts';
 import { selectPools } from './load-cluster-state.ts';
 import { selectorError } from './not-found.ts';

@@ -8,7 +8,7 @@ import { FINALIZER, type Node } from '../../../../src/nodepool/types.ts';
 import type { WriteFailure } from '../../../../src/reconciler/failure.ts';
 import type { NodeMove } from '../../../../src/reconciler/plan/node-move.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { annotationReader, hasUnread, readAnnotations } from '../../../../src/reconciler/state/live-reads.ts';
+import { annotationReader, hasUnread, readAnnotations } from '../../../../src/reconciler/state/unread-annotations.ts';
 import { PoolNodes } from '../../../../src/reconciler/write/pool-nodes.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role } from '../node-server.ts';

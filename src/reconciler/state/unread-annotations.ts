@@ -1,0 +1,66 @@
+/**
+ * Nodes that were read before their pool, or before it set another annotation, were read without it: only annotations of
+ * known pools are kept (docs/decisions/0039). NodeSteps reads such a node again before it writes it; here many are read
+ * at once.
+ */
+
+import type { NodesClient } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
+import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
+import type { ClusterState } from './cluster-state.ts';
+
+type Lists = Pick<NodesClient, 'list'>;
+
+/** Whether members of a pool were read without annotations that it sets. */
+export function hasUnread(state: ClusterState): boolean {
+  for (const { metadata } of state.pools()) if (unread(state, metadata.name).length > 0) return true;
+  return false;
+}
+
+/** Lists the nodes once more into the state if that is so. */
+export async function readAnnotations(state: ClusterState, list: Lists['list']): Promise<void> {
+  if (hasUnread(state)) await readInto(state, list);
+}
+
+/**
+ * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeWriter.
+ * Undefined when nothing is read.
+ */
+export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Lists): Promise<void> | undefined {
+  const known = state.pool(pool);
+  if (known === undefined || unread(state, pool).length < 2) return undefined;
+  const selector = selectorText(membershipSelector(known));
+  return readInto(state, () => nodes.list(selector)).catch(ignoreRefusal);
+}
+
+/** For a display that follows pools and nodes: call it after each change of a pool. Lists once at a time. */
+export function annotationReader({ list }: Lists, state: () => ClusterState, onRead: () => void): () => void {
+  let isReading = false;
+  return () => {
+    if (isReading || !hasUnread(state())) return;
+    isReading = true;
+    const end = () => {
+      isReading = false;
+    };
+    void readInto(state(), list).then(onRead).catch(ignoreRefusal).finally(end);
+  };
+}
+
+function unread(state: ClusterState, pool: string): string[] {
+  const keys = Object.keys(state.pool(pool)?.spec.annotations ?? {});
+  if (keys.length === 0) return [];
+  return state.members(pool).flatMap(node => {
+    const recorded = state.ownership(node.name)?.record?.annotations;
+    return areAnnotationsKnown(node, recorded, keys) ? [] : node.name;
+  });
+}
+
+async function readInto(state: ClusterState, list: Lists['list']): Promise<void> {
+  const asked = state.beginRead();
+  for (const node of await list()) state.setNode(node, asked);
+}
+
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof NodepoolError)) throw error;
+}
