@@ -84,10 +84,9 @@ export class ChangedMeanwhile {
     const { at, found } = this.#read.get(name) ?? { at: this.#begun, found: 'same' };
     // The answers to writes have the pool, too: a cold run writes the finalizer right before the nodes.
     const seenAt = Math.min(state.poolReadAt(name), clock.now());
-    if (clock.now() - Math.max(at, seenAt) < MAX_AGE_MS) {
-      // A pool that is paused is so in the cluster state, and may have been resumed there since.
-      return seenAt > at || found === 'paused' ? 'same' : found;
-    }
+    const isKnown = clock.now() - at < MAX_AGE_MS || (found === 'same' && clock.now() - seenAt < MAX_AGE_MS);
+    // A pool that is paused is so in the cluster state, and may have been resumed there since.
+    if (isKnown) return found === 'paused' ? 'same' : found;
     const reading = this.#ask(name).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;

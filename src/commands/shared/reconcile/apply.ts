@@ -226,10 +226,12 @@ export async function untilIdle(
   const queue = new WorkQueue<string>({ clock });
   let crash: { error: unknown } | undefined;
 
-  const reconcile = async (pool: string): Promise<ReconcileResult> => {
+  const reconcileOne = async (pool: string): Promise<ReconcileResult> => {
     const before = results.get(pool);
     const drain = draining.get(pool);
-    const isEdited = waiting.delete(pool) && drain !== undefined && (await isChanged(pool, drain, state, cluster));
+    // Stopped while it waited, it is left for the next run.
+    if (waiting.has(pool) && signal?.aborted) return { kind: 'done' };
+    const isEdited = waiting.delete(pool) && drain !== undefined && (await wasEdited(pool, drain, state, cluster));
     if (isEdited) {
       addOnce(before?.outcome?.failures ?? [], specChangedFailure(pool));
       return { kind: 'done' };
@@ -260,8 +262,9 @@ export async function untilIdle(
     clock,
     log: () => {},
     reconcile: pool =>
-      reconcile(pool).catch((error: unknown) => {
+      reconcileOne(pool).catch((error: unknown) => {
         crash ??= { error };
+        queue.shutDown();
         return { kind: 'done' };
       }),
   });
@@ -277,8 +280,8 @@ export async function untilIdle(
   return pools.flatMap(pool => {
     const result = results.get(pool);
     if (result === undefined) return [];
-    const isWaiting = waiting.has(pool) || result.outcome?.isChanged;
-    return isWaiting ? interrupted(result, state) : result;
+    const isUnfinished = waiting.has(pool) || (result.error === undefined && result.outcome?.isChanged);
+    return isUnfinished ? interrupted(result, state) : result;
   });
 }
 
@@ -318,7 +321,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
  * Whether the spec was edited since the run began, which writes the pool as it was read then. Reads the pool: one that was paused, or
  * resumed with the spec of before, is not edited, and the next reconcile sees that.
  */
-async function isChanged(
+async function wasEdited(
   name: string,
   { known }: Draining,
   state: ClusterState,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilIdle } from '../../../../../src/commands/shared/reconcile/apply.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/pool-outcome.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../../controller/fake-clock.ts';
@@ -105,4 +106,15 @@ test('an error that is not about the pool ends the run', async () => {
     },
   ]);
   await assert.rejects(run, bug);
+});
+
+test('an error of the second reconcile is an error, and no interruption', async () => {
+  const { run } = await runWith([
+    () => ({ ...emptyOutcome('worker'), isChanged: true }),
+    () => {
+      throw new NodepoolError('cluster', 'nodepool worker was recreated');
+    },
+  ]);
+  const [result] = await run;
+  assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'nodepool worker was recreated']);
 });
