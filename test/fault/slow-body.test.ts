@@ -115,6 +115,8 @@ row(
     // The event of one pool keeps the watch busy; the response to the write of the other one is as long.
     await makeBig(model, `${NODES}/joins`);
     await makeBig(model, `${NODES}/later`);
+    // After 50 patches of nodes the answers are their metadata alone; those to the status have the whole pool.
+    await makeBig(model, `${POOLS}/one`);
     await converged(model, proxy);
     const begun = proxy.requests.length;
     const watches: Asked[] = [];
