@@ -67,7 +67,7 @@ async function guardedMetrics(served: Served): Promise<Pages> {
   };
 }
 
-/** Listens anew when the files have another certificate: Bun's servers cannot change theirs. */
+/** Listens again when the files have another certificate: Bun's servers cannot change theirs. */
 async function serveSecurely(address: string, pages: Pages, certPath: string | undefined, log: Log): Promise<Server> {
   let pair = await keyPairOf(certPath, '--metrics-cert-path');
   let server = await serve(address, METRICS_FLAG, pages, pair);

@@ -45,7 +45,7 @@ function after(time: number): string {
 
 const hashes = new WeakMap<NodePool, string>();
 
-/** Of what the spec changes on members. An edit of anything else, as settleSeconds, does not begin a rollout anew. */
+/** Of what the spec changes on members. An edit of anything else, as settleSeconds, begins no new rollout. */
 export function rolloutHash(pool: NodePool): string {
   const known = hashes.get(pool);
   if (known !== undefined) return known;

@@ -68,7 +68,7 @@ export class DrainEntries {
     [this.#clock, this.#serverTime, this.#newEvictor] = [clock, serverTime, newEvictor];
   }
 
-  /** Made anew for another node of the name, and for other taints. */
+  /** Made again for another node of the name, and for other taints. */
   of({ node: { name, uid }, drain }: DrainPlan): Entry {
     const taints = drain.taints.map(formatTaint).join();
     const known = this.#entries.get(name);

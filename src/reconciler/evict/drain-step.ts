@@ -46,7 +46,7 @@ export async function drainStep(
   return isAsPlanned(node, state) ? cleared() : 'again';
 }
 
-/** Whether the node has its turn. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for anew. */
+/** Whether the node has its turn. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for again. */
 function turnOf(pool: string, turn: RolloutTurn, state: ClusterState): () => boolean {
   let readiness = state.readiness(pool);
   return () => {

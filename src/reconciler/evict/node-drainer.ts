@@ -288,7 +288,7 @@ function rememberEviction(entry: Entry, pod: DrainPod, listed: readonly DrainPod
   owners.set(owner, new Set(listed.filter(each => ownerOf(each) === owner).map(({ uid }) => uid)));
 }
 
-/** Pods without a controller count as those of one owner: whoever makes them anew may give them new names. */
+/** Pods without a controller count as those of one owner: whoever recreates them may give them new names. */
 function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'controller'>): string {
   return JSON.stringify([namespace, controller?.apiVersion, controller?.kind, controller?.name]);
 }

@@ -61,7 +61,7 @@ interface PoolRepairs {
   nodes: Lru<string, RepairedNode>;
   /** Who set what back; undefined where that is not known. */
   managers: Map<string, string | undefined>;
-  /** Of the spec: what is repaired for another one counts anew. */
+  /** Of the spec: what is repaired for another one is counted from zero. */
   generation: number | undefined;
   asked?: Promise<void>;
   earlier?: EarlierRepairs | undefined;

@@ -86,7 +86,7 @@ export class RolloutGates {
     this.#sightings = new RolloutSightings(clock);
   }
 
-  /** Computes the step anew. Undefined for a pool without spec.rollout. */
+  /** Computes the step again. Undefined for a pool without spec.rollout. */
   begin(pool: string): RolloutStep | undefined {
     const found = this.#state.pool(pool);
     if (found?.spec.rollout === undefined) {

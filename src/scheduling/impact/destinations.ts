@@ -47,7 +47,7 @@ export function placeAgain(pods: readonly RunningPod[], snapshot: Snapshot, open
       waiting.push(first);
       continue;
     }
-    // It is created anew, without the node.
+    // It is recreated, without the node.
     const pod = recreatedPod(snapshot.parts.traits(first.pod));
     const to = open.to(pod.placement);
     returnSeconds = Math.min(returnSeconds, to.returnSeconds);

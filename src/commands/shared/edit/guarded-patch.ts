@@ -29,7 +29,7 @@ interface PoolPatch {
  * Writes what is proposed, and asks for another proposal when somebody else has changed the pool since it was read. Returns
  * the pool as it is now, or would be. Throws NodepoolError, also where the server stored something else.
  * @param command names itself when the pool is gone
- * @param propose reads the pool anew
+ * @param propose reads the pool again
  */
 export async function patchPool<T extends PoolPatch>(
   name: string,

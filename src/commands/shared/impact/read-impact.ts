@@ -44,7 +44,7 @@ export interface ReadOptions {
   mayEvict: boolean;
   /** Whether a taint comes that keeps pods away: workloads without pods are read. */
   mayShutOut: boolean;
-  /** Which of the pods on changed nodes would be scheduled anew. */
+  /** Which of the pods on changed nodes would be scheduled again. */
   moving: (here: RunningPods['here'], storage: Storage) => readonly RunningPod[];
 }
 
