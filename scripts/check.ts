@@ -8,7 +8,7 @@ const UNIT = 'test/unit/**/*.test.ts';
 /** These tests wait for sockets, so they run beside those that compute. */
 const NETWORK = /^test\/unit\/kube\//;
 /** A quarter of the unit tests, so that neither of two cores waits for the other at the end. */
-const SCREENS = /^test\/unit\/(view|render)\//;
+const SCREENS = /^test\/unit\/(view|print|commands)\//;
 /** Half of the computing. */
 const PROPERTIES = /^test\/unit\/properties\//;
 /** The compiler, a program in Go, ends before it needs to collect garbage. */

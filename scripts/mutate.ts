@@ -38,7 +38,7 @@ const DECIDING = [
   ...ASKING,
 ];
 const SOURCES = ['src/{nodepool,reconciler,controller}/**/*.ts', ...ASKING];
-const TESTS = 'test/unit/{nodepool,operations,reconciler,controller}/**/*.test.ts';
+const TESTS = 'test/unit/{nodepool,commands,reconciler,controller}/**/*.test.ts';
 /** Added to 1.5 times the duration without a mutant; a mutant that does not end is stopped then. */
 const TIMEOUT_MS = 5_000;
 /** Limit for all tests without a mutant; the machine may be busy. */
