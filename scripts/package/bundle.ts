@@ -39,9 +39,11 @@ const onlyUsedOfClientNode: Plugin = {
     onResolve({ filter: /^\./ }, ({ path, importer, resolveDir }) =>
       CLIENT_NODE.test(importer) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
     );
-    onLoad({ filter: /[\\/]client-node[\\/]dist[\\/]gen[\\/]models[\\/]ObjectSerializer\.js$/ }, async ({ path }) => ({
-      contents: (await readFile(path, 'utf8')).replace(/^(?:import .*|export \* from .*| +"\w+": \w+,)$/gm, ''),
-    }));
+    onLoad({ filter: /[\\/]client-node[\\/]dist[\\/]gen[\\/]models[\\/]ObjectSerializer\.js$/ }, async ({ path }) => {
+      const contents = (await readFile(path, 'utf8')).replace(/^(?:import .*|export \* from .*| +"\w+": \w+,)$/gm, '');
+      if (contents.includes('V1Pod')) throw new Error(`${path} names its models in another form`);
+      return { contents };
+    });
   },
 };
 const CLIENT_NODE = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
