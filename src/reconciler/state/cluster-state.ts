@@ -186,6 +186,7 @@ export class ClusterState {
   removePool(name: string, uid: string | undefined): void {
     if (!this.#take(this.#pools.get(name)?.metadata, uid)) return;
     this.#expected.delete(name);
+    this.#poolsReadAt.delete(name);
     const neighbours = this.#observer === undefined ? [] : this.#ownerships.neighbours(name);
     this.#pools.delete(name);
     this.#ownerships.poolsChanged();
