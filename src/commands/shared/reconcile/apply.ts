@@ -137,10 +137,12 @@ export async function apply(
   for (const pool of named.flatMap(node => state.poolsOf(node))) touched.add(pool);
   const shared = touchedByOthers(first);
   const gained = first.filter(result => shared.has(result.pool) && !isLeft(result)).map(({ pool }) => pool);
-  const second = new Map(
-    (await untilIdle(gained, reconciler, options, { ...deps, state })).map(result => [result.pool, result]),
-  );
-  const own = first.map(result => merged(result, second.get(result.pool)));
+  const results = await untilIdle(gained, reconciler, options, { ...deps, state });
+  const second = new Map(results.map(result => [result.pool, result]));
+  const own = first.map(result => {
+    const again = second.get(result.pool);
+    return again === undefined ? result : merged(result, again);
+  });
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
   const rest = reconcilerOf(state, options, deps, { writeLimiter, contests, ...counted, only });
@@ -197,10 +199,14 @@ function reconcilerOf(
   return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...own });
 }
 
-/** A pool of which nodes wait for their pods to be evicted. */
-interface Draining {
-  /** The pool with which the run began. */
+/** A pool in the loop. */
+interface PoolInLoop {
+  /** As the run began with it. */
   known: NodePool | undefined;
+  /** Of its reconciles so far, as if they were one. */
+  result?: PoolResult;
+  /** Nodes wait for their pods to be evicted. */
+  isWaiting: boolean;
   /** Nodes and pods left at the best, and since when. */
   least: number;
   since: number;
@@ -218,41 +224,41 @@ export async function untilIdle(
   { timeoutMs = EVICTION_TIMEOUT_MS }: { timeoutMs?: number },
   { cluster, state, clock, signal }: Pick<ApplyDeps, 'cluster' | 'clock' | 'signal'> & { state: ClusterState },
 ): Promise<PoolResult[]> {
-  const results = new Map<string, PoolResult>();
-  const draining = new Map(
-    pools.map(pool => [pool, { known: state.pool(pool), least: Number.POSITIVE_INFINITY, since: clock.now() }]),
+  const loop = new Map<string, PoolInLoop>(
+    pools.map(pool => [
+      pool,
+      { known: state.pool(pool), isWaiting: false, least: Number.POSITIVE_INFINITY, since: clock.now() },
+    ]),
   );
-  const waiting = new Set<string>();
   const queue = new WorkQueue<string>({ clock });
   let crash: { error: unknown } | undefined;
 
-  const reconcileOne = async (pool: string): Promise<ReconcileResult> => {
-    const before = results.get(pool);
-    const drain = draining.get(pool);
-    // Stopped while it waited, it is left for the next run.
-    if (waiting.has(pool) && signal?.aborted) return { kind: 'done' };
-    const isEdited = waiting.delete(pool) && drain !== undefined && (await wasEdited(pool, drain, state, cluster));
-    if (isEdited) {
-      addOnce(before?.outcome?.failures ?? [], specChangedFailure(pool));
-      return { kind: 'done' };
+  const reconcileOne = async (name: string, pool: PoolInLoop): Promise<ReconcileResult> => {
+    if (pool.isWaiting) {
+      // Stopped while it waited, it is left for the next run.
+      if (signal?.aborted) return { kind: 'done' };
+      pool.isWaiting = false;
+      if (await wasEdited(name, pool.known, state, cluster)) {
+        addOnce(pool.result?.outcome?.failures ?? [], specChangedFailure(name));
+        return { kind: 'done' };
+      }
     }
-    const next = await resultOf(pool, reconciler.reconcile(pool));
-    const result = before === undefined ? next : merged(before, next);
-    results.set(pool, result);
-    const { outcome, error } = result;
-    if (outcome?.kind === 'interrupted') results.set(pool, interrupted(result, state));
+    const next = await resultOf(name, reconciler.reconcile(name));
+    pool.result = pool.result === undefined ? next : merged(pool.result, next);
+    const { outcome, error } = pool.result;
+    if (outcome?.kind === 'interrupted') pool.result = interrupted(pool.result, state);
     if (outcome === undefined || error !== undefined || outcome.kind === 'interrupted') return { kind: 'done' };
     if (outcome.isChanged) return { kind: 'requeueAfter', ms: 0 };
-    if (outcome.drain?.afterMs === undefined || drain === undefined) return { kind: 'done' };
+    if (outcome.drain?.afterMs === undefined) return { kind: 'done' };
     const left = outcome.drain.nodes.length + outcome.drain.pods;
-    if (left < drain.least) [drain.least, drain.since] = [left, clock.now()];
-    const leftMs = timeoutMs > 0 ? drain.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
+    if (left < pool.least) [pool.least, pool.since] = [left, clock.now()];
+    const leftMs = timeoutMs > 0 ? pool.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
     if (leftMs <= 0) {
       const message = `gave up after ${timeoutMs / 1000} s without an eviction: ${drainingText(outcome.drain)}`;
-      outcome.failures.push({ message, next: `continue with \`kubectl nodepool reconcile ${pool}\`` });
+      outcome.failures.push({ message, next: `continue with \`kubectl nodepool reconcile ${name}\`` });
       return { kind: 'done' };
     }
-    waiting.add(pool);
+    pool.isWaiting = true;
     return { kind: 'requeueAfter', ms: Math.min(outcome.drain.afterMs, leftMs) };
   };
   const controller = new Controller<string>({
@@ -261,12 +267,16 @@ export async function untilIdle(
     workers: WORKERS,
     clock,
     log: () => {},
-    reconcile: pool =>
-      reconcileOne(pool).catch((error: unknown) => {
+    async reconcile(name) {
+      const pool = loop.get(name);
+      try {
+        return pool === undefined ? { kind: 'done' } : await reconcileOne(name, pool);
+      } catch (error) {
         crash ??= { error };
         queue.shutDown();
         return { kind: 'done' };
-      }),
+      }
+    },
   });
   // Pools that wait are not waited for.
   const stop = () => queue.shutDown();
@@ -277,10 +287,9 @@ export async function untilIdle(
   signal?.removeEventListener('abort', stop);
   await controller.stop();
   if (crash !== undefined) throw crash.error;
-  return pools.flatMap(pool => {
-    const result = results.get(pool);
+  return [...loop.values()].flatMap(({ result, isWaiting }) => {
     if (result === undefined) return [];
-    const isUnfinished = waiting.has(pool) || (result.error === undefined && result.outcome?.isChanged);
+    const isUnfinished = isWaiting || (result.error === undefined && result.outcome?.isChanged);
     return isUnfinished ? interrupted(result, state) : result;
   });
 }
@@ -296,9 +305,7 @@ async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolR
 }
 
 /** Of both reconciles, as if they were one; the state of the pool is that after the second. */
-function merged(first: PoolResult, second: PoolResult | undefined): PoolResult {
-  if (second === undefined) return first;
-  const { pool, outcome, error } = second;
+function merged(first: PoolResult, { pool, outcome, error }: PoolResult): PoolResult {
   if (first.outcome === undefined) return { pool, outcome, error: error ?? first.error };
   if (outcome === undefined) return { pool, outcome: first.outcome, error };
   return { pool, outcome: mergedOutcome(first.outcome, outcome), error };
@@ -323,7 +330,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
  */
 async function wasEdited(
   name: string,
-  { known }: Draining,
+  known: NodePool | undefined,
   state: ClusterState,
   { pools }: Pick<ClusterPort, 'pools'>,
 ): Promise<boolean> {
