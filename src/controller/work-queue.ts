@@ -46,7 +46,7 @@ export class WorkQueue<K extends string = string> {
   /** Workers that wait for a key. Empty unless #queue is empty. */
   readonly #waiting: ((taken: Taken<K>) => void)[] = [];
   /** Callers of idle(). */
-  #idle: (() => void)[] = [];
+  readonly #idle: (() => void)[] = [];
   #cancelTimer: (() => void) | undefined;
   #shuttingDown = false;
 
@@ -173,13 +173,13 @@ export class WorkQueue<K extends string = string> {
   }
 }
 
-/** Keys with a due time, earliest first. Each key is in it once, with its earliest time, as in client-go. */
 interface Waiting<K> {
   key: K;
   /** Clock time. */
   at: number;
 }
 
+/** Keys with a due time, earliest first. Each key is in it once, with its earliest time, as in client-go. */
 export class DelayHeap<K extends string> {
   /** A binary heap by `at`. An entry is outdated when its time differs from the key's time in #times. */
   readonly #heap: Waiting<K>[] = [];

@@ -93,7 +93,7 @@ function groupBy(moves: NodeMove[], key: (move: NodeMove) => string | undefined)
   return [...Map.groupBy(moves, key)].filter((entry): entry is [string, NodeMove[]] => entry[0] !== undefined);
 }
 
-export function runtimeClassEvents(pool: NodePool, outcome: RuntimeClassOutcome): (readonly [NodePool, PoolEvent])[] {
+function runtimeClassEvents(pool: NodePool, outcome: RuntimeClassOutcome): (readonly [NodePool, PoolEvent])[] {
   switch (outcome.kind) {
     case 'created':
       return [[pool, normal(REASON.runtimeClassCreated, `RuntimeClass ${outcome.name} created`)]];

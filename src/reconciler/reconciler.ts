@@ -197,7 +197,7 @@ export class Reconciler {
   }
 }
 
-/** The pool is not the one that was to be reconciled, and nothing was written yet. */
+/** The pool is not the one that was to be reconciled: neither its RuntimeClass nor its nodes were written. */
 function again(pool: string): PoolOutcome {
   return { ...emptyOutcome(pool), isChanged: true };
 }

@@ -23,7 +23,7 @@ import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit
 import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
 /** The user's editor on one file, which stays until it is removed, also after an error. */
-export interface EditSession {
+interface EditSession {
   /** The file, to be named to the user when the text is to be kept. */
   path: string;
   /** Writes the text, opens it, waits for the editor, resolves with what was saved. */
@@ -31,7 +31,7 @@ export interface EditSession {
   remove(): Promise<void>;
 }
 
-export interface TextEdit {
+interface TextEdit {
   editor: EditSession;
   /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
   decode: (text: string) => NodePool;

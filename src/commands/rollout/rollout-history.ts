@@ -7,7 +7,7 @@ import { type ControllerRevision, ownRevisions } from '../../nodepool/rollout/re
 import type { NamesDeps } from '../shared/pools/not-found.ts';
 import { existingPool } from './existing-pool.ts';
 
-export interface RolloutHistoryDeps {
+interface RolloutHistoryDeps {
   cluster: NamesDeps & {
     pools: Pick<NodePoolsClient, 'get'>;
     revisions: Pick<ControllerRevisionsClient, 'list'>;

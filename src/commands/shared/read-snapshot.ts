@@ -27,7 +27,7 @@ export interface ReadSnapshot {
   };
 }
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   /** Pods in question that are on no node. */
   pods: readonly Pod[];
   keep: (pod: Pod) => boolean;

@@ -76,7 +76,7 @@ export interface Planned {
 }
 
 /** A pool is paused: nothing must be written. */
-export interface PausedPlan extends Planned {
+interface PausedPlan extends Planned {
   kind: 'paused';
   pool: string;
   after: OversizedPlan | TurnPlan | UnreadPlan | DuePlan;
@@ -89,7 +89,7 @@ export interface CirclePlan extends Planned {
 }
 
 /** The record would exceed its limits: nothing must be written, and each run reports it. */
-export interface OversizedPlan extends Planned {
+interface OversizedPlan extends Planned {
   kind: 'oversized';
   /** It would be a step of a rollout. */
   isStep: boolean;
@@ -184,7 +184,7 @@ export function allChanges(plan: Pick<DuePlan, 'changes' | 'drain'> | undefined)
 }
 
 /** Taints that wait until the pods that they would evict are gone. */
-export interface PlannedDrain {
+interface PlannedDrain {
   /** As the spec has them. */
   taints: Taint[];
   /** Not among the changes of the plan. */

@@ -12,7 +12,7 @@ import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity-parse.ts';
 export const MAX_RESOURCES = 128;
 
 /** Always kept. hugepages-* is not included: a kubelet can report any number of these. */
-export const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
+const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
 
 /** Cache of valid names: thousands of nodes report the same few. */
 const qualified = new Set<string>();

@@ -8,7 +8,7 @@ import { readMembers } from './cordon.ts';
 
 const MAX_ATTEMPTS = 5;
 
-export type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 'patchStatus'> };
+type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 'patchStatus'> };
 
 /**
  * Counts the unschedulable members and writes the number where it differs; a pool that was never reconciled has no
