@@ -31,11 +31,7 @@ const HABITS: [line: string, said: RegExp][] = [
   ['edit web --overwrite', /next: leave it out/],
   ['edit web --node web-1', /next: kubectl nodepool add NAME NODE\.\.\., or/],
   ['edit -f pool.yaml', /next: kubectl apply -f FILE/],
-  [
-    'edit -l team=a --label tier=b',
-
-    /next: kubectl nodepool get -l SELECTOR -o name, then kubectl nodepool edit NAME/,
-  ],
+  ['edit -l team=a --label tier=b', /next: kubectl nodepool get -l SELECTOR -o name, then kubectl nodepool edit NAME/],
   ['create -k .', /next: kubectl kustomize DIR \| kubectl nodepool create -f -$/m],
   ['create web3 --replicas=3', /creates no machines/],
   ['create web3 -l a=b', /--node-selector KEY=VALUE to select nodes/],
