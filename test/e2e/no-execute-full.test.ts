@@ -138,6 +138,10 @@ describe('noExecute: Drain on 100 nodes', () => {
       rollout: { maxConcurrent: 2, settleSeconds: 1 },
     });
     const watching = await startWatching(t, testEnv.cluster());
+    // A node joins with the spec as it is; only a later one is rolled out.
+    await eventually('all are members', async () =>
+      (await Promise.all(few.map(testEnv.node))).every(({ metadata }) => metadata.labels?.tier === 'x'),
+    );
     const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
     for (const [name, tolerations] of [
       ['plain', []],
