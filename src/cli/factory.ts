@@ -1,6 +1,6 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
-import type { Connection } from '../kube/connection.ts';
-import type { NamesPort } from '../kube/ports/names.ts';
+import type { Connection } from '../kube/connect.ts';
+import type { NamesPort } from '../kube/resources/names.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { sanitizeLine } from '../print/sanitize.ts';

@@ -1,7 +1,7 @@
 /** The global flags, and the flags and arguments that several commands share. */
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
-import type { DryRun } from '../kube/connection.ts';
+import type { DryRun } from '../kube/cluster.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { GLOBAL as GLOBAL_GROUP, NODE_KIND, POOL_KIND } from './completion/grammar.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
-import type { ManifestObject } from '../kube/connection.ts';
+import type { ManifestObject } from '../kube/resources/manifests.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 export interface Manifest {

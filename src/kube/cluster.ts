@@ -163,3 +163,12 @@ export interface ClusterPort {
   createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
   evictions(removal?: PodRemoval): Promise<EvictionsClient>;
 }
+
+/** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */
+export type DryRun = 'none' | 'client' | 'server';
+
+/** Reads what decides on the members of pools. */
+export interface ClusterReader extends Pick<ClusterPort, 'rules'> {
+  pools: Pick<NodePoolsClient, 'listCoerced'>;
+  nodes: Pick<NodesClient, 'list' | 'serverTime'>;
+}

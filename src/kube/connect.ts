@@ -1,23 +1,42 @@
 /** Entry point of kube/: a connection to one cluster as one user, and the ports that use it. */
+
 import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
+import type { LeasePort } from '../controller/leader-election.ts';
+import type { ReviewPort } from '../controller/metrics-readers.ts';
 import { defined } from '../nodepool/json.ts';
+import type { DatedNode } from '../nodepool/managed-fields.ts';
 import { Api } from './api/api.ts';
+import type { ServerFacts } from './api/server-facts.ts';
 import type { Terminal } from './auth/auth-info.ts';
 import { loadCredentials } from './auth/credentials.ts';
 import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
 import { watchedLogin } from './auth/login.ts';
-import type { Connection } from './connection.ts';
+import type { ClusterPort } from './cluster.ts';
 import { controllerRevisionsClient } from './resources/controller-revisions.ts';
-import { crdPort } from './resources/crd.ts';
-import { eventsPort, eventWriter } from './resources/events.ts';
+import { type CrdPort, crdPort } from './resources/crd.ts';
+import type { DoctorPort } from './resources/doctor.ts';
+import { type EventsPort, eventsPort, eventWriter } from './resources/events.ts';
+import type { ImpactPort } from './resources/impact.ts';
 import { KeptAnnotations } from './resources/kept-annotations.ts';
 import { leasePort } from './resources/leases.ts';
-import { manifestsPort } from './resources/manifests.ts';
+import type { MaintenancePort } from './resources/maintenance.ts';
+import { type ManifestsPort, manifestsPort } from './resources/manifests.ts';
 import { nodePoolsClient } from './resources/node-pools.ts';
-import { annotatedNodes, datedNode, nodeLabels, nodeObject, nodesClient } from './resources/nodes.ts';
-import { countPods, watchPods } from './resources/pods.ts';
+import {
+  type AnnotatedNodes,
+  annotatedNodes,
+  datedNode,
+  type LabelledNode,
+  nodeLabels,
+  nodeObject,
+  nodesClient,
+  type RawNode,
+} from './resources/nodes.ts';
+import { countPods, type PodsPort, type PodUsage, type Usage, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
+import type { SchedulingPort } from './resources/scheduling.ts';
+import type { WorkloadsPort } from './resources/workloads.ts';
 import { type RequestLog, userAgent } from './transport/request-log.ts';
 import { Transport } from './transport/transport.ts';
 
@@ -46,7 +65,44 @@ export interface ConnectionOptions extends AccessOptions {
   version: string;
 }
 
-export type { Connection };
+/** All clients of one cluster as one user. */
+export interface Connection {
+  cluster: ClusterPort;
+  events: EventsPort;
+  crd: CrdPort;
+  manifests: ManifestsPort;
+  pods: PodsPort;
+  /** The name and labels of each node; reads metadata alone. @param labelSelector as the server takes it; without one, every node */
+  nodeLabels(labelSelector?: string): Promise<LabelledNode[]>;
+  /** All nodes, and what `adopt` may take over of the annotations of each. */
+  annotatedNodes(): Promise<AnnotatedNodes>;
+  /** A node exactly as the server sent it. */
+  nodeObject(name: string): Promise<RawNode | undefined>;
+  /** A node with who set its fields, and when. Undefined if there is none. */
+  datedNode(name: string): Promise<DatedNode | undefined>;
+  /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
+  nodeUsage(signal: AbortSignal): Promise<Usage>;
+  /** The same of all pods. */
+  podUsage(signal: AbortSignal): Promise<PodUsage>;
+  scheduling(): Promise<SchedulingPort>;
+  impact(): Promise<ImpactPort>;
+  workloads(): Promise<WorkloadsPort>;
+  /** A coordination.k8s.io Lease. */
+  lease(namespace: string, name: string): LeasePort;
+  /** Who may read the metrics. */
+  readerReviews(): Promise<ReviewPort>;
+  doctor(): Promise<DoctorPort>;
+  maintenance(): Promise<MaintenancePort>;
+  /** The server's git version, as `v1.36.3`. */
+  serverVersion(): Promise<string>;
+  serverFacts(): Promise<ServerFacts>;
+  /** Of the kubeconfig; undefined with --cluster alone, and inside of a cluster. */
+  contextName: string | undefined;
+  /** Of the kubeconfig: what people call the cluster. */
+  clusterName: string;
+  /** Ends the sockets, so that the process can end. */
+  close(): void;
+}
 
 /** Reads the kubeconfig. The first request opens the first socket. Throws NodepoolError. */
 export async function connect(options: ConnectionOptions): Promise<Connection> {

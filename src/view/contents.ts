@@ -2,7 +2,7 @@
 import { changeCell } from '../commands/shared/changes/print-diff.ts';
 import { maintenanceLine } from '../commands/shared/cordon/print-maintenance.ts';
 import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
-import type { PoolEventRecord } from '../kube/connection.ts';
+import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance } from '../nodepool/drain/maintenance.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';

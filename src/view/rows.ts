@@ -1,6 +1,6 @@
 /** The rows of the lists: pools, a pool's nodes, events. Cells are rendered only for rows on the screen. */
 import { shortEvent } from '../commands/shared/describe/print-events.ts';
-import type { PoolEventRecord } from '../kube/connection.ts';
+import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/maintenance.ts';
 import { own } from '../nodepool/json.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';

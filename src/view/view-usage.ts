@@ -1,6 +1,6 @@
 /** What pods request and nodes use, for the dashboard: read while it is shown, and slowly, because every pod is read. */
 import type { Clock } from '../controller/clock.ts';
-import type { Connection } from '../kube/connection.ts';
+import type { Connection } from '../kube/connect.ts';
 import type { Demand, PodsPort, Usage } from '../kube/resources/pods.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 

@@ -10,7 +10,7 @@ import { Reflector } from '../controller/reflector.ts';
 import type { Failure, Source, Watched } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient } from '../kube/cluster.ts';
-import type { EventsPort, PoolEventRecord } from '../kube/connection.ts';
+import type { EventsPort, PoolEventRecord } from '../kube/resources/events.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import type { Node, NodePool } from '../nodepool/types.ts';
 import { EventHandlers } from '../reconciler/event-handlers.ts';

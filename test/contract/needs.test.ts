@@ -8,8 +8,8 @@ import { readBornInPool, readController } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
 import { questionText } from '../../src/commands/shared/permissions/missing-reads.ts';
 import { boundGrantsOf, grantsOf, needsOf } from '../../src/commands/shared/permissions/needs.ts';
-import type { ManifestObject } from '../../src/kube/connection.ts';
-import type { AccessQuestion } from '../../src/kube/ports/doctor.ts';
+import type { AccessQuestion } from '../../src/kube/api/access-reviews.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const { objects: controller } = await readController(fileURLToPath(ROOT));

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
 import { IMAGE_NAME } from '../../scripts/image/image.ts';
-import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, stateOf } from './commands.ts';

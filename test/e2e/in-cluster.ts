@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readController, readPolicies } from '../../src/cli/manifests.ts';
-import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import type { AuditEvent } from '../cluster/audit.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';

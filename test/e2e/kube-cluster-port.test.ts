@@ -1,8 +1,8 @@
 /** The cluster port of the reconciler on a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { RawPool } from '../../src/kube/cluster.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import type { RawPool } from '../../src/kube/connection.ts';
 import type { Node, RuntimeClass } from '../../src/nodepool/types.ts';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { useCluster } from '../cluster/harness.ts';

@@ -1,8 +1,8 @@
 /** The ports over the connection, against a real kube-apiserver. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { RawPool } from '../../src/kube/cluster.ts';
 import { type Connection, connect } from '../../src/kube/connect.ts';
-import type { RawPool } from '../../src/kube/connection.ts';
 import type { NodepoolError } from '../../src/nodepool/errors.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { useCluster } from '../cluster/harness.ts';

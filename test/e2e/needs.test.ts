@@ -9,7 +9,7 @@ import { readBornInPool, readController, readPolicies } from '../../src/cli/mani
 import { commands } from '../../src/commands/index.ts';
 import { questionText } from '../../src/commands/shared/permissions/missing-reads.ts';
 import { needsOf } from '../../src/commands/shared/permissions/needs.ts';
-import type { AccessQuestion } from '../../src/kube/ports/doctor.ts';
+import type { AccessQuestion } from '../../src/kube/api/access-reviews.ts';
 import { type AuditEvent, readAudit } from '../cluster/audit.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli } from '../cluster/harness.ts';

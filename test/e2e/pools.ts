@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { load } from 'js-yaml';
+import type { RawPool } from '../../src/kube/cluster.ts';
 import type { Connection } from '../../src/kube/connect.ts';
-import type { RawPool } from '../../src/kube/connection.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 
 export async function readCrd(): Promise<Record<string, unknown>> {

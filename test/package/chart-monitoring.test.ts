@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { load } from 'js-yaml';
-import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { temporaryFolder } from './copy.ts';

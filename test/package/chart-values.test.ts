@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { load } from 'js-yaml';
 import { ROOT } from '../../scripts/root.ts';
 import { readBornInPool } from '../../src/cli/manifests.ts';
-import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import { VALUE_CASES, type ValueCase } from './chart-cases.ts';
 import { temporaryFolder } from './copy.ts';
 import { byKey, CHART, type Helm, keyOf, useHelm, withoutHelm } from './helm.ts';

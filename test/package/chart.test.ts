@@ -7,7 +7,7 @@ import { after, type TestContext, test } from 'node:test';
 import { packChart } from '../../scripts/package/chart.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
-import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { startController } from '../e2e/in-cluster.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { ROOT } from '../../scripts/root.ts';
-import type { ManifestObject } from '../../src/kube/connection.ts';
+import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { type RunResult, run } from '../cluster/run.ts';
 

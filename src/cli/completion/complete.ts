@@ -2,7 +2,7 @@
  * Completes a command line with cobra's protocol: a candidate on each line, with a tab before its description, and on the
  * last line a colon and the directive. Errors give an empty answer and print nothing.
  */
-import type { NamesPort } from '../../kube/ports/names.ts';
+import type { NamesPort } from '../../kube/resources/names.ts';
 import type { Io } from '../io.ts';
 import { type Flag, GLOBAL, type Grammar, NODE_KIND, POOL_KIND } from './grammar.ts';
 import { liveNames } from './live.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Names, NamesKind, NamesPort } from '../../kube/ports/names.ts';
+import type { Names, NamesKind, NamesPort } from '../../kube/resources/names.ts';
 import { own } from '../../nodepool/json.ts';
 import { cachePath, makePrivateFolder, privateFolder } from '../private-folder.ts';
 import { isSafeName } from './safe-text.ts';

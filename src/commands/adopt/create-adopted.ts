@@ -1,6 +1,6 @@
 /** Creates the pools that nodes are in already by their labels, as they are when somebody has agreed to them. */
 
-import type { DryRun, RawPool } from '../../kube/connection.ts';
+import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';

@@ -1,5 +1,7 @@
 /** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
-import type { ClusterReader, Connection } from '../../kube/connection.ts';
+
+import type { ClusterReader } from '../../kube/cluster.ts';
+import type { Connection } from '../../kube/connect.ts';
 import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';

@@ -13,7 +13,7 @@ import {
   yesFlag,
 } from '../../cli/flags.ts';
 import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';

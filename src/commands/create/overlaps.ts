@@ -3,7 +3,10 @@
  * it, and the other pool has status 409), control-plane nodes among them (wide-selector.ts), and that there are none
  * (no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
  */
-import type { ClusterReader, Connection, LabelledNode, RawPool } from '../../kube/connection.ts';
+
+import type { ClusterReader, RawPool } from '../../kube/cluster.ts';
+import type { Connection } from '../../kube/connect.ts';
+import type { LabelledNode } from '../../kube/resources/nodes.ts';
 import type { Warning } from '../../nodepool/errors.ts';
 import { own } from '../../nodepool/json.ts';
 import { isSelectorKnown } from '../../nodepool/membership/known-selector.ts';

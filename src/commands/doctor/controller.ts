@@ -1,6 +1,6 @@
 /** Whether a controller runs: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
-import type { LeaseRecord } from '../../controller/leader-election.ts';
-import type { LeasePort, ManifestObject } from '../../kube/connection.ts';
+import type { LeasePort, LeaseRecord } from '../../controller/leader-election.ts';
+import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { plural } from '../../nodepool/text.ts';
 import { LEASE } from '../../nodepool/types.ts';

@@ -1,6 +1,8 @@
 /** What the user may do with this program, and what the controller's service account may do. */
-import type { ManifestObject } from '../../kube/connection.ts';
-import type { AccessQuestion, DoctorPort, Subject } from '../../kube/ports/doctor.ts';
+
+import type { AccessQuestion, Subject } from '../../kube/api/access-reviews.ts';
+import type { DoctorPort } from '../../kube/resources/doctor.ts';
+import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { firstFew, noun, plural } from '../../nodepool/text.ts';
 import { error, type Finding, ok, type PermissionRow, skipped, warning } from '../shared/check.ts';
 import { objectText, questionText, questionTexts } from '../shared/permissions/missing-reads.ts';

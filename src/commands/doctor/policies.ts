@@ -1,5 +1,5 @@
 /** Whether policies prevent kubelets from changing what pools rely on, and what kubelets could gain without them. */
-import type { ManifestObject } from '../../kube/connection.ts';
+import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import {
   KUBELET_REGISTRATION_REMEDY,
   KUBELET_RISK_REMEDY,

@@ -1,6 +1,5 @@
 /** The status of the pools, members that differ, and invalid specs. */
-
-import type { ExaminedNode } from '../../kube/ports/doctor.ts';
+import type { ExaminedNode } from '../../kube/resources/doctor.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { transientKeysIn, transientText } from '../../nodepool/plan/transient-states.ts';
 import { omittedTexts } from '../../nodepool/quantity/node-resources.ts';

@@ -1,6 +1,7 @@
 /** Runs all checks, in the order in which they depend on each other. */
-import type { Connection, ManifestObject } from '../../kube/connection.ts';
-import type { AccessFacts, Probe } from '../../kube/ports/doctor.ts';
+import type { Connection } from '../../kube/connect.ts';
+import type { AccessFacts, Probe } from '../../kube/resources/doctor.ts';
+import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { ForbiddenError } from '../../nodepool/errors.ts';
 import { isObject, own } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';

@@ -1,6 +1,6 @@
 /** What is read of pools, nodes and RuntimeClasses, and what that shows. */
-import type { Connection } from '../../kube/connection.ts';
-import type { DoctorPort, ExaminedNode } from '../../kube/ports/doctor.ts';
+import type { Connection } from '../../kube/connect.ts';
+import type { DoctorPort, ExaminedNode } from '../../kube/resources/doctor.ts';
 import {
   isOverdue,
   type MaintenanceState,

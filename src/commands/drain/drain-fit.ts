@@ -1,6 +1,6 @@
 /** `drain --check-fit`: whether the pods that a drain evicts have a place on the nodes that are left, resources included. */
-import type { ClusterReader } from '../../kube/connection.ts';
-import type { SchedulingPort } from '../../kube/ports/scheduling.ts';
+import type { ClusterReader } from '../../kube/cluster.ts';
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { type Budget, shortOf } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';

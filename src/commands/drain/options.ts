@@ -1,7 +1,6 @@
 /** What a drain works with, and what it may do: one type for all of its parts; and what it reports. */
 import type { Clock } from '../../controller/clock.ts';
-import type { EvictionsClient } from '../../kube/cluster.ts';
-import type { ClusterReader, DryRun } from '../../kube/connection.ts';
+import type { ClusterReader, DryRun, EvictionsClient } from '../../kube/cluster.ts';
 import type { DrainPod, DrainRules } from '../../nodepool/drain/drain-filters.ts';
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
 import type { CordonChange } from '../../nodepool/drain/plan-cordon.ts';

@@ -3,7 +3,7 @@ import { showError, showWarning } from '../../cli/error-line.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import type { DryRun } from '../../kube/connection.ts';
+import type { DryRun } from '../../kube/cluster.ts';
 import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { warningText } from '../../nodepool/errors.ts';

@@ -1,5 +1,5 @@
 /** Pods of a drain that no other node takes, by nodeSelector, node affinity, tolerations, and where their volumes are. */
-import type { SchedulingPort } from '../../kube/ports/scheduling.ts';
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import {
   isMatching,

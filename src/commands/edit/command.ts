@@ -6,7 +6,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';

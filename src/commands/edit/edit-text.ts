@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { errorLine } from '../../cli/error-line.ts';
 import type { Io } from '../../cli/io.ts';
 import { onEndingSignal } from '../../cli/signals.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { RawPool } from '../../kube/cluster.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
 import { isObject, own } from '../../nodepool/json.ts';
 import { applyMergePatch, mergePatch, overlap } from '../../nodepool/merge-patch.ts';

@@ -1,7 +1,7 @@
 /** The events of the chosen pools. The server selects by one name at most. */
 import type { Watched } from '../../controller/source.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
-import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/connection.ts';
+import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
 import { oldestFirst } from '../shared/describe/print-events.ts';
 import { chosenPools } from '../shared/pools/choose-pools.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';

@@ -1,7 +1,7 @@
 /** Which pools take a pod, how many replicas of it, and which rule of the scheduler fails elsewhere. */
 import { collectGarbage } from '../../controller/collect.ts';
-import type { ClusterReader } from '../../kube/connection.ts';
-import type { SchedulingPort } from '../../kube/ports/scheduling.ts';
+import type { ClusterReader } from '../../kube/cluster.ts';
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject, own } from '../../nodepool/json.ts';
 import { parseLabelSelector } from '../../nodepool/membership/label-selector.ts';

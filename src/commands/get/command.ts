@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { showError, showNote, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../../cli/flags.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { RawPool } from '../../kube/cluster.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import type { NodepoolError, Warning } from '../../nodepool/errors.ts';
 import { droppedFields, droppedWarning } from '../../nodepool/spec/schema.ts';

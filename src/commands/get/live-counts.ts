@@ -1,5 +1,5 @@
 /** The members of each pool, and how many differ from it, by the nodes as they are now. */
-import type { ClusterReader } from '../../kube/connection.ts';
+import type { ClusterReader } from '../../kube/cluster.ts';
 import { countMaintenance, type MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { defined } from '../../nodepool/json.ts';
 import { computeStatus } from '../../nodepool/status/status.ts';

@@ -1,7 +1,8 @@
 /** The output format of `get`, and printing pools in it. */
 import { parseResources } from '../../cli/flags.ts';
 import { type Io, terminalWidth } from '../../cli/io.ts';
-import type { Connection, RawPool } from '../../kube/connection.ts';
+import type { RawPool } from '../../kube/cluster.ts';
+import type { Connection } from '../../kube/connect.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectTemplate } from '../../print/object-template.ts';
 import type { ObjectFormat } from '../../print/printers.ts';

@@ -1,7 +1,7 @@
 /** `get --watch`: prints the current pools, then each that changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { RawPool } from '../../kube/cluster.ts';
 import { makeStyle } from '../../print/style.ts';
 import type { ChangeType } from '../shared/follow.ts';
 import { objectStream, showChanges, type WatchOptions } from '../shared/show-changes.ts';

@@ -1,6 +1,6 @@
 /** Joins what several sources say of one change, orders entries, and chooses those that are wanted. */
 
-import type { PoolEventRecord } from '../../kube/connection.ts';
+import type { PoolEventRecord } from '../../kube/resources/events.ts';
 import { oldestFirst } from '../shared/describe/print-events.ts';
 
 /** So much later than the write is its Event sent, at most, to be joined with it: the Events of a pool follow its last node. */

@@ -1,7 +1,8 @@
 /** What is known of the past of a pool or a node, from Events, managedFields, conditions and ControllerRevisions. */
 import { collectGarbage } from '../../controller/collect.ts';
-import type { ControllerRevisionsClient, NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
-import type { Connection, EventsPort, PoolEventRecord, RawPool } from '../../kube/connection.ts';
+import type { ControllerRevisionsClient, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
+import type { Connection } from '../../kube/connect.ts';
+import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';

@@ -1,6 +1,9 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
-import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
-import type { AccessQuestion } from '../../kube/ports/doctor.ts';
+
+import type { AccessQuestion } from '../../kube/api/access-reviews.ts';
+import type { DryRun } from '../../kube/cluster.ts';
+import type { CrdPort } from '../../kube/resources/crd.ts';
+import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';

@@ -2,7 +2,7 @@
 import * as Flags from '@oclif/core/flags';
 import { parseDuration } from '../../cli/duration.ts';
 import type { Deps } from '../../cli/factory.ts';
-import type { DryRun } from '../../kube/connection.ts';
+import type { DryRun } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { dnsLabelProblem } from '../../nodepool/spec/syntax.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';

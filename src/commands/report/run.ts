@@ -1,8 +1,9 @@
 /** The state of pools and what happened to them lately, for one page. What this user may not read is left out and named. */
 import type { Clock } from '../../controller/clock.ts';
 import { collectGarbage } from '../../controller/collect.ts';
-import type { NodesClient } from '../../kube/cluster.ts';
-import type { ClusterReader, Connection, EventsPort, PoolEventRecord } from '../../kube/connection.ts';
+import type { ClusterReader, NodesClient } from '../../kube/cluster.ts';
+import type { Connection } from '../../kube/connect.ts';
+import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
 import { activeMaintenance, isOverdue, type Maintenance } from '../../nodepool/drain/maintenance.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';

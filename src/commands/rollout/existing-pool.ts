@@ -1,6 +1,5 @@
 /** Reads a pool that has to exist. */
-import type { NodePoolsClient } from '../../kube/cluster.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
 /** @param command that needs it, for the error, which suggests similar names. Throws NodepoolError. */

@@ -1,7 +1,6 @@
 /** Follows how the spec of a pool reaches its nodes. */
 
-import type { NodePoolsClient } from '../../kube/cluster.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type RolloutState, rolloutState } from '../../nodepool/rollout/rollout-state.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';

@@ -1,7 +1,6 @@
 /** `rollout history`: the revisions that the reconciles of a pool kept. */
 
-import type { ControllerRevisionsClient, NodePoolsClient } from '../../kube/cluster.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { ControllerRevisionsClient, NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type ControllerRevision, ownRevisions } from '../../nodepool/rollout/revisions.ts';
 import type { NamesDeps } from '../shared/pools/not-found.ts';

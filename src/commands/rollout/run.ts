@@ -1,6 +1,5 @@
 /** `rollout`: pauses and resumes a pool. */
-import type { NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
-import type { DryRun, RawPool } from '../../kube/connection.ts';
+import type { DryRun, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch } from '../../nodepool/merge-patch.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';

@@ -2,7 +2,7 @@
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import type { DryRun, RawPool } from '../../kube/connection.ts';
+import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { mergePatch } from '../../nodepool/merge-patch.ts';
 import {

@@ -1,5 +1,7 @@
 /** Reads nodes and pods into a Snapshot, and of the rest what the pods in question need. */
-import type { PodFields, SchedulingPort } from '../../kube/ports/scheduling.ts';
+
+import type { PodFields } from '../../kube/protobuf/scheduled-pod.ts';
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { countedBy } from '../../scheduling/pod/counted-pods.ts';

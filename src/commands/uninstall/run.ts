@@ -1,5 +1,7 @@
 /** Removes the CRD, and with it every pool: so it refuses, or releases their nodes first. */
-import type { CrdPort, DryRun, ManifestObject, ManifestsPort } from '../../kube/connection.ts';
+import type { DryRun } from '../../kube/cluster.ts';
+import type { CrdPort } from '../../kube/resources/crd.ts';
+import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
 import type { WorkloadsPort } from '../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';

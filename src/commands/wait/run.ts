@@ -1,6 +1,5 @@
 /** Waits for a condition on pools: by a watch, and without one where the condition is met already. */
-import type { NodePoolsClient } from '../../kube/cluster.ts';
-import type { RawPool } from '../../kube/connection.ts';
+import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { coercePool, NEVER_OBSERVED } from '../../nodepool/spec/coerce.ts';
 import { deletionText } from '../../nodepool/status/status.ts';

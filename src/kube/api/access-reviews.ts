@@ -1,5 +1,4 @@
 /** authorization.k8s.io/v1 access reviews. They are never stored. */
-import type { AccessQuestion, Subject } from '../ports/doctor.ts';
 import type { Api } from './api.ts';
 import type { Resource } from './resource.ts';
 
@@ -27,4 +26,20 @@ export async function isAllowed(api: Api, question: AccessQuestion, subject: Sub
   };
   const { status } = await api.review<Review>(resource, body, `${question.verb} ${question.resource}`);
   return status?.allowed === true;
+}
+
+/** As RBAC has it. */
+export interface AccessQuestion {
+  verb: string;
+  group: string;
+  resource: string;
+  subresource?: string;
+  namespace?: string;
+  /** Of one object; none asks about all. */
+  name?: string;
+}
+
+export interface Subject {
+  user: string;
+  groups: string[];
 }

@@ -1,6 +1,5 @@
 /** The server's version and clock, by one request. */
 import { isObject } from '../../nodepool/json.ts';
-import type { ServerFacts } from '../connection.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** Without the version where this user may not read it. */
@@ -20,4 +19,12 @@ function versionIn(text: string): Pick<ServerFacts, 'version'> {
   } catch {
     return {};
   }
+}
+
+/** What the server says of itself, as far as it does. */
+export interface ServerFacts {
+  /** As `v1.36.3`. */
+  version?: string;
+  /** Its clock, to the second. */
+  time?: Date;
 }

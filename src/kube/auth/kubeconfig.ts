@@ -4,7 +4,6 @@ import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, own, setOwn } from '../../nodepool/json.ts';
-import type { AccessNames } from '../ports/names.ts';
 import { withoutLogin } from '../proxy/proxy.ts';
 import {
   type ClusterEntry,
@@ -320,4 +319,11 @@ function overrideUser(user: UserEntry, { token, clientCertificate, clientKey }: 
 
 function absolute(file: string | undefined): string | undefined {
   return file === undefined ? undefined : path.resolve(file);
+}
+
+/** The entries of the kubeconfig, by name. */
+export interface AccessNames {
+  contexts: string[];
+  clusters: string[];
+  users: string[];
 }

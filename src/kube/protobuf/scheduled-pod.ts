@@ -2,7 +2,6 @@
 
 import { isCustomController } from '../../nodepool/custom-controller.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
-import type { PodFields } from '../ports/scheduling.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
@@ -133,7 +132,18 @@ const MOVABLE_SPEC: Schema = {
   43: { name: 'schedulingGroup', read: message({}) },
 };
 
-/** @param fields see kube/ports/scheduling.ts */
+/** What is read of pods on nodes, beside what every pod takes of its node. */
+export interface PodFields {
+  /** For topology spread and pod (anti-)affinity of other pods. */
+  labels: boolean;
+  /** What decides where the pod itself can be scheduled. */
+  placement: boolean;
+  /** The controller that recreates the pod, and the label by which a Deployment is known. */
+  owners?: boolean;
+  /** The three of pods on these nodes, and of pods without a controller or with that of a custom resource, alone. Default: of every pod. */
+  only?: (node: string) => boolean;
+}
+
 export function scheduledPodDecoder({ only, ...fields }: PodFields): DecodeObject<RawPod> {
   const schema = schemaOf(fields);
   if (only === undefined) return raw => decode(schema, raw);

@@ -6,7 +6,6 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Api } from '../api/api.ts';
 import { groupsServing } from '../api/discovery.ts';
 import { CRDS, NODE_POOLS, qualifiedName } from '../api/resource.ts';
-import type { CrdPort } from '../connection.ts';
 import type { Wire } from '../wire.ts';
 
 type WireCrd = Wire<V1CustomResourceDefinition>;
@@ -99,4 +98,19 @@ function isSame(before: WireCrd, after: WireCrd): boolean {
     isDeepStrictEqual(before.metadata?.labels, after.metadata?.labels) &&
     isDeepStrictEqual(before.metadata?.annotations, after.metadata?.annotations)
   );
+}
+
+export interface CrdPort {
+  /** The installed CRD, raw, or undefined. */
+  get(): Promise<Record<string, unknown> | undefined>;
+  /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may mean theirs. */
+  otherGroups(): Promise<string[]>;
+  /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
+  apply(crd: Record<string, unknown>): Promise<'created' | 'configured' | 'unchanged'>;
+  /** Resolves when the API serves nodepools (condition Established and the first list answers); throws after the timeout. */
+  waitUntilEstablished(timeoutMs: number): Promise<void>;
+  /** Guarded by the UID of the CRD that was read; throws NodepoolError when the CRD was recreated since. */
+  delete(crd: Record<string, unknown>): Promise<'deleted' | 'gone'>;
+  /** Resolves when the CRD is gone, or the signal is aborted; throws after the timeout. */
+  waitUntilGone(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }

@@ -1,12 +1,13 @@
 /** events.k8s.io/v1 Events about pools: those of the reconciler, and on reads also core/v1 Events of others. */
 import { hostname } from 'node:os';
+import type { EventSink } from '../../controller/recorder.ts';
+import type { Watched } from '../../controller/source.ts';
 import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { API_VERSION, CONTROLLER, GROUP, type Node, type NodePool } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
 import { assertName, EVENTS, NODE_POOLS, NODES } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
 import type { ClusterPort, PoolEvent } from '../cluster.ts';
-import type { EventsPort, NamedNodeEventRecord, PoolEventObject, PoolEventRecord } from '../connection.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { eventBody, eventSink, type Reporter, type WireEvent } from './event-sink.ts';
@@ -134,4 +135,48 @@ function isOurs({ regarding }: WireEvent): boolean {
 /** Other products have a kind Node as well; kubelets leave out the version. */
 function isCore({ regarding }: WireEvent): boolean {
   return !regarding?.apiVersion || regarding.apiVersion === NODES.version;
+}
+
+/** One event of a pool, from events.k8s.io/v1 or core/v1 (the server serves both from one store). */
+export interface PoolEventRecord {
+  pool: string;
+  poolUid: string | undefined;
+  type: string;
+  reason: string;
+  note: string;
+  /** RFC 3339. */
+  lastSeen: string;
+  firstSeen: string;
+  count: number;
+  reporter: string;
+}
+
+/** One event of a node. */
+export type NodeEventRecord = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
+
+/** With the node that it is about, of that UID. */
+export interface NamedNodeEventRecord extends NodeEventRecord {
+  node: string;
+  uid: string | undefined;
+}
+
+/** With the Event as the server has it. */
+export interface PoolEventObject extends PoolEventRecord {
+  object: { metadata: { name: string; creationTimestamp?: string } };
+}
+
+export interface EventsPort {
+  /** All events about NodePools, or about one. Unsorted. */
+  list(pool?: string): Promise<PoolEventRecord[]>;
+  /** All events about the node, and about earlier ones of its name. Unsorted. */
+  listAboutNode(node: string): Promise<NamedNodeEventRecord[]>;
+  /** All events about nodes with the reason. Unsorted. */
+  listAboutNodes(reason: string): Promise<NamedNodeEventRecord[]>;
+  /** As list(). Events of another kind NodePool are transformed to undefined. */
+  watch(pool?: string): Watched<PoolEventRecord | undefined>;
+  /** As list() and watch(), with the objects. */
+  listObjects(pool?: string): Promise<PoolEventObject[]>;
+  watchObjects(pool?: string): Watched<PoolEventObject | undefined>;
+  /** Where a controller process sends its events. */
+  sink(): EventSink;
 }

@@ -9,7 +9,7 @@ import type { Api } from '../api/api.ts';
 import { servedResources } from '../api/discovery.ts';
 import { type Resource, RUNTIME_CLASSES } from '../api/resource.ts';
 import type { EvictionsClient } from '../cluster.ts';
-import type { SchedulingPort } from '../ports/scheduling.ts';
+import type { SchedulingPort } from './scheduling.ts';
 
 export function impactPort(api: Api): ImpactPort {
   return {

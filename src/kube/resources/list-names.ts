@@ -19,11 +19,11 @@ import {
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
 import type { Access } from '../auth/kubeconfig.ts';
-import type { Names, NamesKind } from '../ports/names.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Query } from '../transport/request.ts';
 import { userAgent } from '../transport/request-log.ts';
 import { Transport } from '../transport/transport.ts';
+import type { Names, NamesKind } from './names.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */

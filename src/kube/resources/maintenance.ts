@@ -4,9 +4,10 @@ import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/drai
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
+import type { Node } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
 import { EVENTS, inJson, NODES, pathOf, type Resource } from '../api/resource.ts';
-import type { MaintenancePort } from '../ports/maintenance.ts';
+import type { PoolEvent } from '../cluster.ts';
 import type { Transport } from '../transport/transport.ts';
 import { toNodeEvent } from './events.ts';
 import type { WireNode } from './kept-annotations.ts';
@@ -92,4 +93,33 @@ function checked(owner: Owner): Owner {
   if (name.length <= MAX_OWNER_LENGTH) return owner;
   const problem = `the maintenance of a node needs an owner, and your user name has ${name.length} characters`;
   throw new NodepoolError('cluster', problem, `use one of at most ${MAX_OWNER_LENGTH} characters`);
+}
+
+/** The condition of a node whose maintenance is published, as this program writes it. */
+export interface PublishedMaintenance {
+  reason: string;
+  message: string;
+}
+
+/** What decides on the condition, as it is now. */
+export interface NodeCondition extends Pick<Node, 'uid' | 'resourceVersion' | 'unschedulable' | 'maintenance'> {
+  /** Of the type; undefined where the node has none. */
+  condition: { status: string; reason: string; message: string } | undefined;
+}
+
+export interface MaintenancePort {
+  /** Who is asking, by the server; where it does not say, by the kubeconfig. Throws where neither has a name. */
+  owner(): Promise<Owner>;
+  /** The server's git version, as `v1.36.3`. */
+  serverVersion(): Promise<string>;
+  /** Undefined if the node does not exist. */
+  condition(name: string, type: string): Promise<NodeCondition | undefined>;
+  /** Sets the condition to True, or removes it; guarded by resourceVersion. Other conditions stay. */
+  publish(
+    node: Pick<Node, 'name' | 'resourceVersion'>,
+    type: string,
+    to: PublishedMaintenance | undefined,
+  ): Promise<'written' | 'conflict' | 'gone'>;
+  /** Creates an Event about the node. */
+  record(node: Pick<Node, 'name' | 'uid'>, event: PoolEvent): Promise<void>;
 }

@@ -6,7 +6,6 @@ import { resourceOf } from '../../nodepool/text.ts';
 import { type Api, JSON_PATCH } from '../api/api.ts';
 import { serves } from '../api/discovery.ts';
 import type { Resource } from '../api/resource.ts';
-import type { ManifestObject, ManifestsPort } from '../connection.ts';
 
 export function manifestsPort(api: Api): ManifestsPort {
   const read = (object: ManifestObject) => api.get<ManifestObject>(toResource(object), object.metadata.name);
@@ -66,4 +65,33 @@ function contents({ metadata, ...rest }: ManifestObject): object {
     status: undefined,
     metadata: { ...metadata, managedFields: undefined, resourceVersion: undefined },
   };
+}
+
+/** One document of a manifest. */
+export type ManifestObject = {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; uid?: string; [field: string]: unknown };
+  [field: string]: unknown;
+};
+
+/** The objects of the controller in the cluster; only their kinds are known. */
+export interface ManifestsPort {
+  /** Whether the server serves the object's kind in its version, by discovery. */
+  isServed(object: ManifestObject): Promise<boolean>;
+  /** The one of that name as the server has it, raw. */
+  get(object: ManifestObject): Promise<ManifestObject | undefined>;
+  /** Those of the kind that `keep` takes, in all namespaces. */
+  list(
+    kind: Pick<ManifestObject, 'apiVersion' | 'kind'>,
+    keep: (object: ManifestObject) => boolean,
+  ): Promise<ManifestObject[]>;
+  /** Creates or updates it: server-side apply, field manager kubectl-nodepool. `no namespace`: its own does not exist. */
+  apply(
+    object: ManifestObject,
+  ): Promise<{ applied: 'created' | 'configured' | 'unchanged'; object: ManifestObject } | 'no namespace'>;
+  /** Replaces the whole spec, guarded by the resourceVersion of `live`. */
+  replaceSpec(live: ManifestObject, spec: unknown): Promise<void>;
+  /** With its UID as precondition, if it has one; throws NodepoolError when another object has the name by now. */
+  delete(object: ManifestObject): Promise<'deleted' | 'gone'>;
 }

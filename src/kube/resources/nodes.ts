@@ -1,6 +1,6 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
 
-import { readNodeAnnotations } from '../../nodepool/adopt/adopt-annotations.ts';
+import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt/adopt-annotations.ts';
 import { maintenanceIn } from '../../nodepool/drain/maintenance.ts';
 import { defined } from '../../nodepool/json.ts';
 import { type DatedNode, readManagedFields } from '../../nodepool/managed-fields.ts';
@@ -22,7 +22,6 @@ import { managerOf, setterOf } from '../api/field-manager.ts';
 import { inJson, NODES, ONLY_METADATA, ONLY_METADATA_OF_ONE, type Resource } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
 import type { NodePatch, NodesClient } from '../cluster.ts';
-import type { AnnotatedNodes, LabelledNode, RawNode } from '../connection.ts';
 import { type AnnotatedNode, decodeAnnotated } from '../protobuf/nodes.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -218,3 +217,13 @@ function shared(types: string[]): readonly string[] {
   if (lists.size < MAX_LISTS && text.length <= MAX_SHARED_LENGTH) lists.set(text, kept);
   return kept;
 }
+
+export type RawNode = { metadata: { name: string } } & Record<string, unknown>;
+
+export interface AnnotatedNodes {
+  nodes: Node[];
+  /** In the same order. */
+  annotations: NodeAnnotations[];
+}
+
+export type LabelledNode = Pick<Node, 'name' | 'labels'>;

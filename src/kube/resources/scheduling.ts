@@ -1,6 +1,6 @@
 /** Pods, namespaces and volumes, with the fields that decide on the scheduling of pods. */
-
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
+import type { CountedPod } from '../../scheduling/snapshot.ts';
 import {
   type RawClaim,
   type RawStorageClass,
@@ -13,9 +13,8 @@ import {
 import type { Api } from '../api/api.ts';
 import { inJson, ONLY_METADATA, PODS, pathOf, type Resource } from '../api/resource.ts';
 import { parseStatus, reasonOf } from '../api/status.ts';
-import type { PodFields, Rehearsal, SchedulingPort } from '../ports/scheduling.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
-import { decodeLabelledPod, scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
+import { decodeLabelledPod, type PodFields, scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
 import type { Transport } from '../transport/transport.ts';
 import { PLACED } from './pods.ts';
 
@@ -97,4 +96,36 @@ async function rehearse(api: Api, transport: Transport, namespace: string, pod: 
   // RBAC refuses the verb, admission the object.
   const isUnknown = answer.status !== 403 || /cannot create resource/.test(reason);
   return isUnknown ? { kind: 'unknown', reason } : { kind: 'refused', reason, isInvalid: false, fields: [] };
+}
+
+export interface LabelledPod extends CountedPod {
+  node: string;
+}
+
+/** `refused`: by admission, a quota or validation. `unknown`: the user may not ask, or the server could not answer. */
+type Rehearsal =
+  | { kind: 'created'; pod: RawPod }
+  | { kind: 'refused'; reason: string; isInvalid: boolean; fields: { field: string; message: string }[] }
+  | { kind: 'unknown'; reason: string };
+
+export interface SchedulingPort {
+  /** The namespace of the kubeconfig's context. */
+  namespace: string;
+  /**
+   * Every pod that is on a node and has not ended, once; without fields that were not asked for.
+   * @param startOver is called when the list starts again: what came before it does not count
+   */
+  placedPods(fields: PodFields, onPod: (pod: RawPod) => void, startOver: () => void): Promise<void>;
+  /** As placedPods(), without what they take of their nodes. */
+  placedLabels(onPod: (pod: LabelledPod) => void, startOver: () => void): Promise<void>;
+  /** Undefined: there is none. */
+  pod(namespace: string, name: string): Promise<RawPod | undefined>;
+  /** A pod as the server would create it; a dry run. */
+  rehearse(namespace: string, pod: RawPod): Promise<Rehearsal>;
+  /** Labels of each namespace. */
+  namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
+  /** All claims of these namespaces, and all volumes. */
+  boundVolumes(namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>>;
+  /** As boundVolumes(), and all classes. */
+  storage(namespaces: ReadonlySet<string>): Promise<Storage>;
 }

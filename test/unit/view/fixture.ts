@@ -1,5 +1,5 @@
 /** A small cluster for the screens: three pools, six nodes, two events, at a fixed time. */
-import type { PoolEventRecord } from '../../../src/kube/connection.ts';
+import type { PoolEventRecord } from '../../../src/kube/resources/events.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import { makeStyle } from '../../../src/print/style.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';

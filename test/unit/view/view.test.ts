@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { PoolEventRecord } from '../../../src/kube/connection.ts';
+import type { PoolEventRecord } from '../../../src/kube/resources/events.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../src/nodepool/types.ts';
 import { createLiveView } from '../../../src/view/view.ts';

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { type Clock, sleep } from '../../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
-import { LeaderElector } from '../../../controller/leader-election.ts';
+import { LeaderElector, type LeasePort } from '../../../controller/leader-election.ts';
 import type { Log } from '../../../controller/log.ts';
 import { Manager } from '../../../controller/manager.ts';
 import { Recorder } from '../../../controller/recorder.ts';
@@ -13,7 +13,7 @@ import type { StandardMetrics } from '../../../controller/standard-metrics.ts';
 import { Store } from '../../../controller/store.ts';
 import { WorkQueue } from '../../../controller/work-queue.ts';
 import type { ClusterPort, PoolEvent } from '../../../kube/cluster.ts';
-import type { EventsPort, LeasePort } from '../../../kube/connection.ts';
+import type { EventsPort } from '../../../kube/resources/events.ts';
 import type { PodPlace, PodsPort } from '../../../kube/resources/pods.ts';
 import { warningText } from '../../../nodepool/errors.ts';
 import type { WritePlan } from '../../../nodepool/plan/plan.ts';

@@ -1,5 +1,5 @@
 /** Warns of selectors that match control-plane nodes without naming their role, and of expressions that require no label. */
-import type { LabelledNode } from '../../../kube/connection.ts';
+import type { LabelledNode } from '../../../kube/resources/nodes.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import {

@@ -2,8 +2,7 @@
  * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
  * it is so already. Nodes in the maintenance of another user are left alone.
  */
-import type { NodesClient } from '../../../kube/cluster.ts';
-import type { ClusterReader, DryRun } from '../../../kube/connection.ts';
+import type { ClusterReader, DryRun, NodesClient } from '../../../kube/cluster.ts';
 import { activeMaintenance, type Owner } from '../../../nodepool/drain/maintenance.ts';
 import {
   type CordonChange,

@@ -1,5 +1,5 @@
 /** Who is asking, and the condition that publishes a maintenance: both asked of the server only where a node needs it. */
-import type { MaintenancePort, NodeCondition, PublishedMaintenance } from '../../../kube/ports/maintenance.ts';
+import type { MaintenancePort, NodeCondition, PublishedMaintenance } from '../../../kube/resources/maintenance.ts';
 import {
   activeMaintenance,
   isSameOwner,

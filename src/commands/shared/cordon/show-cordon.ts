@@ -4,7 +4,7 @@ import { showNote, showWarning, warnOnce } from '../../../cli/error-line.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, membersFlag } from '../../../cli/flags.ts';
 import { EXIT } from '../../../cli/report-error.ts';
-import type { DryRun } from '../../../kube/connection.ts';
+import type { DryRun } from '../../../kube/cluster.ts';
 import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { approver } from '../consent/approve.ts';

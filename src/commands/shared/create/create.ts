@@ -1,7 +1,6 @@
 /** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
 import { createLimiter } from '../../../controller/limiter.ts';
-import type { ClusterPort, NodePatch, NodesClient } from '../../../kube/cluster.ts';
-import type { ClusterReader, DryRun, RawPool } from '../../../kube/connection.ts';
+import type { ClusterPort, ClusterReader, DryRun, NodePatch, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { type LabelPatch, labelOf, labelsToJoin } from '../../../nodepool/membership/member-labels.ts';
 import { membershipSelector } from '../../../nodepool/membership/selector.ts';

@@ -1,7 +1,7 @@
 /** What was created: for `create` and `adopt --create`. */
 import type { Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
-import type { DryRun } from '../../../kube/connection.ts';
+import type { DryRun } from '../../../kube/cluster.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { ObjectFormat } from '../../../print/printers.ts';
 import { poolRef } from '../../../print/sanitize.ts';

@@ -1,6 +1,6 @@
 /** Deletes pools and does the release work itself: it never hangs for want of a controller. */
 import { createLimiter } from '../../../controller/limiter.ts';
-import type { RawPool } from '../../../kube/connection.ts';
+import type { RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { ROLE_PREFIX } from '../../../nodepool/membership/selector.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';

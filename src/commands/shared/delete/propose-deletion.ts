@@ -1,7 +1,6 @@
 /** What a deletion of pools would do, for the question before it. Nothing is written. */
 import { withoutType } from '../../../cli/unknown/other-kinds.ts';
-import type { NodePoolsClient, RuntimeClassesClient } from '../../../kube/cluster.ts';
-import type { ClusterReader, RawPool } from '../../../kube/connection.ts';
+import type { ClusterReader, NodePoolsClient, RawPool, RuntimeClassesClient } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { hasDefaultSelector, keysOf, membershipSelector, needsLabel } from '../../../nodepool/membership/selector.ts';

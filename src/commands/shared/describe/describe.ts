@@ -1,6 +1,6 @@
 /** Pools in detail: spec, members with their state, RuntimeClass, events. What this user may not read is left out and named. */
 import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { EventsPort, PoolEventRecord } from '../../../kube/connection.ts';
+import type { EventsPort, PoolEventRecord } from '../../../kube/resources/events.ts';
 import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
 import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
 import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';

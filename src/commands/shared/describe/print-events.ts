@@ -1,5 +1,5 @@
 /** Events of pools: the table of `events`, and the section of `describe`. */
-import type { PoolEventRecord } from '../../../kube/connection.ts';
+import type { PoolEventRecord } from '../../../kube/resources/events.ts';
 import { noun } from '../../../nodepool/text.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
 import { type Column, fitColumns } from '../../../print/fit-columns.ts';

@@ -1,4 +1,4 @@
-import type { RawPool } from '../../../kube/connection.ts';
+import type { RawPool } from '../../../kube/cluster.ts';
 import { DeclinedError } from '../../../nodepool/errors.ts';
 import { mergePatch } from '../../../nodepool/merge-patch.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';

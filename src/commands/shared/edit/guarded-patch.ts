@@ -1,7 +1,6 @@
 /** Patches of a pool that somebody else may change at the same time. */
 
-import type { NodePoolsClient } from '../../../kube/cluster.ts';
-import type { DryRun, RawPool } from '../../../kube/connection.ts';
+import type { DryRun, NodePoolsClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';

@@ -1,7 +1,7 @@
 /** What follows a pool that was created or edited: reconciling it. */
 import { type ErrorIo, showNote } from '../../../cli/error-line.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
-import type { RawPool } from '../../../kube/connection.ts';
+import type { RawPool } from '../../../kube/cluster.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';

@@ -1,6 +1,5 @@
 /** What an edit of a pool would do: to its nodes, and to the workloads that name its RuntimeClass. */
-import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { DryRun } from '../../../kube/connection.ts';
+import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { type Warning, warningText } from '../../../nodepool/errors.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';

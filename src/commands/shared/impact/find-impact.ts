@@ -1,6 +1,6 @@
 /** What a plan does to pods and to objects that select nodes: reads them, and asks the model of the scheduler. */
 import { collectGarbage } from '../../../controller/collect.ts';
-import type { ClusterReader } from '../../../kube/connection.ts';
+import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import type { Change } from '../../../nodepool/plan/change.ts';

@@ -1,7 +1,7 @@
 /** Reads what the impact of a change is computed from. What may not be read is named in one warning. */
 import { collectGarbage, countPod } from '../../../controller/collect.ts';
-import type { LabelledPod, SchedulingPort } from '../../../kube/ports/scheduling.ts';
 import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
+import type { LabelledPod, SchedulingPort } from '../../../kube/resources/scheduling.ts';
 import { isCustomController } from '../../../nodepool/custom-controller.ts';
 import type { Budget } from '../../../nodepool/drain/budgets.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';

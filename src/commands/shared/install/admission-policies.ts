@@ -1,5 +1,5 @@
 /** Whether manifests/protect-records.yaml and protect-membership.yaml, which bind kubelets, are in force. */
-import type { ManifestObject, ManifestsPort } from '../../../kube/connection.ts';
+import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { isObject, own } from '../../../nodepool/json.ts';
 import { attempt } from '../attempt.ts';
 

@@ -3,7 +3,7 @@
  * Every object of manifests/controller.yaml has the label app.kubernetes.io/name, and so had those of earlier versions. An
  * object whose manifest has no such label, as the CRD and the policies, is ours by its name, which ends with our API group.
  */
-import type { ManifestObject } from '../../../kube/connection.ts';
+import type { ManifestObject } from '../../../kube/resources/manifests.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject, own } from '../../../nodepool/json.ts';
 import { resourceOf } from '../../../nodepool/text.ts';

@@ -1,6 +1,6 @@
 /** Whether `nodepools` means ours alone: Karpenter and HyperShift have a resource of the same name. */
 
-import type { ManifestObject, ManifestsPort } from '../../../kube/connection.ts';
+import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { noun } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';
 import { type Finding, named, ok, warning } from '../check.ts';

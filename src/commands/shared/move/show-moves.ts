@@ -4,7 +4,7 @@ import { showWarning, warnOnce } from '../../../cli/error-line.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../../cli/flags.ts';
 import { EXIT } from '../../../cli/report-error.ts';
-import type { DryRun } from '../../../kube/connection.ts';
+import type { DryRun } from '../../../kube/cluster.ts';
 import { showPlanned } from '../changes/show-diff.ts';
 import { approver } from '../consent/approve.ts';
 import { agree } from '../consent/consent.ts';

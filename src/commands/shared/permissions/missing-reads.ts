@@ -1,5 +1,7 @@
 /** The reads that a command needs and the user lacks: one who asks for a role after each refusal asks often. */
-import type { AccessQuestion, DoctorPort } from '../../../kube/ports/doctor.ts';
+
+import type { AccessQuestion } from '../../../kube/api/access-reviews.ts';
+import type { DoctorPort } from '../../../kube/resources/doctor.ts';
 import { ForbiddenError } from '../../../nodepool/errors.ts';
 import { attempt } from '../attempt.ts';
 import { needsOf } from './needs.ts';

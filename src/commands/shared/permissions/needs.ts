@@ -2,8 +2,9 @@
  * The permissions that each command of this program needs. test/e2e/needs.test.ts compares
  * it with the server's audit log.
  */
-import type { ManifestObject } from '../../../kube/connection.ts';
-import type { AccessQuestion } from '../../../kube/ports/doctor.ts';
+
+import type { AccessQuestion } from '../../../kube/api/access-reviews.ts';
+import type { ManifestObject } from '../../../kube/resources/manifests.ts';
 import { defined, isObject } from '../../../nodepool/json.ts';
 import { resourceOf } from '../../../nodepool/text.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';

@@ -1,6 +1,5 @@
 /** Which pools a command works on: those named, those with labels, or all. */
-import type { NodePoolsClient } from '../../../kube/cluster.ts';
-import type { RawPool } from '../../../kube/connection.ts';
+import type { NodePoolsClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import { type NamesDeps, namesToSuggest, poolsNotFound, selectorError } from './not-found.ts';

@@ -1,6 +1,7 @@
 import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { Connection, LabelledNode } from '../../../kube/connection.ts';
+import type { Connection } from '../../../kube/connect.ts';
+import type { LabelledNode } from '../../../kube/resources/nodes.ts';
 import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import {
   isEmpty,

@@ -1,6 +1,6 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
 import { collectGarbage } from '../../../controller/collect.ts';
-import type { ClusterReader } from '../../../kube/connection.ts';
+import type { ClusterReader } from '../../../kube/cluster.ts';
 import { own, setOwn } from '../../../nodepool/json.ts';
 import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';

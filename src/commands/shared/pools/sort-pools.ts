@@ -1,5 +1,5 @@
 /** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, objects without a value first. */
-import type { RawPool } from '../../../kube/connection.ts';
+import type { RawPool } from '../../../kube/cluster.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
 import { evaluate } from '../../../print/jsonpath/evaluate.ts';
 import { goType } from '../../../print/jsonpath/go-value.ts';

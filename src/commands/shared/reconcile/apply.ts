@@ -6,7 +6,7 @@ import type { Clock } from '../../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
 import { WorkQueue } from '../../../controller/work-queue.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
-import type { EventsPort } from '../../../kube/connection.ts';
+import type { EventsPort } from '../../../kube/resources/events.ts';
 import { NodepoolError, type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { drainingText } from '../../../nodepool/plan/no-execute.ts';

@@ -3,7 +3,7 @@
  * did. Not guaranteed: an Event that is gone, or whose note is cut before the change, does not count, and nor do nodes that a
  * note does not name ("and 12 more").
  */
-import type { EventsPort, PoolEventObject } from '../../../kube/connection.ts';
+import type { EventsPort, PoolEventObject } from '../../../kube/resources/events.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import type { Change } from '../../../nodepool/plan/change.ts';
 import type { NodePool } from '../../../nodepool/types.ts';

@@ -1,7 +1,8 @@
 /** What pools and nodes have, what their pods ask for, what they use, and what is free. */
 import type { Clock } from '../../../controller/clock.ts';
 import { collectGarbage } from '../../../controller/collect.ts';
-import type { ClusterReader, Connection } from '../../../kube/connection.ts';
+import type { ClusterReader } from '../../../kube/cluster.ts';
+import type { Connection } from '../../../kube/connect.ts';
 import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import { complete, type GivenFlags } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
-import type { Names, NamesPort } from '../../../../src/kube/ports/names.ts';
+import type { Names, NamesPort } from '../../../../src/kube/resources/names.ts';
 
 const POOLS: Names = {
   names: ['worker', 'gpu', 'web'],

@@ -5,7 +5,7 @@ import { createAdopted } from '../../../../src/commands/adopt/create-adopted.ts'
 import { type AdoptReader, findAdoptable, poolsToCreate } from '../../../../src/commands/adopt/run.ts';
 import type { Proposal } from '../../../../src/commands/shared/consent/consent.ts';
 import type { CreateDeps } from '../../../../src/commands/shared/create/create.ts';
-import type { RawPool } from '../../../../src/kube/connection.ts';
+import type { RawPool } from '../../../../src/kube/cluster.ts';
 import type { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type OverlapReader, selectionWarnings } from '../../../../src/commands/create/overlaps.ts';
-import type { RawPool } from '../../../../src/kube/connection.ts';
+import type { RawPool } from '../../../../src/kube/cluster.ts';
 import { ForbiddenError, type NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { parseLabelSelector } from '../../../../src/nodepool/membership/label-selector.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';

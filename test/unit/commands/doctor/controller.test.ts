@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkController, lookAtLeases } from '../../../../src/commands/doctor/controller.ts';
-import type { LeaseRecord } from '../../../../src/controller/leader-election.ts';
-import type { LeasePort } from '../../../../src/kube/connection.ts';
+import type { LeasePort, LeaseRecord } from '../../../../src/controller/leader-election.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 

@@ -5,8 +5,9 @@ import { renderChecks } from '../../../../src/commands/doctor/print.ts';
 import { commands } from '../../../../src/commands/index.ts';
 import { questionText, questionTexts } from '../../../../src/commands/shared/permissions/missing-reads.ts';
 import { needsOf } from '../../../../src/commands/shared/permissions/needs.ts';
-import type { ManifestObject } from '../../../../src/kube/connection.ts';
-import type { AccessQuestion, DoctorPort, Subject } from '../../../../src/kube/ports/doctor.ts';
+import type { AccessQuestion, Subject } from '../../../../src/kube/api/access-reviews.ts';
+import type { DoctorPort } from '../../../../src/kube/resources/doctor.ts';
+import type { ManifestObject } from '../../../../src/kube/resources/manifests.ts';
 import { makeStyle } from '../../../../src/print/style.ts';
 
 /** Commands that need no permission: every user may read versions and create access reviews. */

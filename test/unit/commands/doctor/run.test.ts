@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type DoctorConnection, doctor } from '../../../../src/commands/doctor/run.ts';
 import { CHECKS, type CheckId } from '../../../../src/commands/shared/check.ts';
-import type { Probe } from '../../../../src/kube/ports/doctor.ts';
+import type { Probe } from '../../../../src/kube/resources/doctor.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../../nodepool/fixtures.ts';

@@ -8,7 +8,7 @@ import {
   clockSkewMs,
   TRIED_MINOR,
 } from '../../../../src/commands/doctor/run.ts';
-import type { AccessFacts, Probe } from '../../../../src/kube/ports/doctor.ts';
+import type { AccessFacts, Probe } from '../../../../src/kube/resources/doctor.ts';
 import { VERSIONS } from '../../../cluster/programs.ts';
 
 const ACCESS: AccessFacts = {

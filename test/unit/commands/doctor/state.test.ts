@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { checkPools } from '../../../../src/commands/doctor/pools.ts';
 import { readState, type State, stateFindings, stateOf } from '../../../../src/commands/doctor/state.ts';
 import type { CheckId } from '../../../../src/commands/shared/check.ts';
-import type { Connection } from '../../../../src/kube/connection.ts';
-import type { DoctorPort, ExaminedNode } from '../../../../src/kube/ports/doctor.ts';
+import type { Connection } from '../../../../src/kube/connect.ts';
+import type { DoctorPort, ExaminedNode } from '../../../../src/kube/resources/doctor.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { dueOf } from '../../../../src/nodepool/plan/plan.ts';
 import {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chosenEvents } from '../../../../src/commands/events/run.ts';
-import type { EventsPort, PoolEventRecord } from '../../../../src/kube/connection.ts';
+import type { EventsPort, PoolEventRecord } from '../../../../src/kube/resources/events.ts';
 
 const EVENTS = [
   { pool: 'b', lastSeen: '2026-01-01T00:00:02Z' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poolEntries } from '../../../../src/commands/history/run.ts';
-import type { RawPool } from '../../../../src/kube/connection.ts';
+import type { RawPool } from '../../../../src/kube/cluster.ts';
 import type { ControllerRevision } from '../../../../src/nodepool/rollout/revisions.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 

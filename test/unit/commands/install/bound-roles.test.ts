@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { beforeGrants, refuseLateShares } from '../../../../src/commands/install/run.ts';
-import type { ManifestObject } from '../../../../src/kube/connection.ts';
+import type { ManifestObject } from '../../../../src/kube/resources/manifests.ts';
 import { ForbiddenError } from '../../../../src/nodepool/errors.ts';
 
 const apiVersion = 'rbac.authorization.k8s.io/v1';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setPaused } from '../../../../src/commands/rollout/run.ts';
-import type { RawPool } from '../../../../src/kube/connection.ts';
+import type { RawPool } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { type Condition, type Node, RESUMED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, EMPTY_OBSERVATION, recordOf } from '../../nodepool/fixtures.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseWaitCondition } from '../../../../src/commands/wait/command.ts';
 import { type WaitDeps, waitForEach } from '../../../../src/commands/wait/run.ts';
-import type { NodePoolsClient } from '../../../../src/kube/cluster.ts';
-import type { RawPool } from '../../../../src/kube/connection.ts';
+import type { NodePoolsClient, RawPool } from '../../../../src/kube/cluster.ts';
 import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
 import { FakeSource, initialEnd } from '../../controller/fake-source.ts';
 

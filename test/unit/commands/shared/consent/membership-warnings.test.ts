@@ -8,7 +8,7 @@ import {
   warnOfKubelets,
   warnOfOthersKeys,
 } from '../../../../../src/commands/shared/consent/membership-warnings.ts';
-import type { ManifestObject } from '../../../../../src/kube/connection.ts';
+import type { ManifestObject } from '../../../../../src/kube/resources/manifests.ts';
 import { ForbiddenError, warningText } from '../../../../../src/nodepool/errors.ts';
 import { testIo } from '../../../cli/test-io.ts';
 import { aPool, taint } from '../../../nodepool/fixtures.ts';

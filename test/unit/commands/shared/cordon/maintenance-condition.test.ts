@@ -5,7 +5,7 @@ import {
   hasCondition,
   publishMaintenance,
 } from '../../../../../src/commands/shared/cordon/maintenance.ts';
-import type { MaintenancePort, NodeCondition } from '../../../../../src/kube/ports/maintenance.ts';
+import type { MaintenancePort, NodeCondition } from '../../../../../src/kube/resources/maintenance.ts';
 import { formatMaintenance } from '../../../../../src/nodepool/drain/maintenance.ts';
 import type { Node } from '../../../../../src/nodepool/types.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_CHANGE } from '../../../../../src/commands/shared/consent/consent.ts';
 import { proposeDeletion } from '../../../../../src/commands/shared/delete/propose-deletion.ts';
-import type { RawPool } from '../../../../../src/kube/connection.ts';
+import type { RawPool } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { NamingPod } from '../../../../../src/nodepool/plan/runtime-class-users.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';

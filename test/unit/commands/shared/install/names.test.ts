@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkNames, formerRoles } from '../../../../../src/commands/shared/install/names.ts';
-import type { ManifestObject } from '../../../../../src/kube/connection.ts';
+import type { ManifestObject } from '../../../../../src/kube/resources/manifests.ts';
 import { ForbiddenError } from '../../../../../src/nodepool/errors.ts';
 
 const labels = { 'app.kubernetes.io/name': 'nodepool-controller' };

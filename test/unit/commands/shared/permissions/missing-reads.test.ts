@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withMissingReads } from '../../../../../src/commands/shared/permissions/missing-reads.ts';
-import type { AccessQuestion } from '../../../../../src/kube/ports/doctor.ts';
+import type { AccessQuestion } from '../../../../../src/kube/api/access-reviews.ts';
 import { ForbiddenError, NodepoolError } from '../../../../../src/nodepool/errors.ts';
 
 const POOLS = 'nodepools.nodes.lailin.xyz';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poolOrder } from '../../../../../src/commands/shared/pools/sort-pools.ts';
-import type { RawPool } from '../../../../../src/kube/connection.ts';
+import type { RawPool } from '../../../../../src/kube/cluster.ts';
 
 /** Pools `a`, `b`, … with this as `spec.x`; undefined is none. */
 function sorted(path: string, ...values: unknown[]): string {
