@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { ROOT } from '../../scripts/root.ts';
-import { PoolMetrics } from '../../src/commands/reconcile/watch/pool-metrics.ts';
+import { PoolMetrics } from '../../src/commands/reconcile/pool-metrics.ts';
 import { Registry } from '../../src/controller/metrics.ts';
 import { standardMetrics } from '../../src/controller/standard-metrics.ts';
 

@@ -1,8 +1,8 @@
 /** A manager that learns of a restore of etcd while a reconcile is in flight. With a real restore: fault/restore.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PoolMetrics } from '../../src/commands/reconcile/watch/pool-metrics.ts';
-import { createWatch } from '../../src/commands/reconcile/watch/watch.ts';
+import { PoolMetrics } from '../../src/commands/reconcile/pool-metrics.ts';
+import { createWatch } from '../../src/commands/reconcile/watch.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Registry } from '../../src/controller/metrics.ts';
 import { standardMetrics } from '../../src/controller/standard-metrics.ts';

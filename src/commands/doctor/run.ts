@@ -27,8 +27,7 @@ import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts
 import { checkNames, formerRoles } from '../shared/install/names.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
 import { checkController, type FindDeployment, lookAtLeases } from './controller.ts';
-import { checkControllerPermissions, checkPermissions } from './permissions.ts';
-import { checkPolicies } from './policies.ts';
+import { checkControllerPermissions, checkPermissions, checkPolicies } from './permissions.ts';
 import { readState, type State, stateFindings } from './state.ts';
 
 export interface DoctorOptions {

@@ -27,7 +27,7 @@ import { reachedBy } from '../../reconciler/write/runtime-class-writer.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
 import { type CheckId, error, type Finding, named, notChecked, ok, warning } from '../shared/check.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
-import { checkMembership } from './policies.ts';
+import { checkMembership } from './permissions.ts';
 import {
   checkDrift,
   checkHandlers,

@@ -1,6 +1,7 @@
 /** What a drain works with, and what it may do: one type for all of its parts; and what it reports. */
 import type { Clock } from '../../controller/clock.ts';
 import type { ClusterReader, DryRun, EvictionsClient } from '../../kube/cluster.ts';
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import type { DrainPod, DrainRules } from '../../nodepool/drain/drain-filters.ts';
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
 import type { CordonChange } from '../../nodepool/drain/plan-cordon.ts';
@@ -8,7 +9,6 @@ import type { NodepoolError, Warning } from '../../nodepool/errors.ts';
 import type { EvictionEvent, HeldPod } from '../../reconciler/evict/evictor.ts';
 import type { CordonOptions, CordonResult } from '../shared/cordon/cordon.ts';
 import type { MaintenanceClient } from '../shared/cordon/maintenance.ts';
-import type { ReadVolumes } from './unplaced-pods.ts';
 
 /** By the flags of the command. */
 export interface DrainChoice {
@@ -35,8 +35,7 @@ export interface DrainOptions extends DrainChoice {
   /** Removes pods as `disableEviction` says. In a dry run on the server, it checks every removal and keeps the pods. */
   evictions: EvictionsClient;
   maintenance: MaintenanceClient;
-  /** See SchedulingPort.boundVolumes(). */
-  volumes: ReadVolumes;
+  volumes: SchedulingPort['boundVolumes'];
   /** Monotonic. */
   clock: Clock;
   /** The wall clock. */

@@ -24,8 +24,7 @@ import { reportNoPools } from '../shared/pools/pool-choice.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import type { DrainChoice, DrainOptions } from './options.ts';
 import { type DrainPlan, type PlannedPool, planDrain } from './plan-drain.ts';
-import { drainColor, drainHeading, drainLine, drainProgress } from './print.ts';
-import { report } from './report.ts';
+import { drainColor, drainHeading, drainLine, drainProgress, report } from './print.ts';
 import { drain, paceOf } from './run.ts';
 
 export interface ShownDrain extends DrainChoice {

@@ -2,16 +2,16 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { showError, showNote, showWarning } from '../../cli/error-line.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag } from '../../cli/flags.ts';
+import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
+import type { Io } from '../../cli/io.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
-import type { NodepoolError, Warning } from '../../nodepool/errors.ts';
+import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { droppedFields, droppedWarning } from '../../nodepool/spec/schema.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/status/takeover.ts';
 import { noun, plural } from '../../nodepool/text.ts';
 import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
-import { loadPrinter, matchingOf, outputOf, type PoolOutput, printPools } from './output.ts';
-import type { PoolsTableOptions } from './print.ts';
+import type { PoolOutput, PoolsTableOptions } from './print.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools with their nodes, resources and taints.';
@@ -164,4 +164,70 @@ function overdueText(pools: RawPool[], counts: LiveCounts['maintenance']): strin
 
 function oldCounts({ oneLine, next }: NodepoolError): Warning {
   return { message: `the numbers of nodes and resources are as of the last reconcile: ${oneLine}`, next };
+}
+
+// The output format, and printing pools in it.
+
+/** The format in the flags. Throws usage errors before the first request. */
+async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput> {
+  const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
+  if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
+    throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
+  }
+  const headers = !flags['no-headers'];
+  if (output === '' || output === 'wide') {
+    const chosen = resources === undefined ? undefined : parseResources(resources);
+    const labelColumns = labels.filter(Boolean);
+    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
+  }
+  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
+  for (const [flag, isGiven] of Object.entries(ofTables)) {
+    if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
+  }
+  if (output === 'json' || output === 'yaml' || output === 'name') return output;
+  const { readTemplate } = await import('../shared/template.ts');
+  return readTemplate(output, { headers, isTerminal });
+}
+
+/** The modules that print in the format. */
+async function loadPrinter(output: PoolOutput): Promise<void> {
+  if (typeof output === 'object') await Promise.all([import('./print.ts'), import('../../print/style.ts')]);
+  else await import('../../print/printers.ts');
+}
+
+/** @param asList a List, even of one pool */
+async function printPools(
+  pools: RawPool[],
+  asList: boolean,
+  output: PoolOutput,
+  io: Io,
+  connection: Pick<Connection, 'nodeLabels'>,
+): Promise<void> {
+  if (typeof output === 'function') {
+    const { listOrObject } = await import('../../print/printers.ts');
+    io.write(output()([listOrObject(pools, asList)]));
+  } else if (typeof output === 'string') {
+    const { printObjects } = await import('../../print/printers.ts');
+    const text = printObjects(pools, output, asList);
+    if (text !== '') io.out(text);
+  } else if (pools.length > 0) {
+    const { poolsPrinter, widthFor } = await import('./print.ts');
+    const { makeStyle } = await import('../../print/style.ts');
+    const matching = await matchingOf(pools, connection);
+    io.out(
+      poolsPrinter({ ...output, terminalWidth: widthFor(output, io), matching }, makeStyle(io.color))(pools, io.now()),
+    );
+  }
+}
+
+/** How many nodes match the pools that have no status; undefined where all have one. */
+async function matchingOf(
+  pools: RawPool[],
+  connection: Pick<Connection, 'nodeLabels'>,
+): Promise<Map<string, number> | undefined> {
+  // A status without counts is the CRD's default.
+  if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
+  const { coercePool } = await import('../../nodepool/spec/coerce.ts');
+  const { matchingNodes } = await import('../shared/pools/load-cluster-state.ts');
+  return matchingNodes(pools.map(coercePool), connection);
 }

@@ -1,4 +1,5 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
+import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { own } from '../../nodepool/json.ts';
 import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
@@ -17,6 +18,8 @@ import {
   withoutSpaces,
 } from '../../print/cells.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import type { ObjectTemplate } from '../../print/object-template.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
 import { isPositive } from '../../print/quantity.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, GET, tablePrinter } from '../../print/table.ts';
@@ -41,6 +44,14 @@ export interface PoolsTableOptions {
   matching?: ReadonlyMap<string, number> | undefined;
   /** Of the members of each pool, by its name; undefined where nodes were not read. */
   maintenance?: ReadonlyMap<string, MaintenanceCounts> | undefined;
+}
+
+/** A table, a format of objects, or a template. */
+export type PoolOutput = PoolsTableOptions | ObjectFormat | ObjectTemplate;
+
+/** The terminal's width, where the table has to fit it. */
+export function widthFor({ wide, showLabels }: PoolsTableOptions, io: Io): number | undefined {
+  return wide || showLabels ? undefined : terminalWidthOf(io);
 }
 
 /** Taints beyond this many characters are counted; -o wide lists all. */

@@ -5,8 +5,7 @@ import type { RawPool } from '../../kube/cluster.ts';
 import { makeStyle } from '../../print/style.ts';
 import type { ChangeType } from '../shared/follow.ts';
 import { objectStream, showChanges, type WatchOptions } from '../shared/show-changes.ts';
-import { type PoolOutput, widthFor } from './output.ts';
-import { poolsPrinter } from './print.ts';
+import { type PoolOutput, poolsPrinter, widthFor } from './print.ts';
 
 export interface PoolChanges extends WatchOptions {
   names: string[];

@@ -59,7 +59,7 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
     const subject = await subjectOf(args.poolOrNode);
     const sinceMs = since === undefined ? undefined : parseDuration(since, '--since');
     const { history } = await import('./run.ts');
-    const { wanted } = await import('./order.ts');
+    const { wanted } = await import('./entries.ts');
     const found = await history(subject, await connect());
     const now = io.now();
     const entries = wanted(found.entries, { sinceMs, limit, now });

@@ -5,7 +5,7 @@ import { printDocument, renderCsv } from '../../print/printers.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge, UNKNOWN } from '../../print/time.ts';
-import type { HistoryEntry } from './order.ts';
+import type { HistoryEntry } from './entries.ts';
 import type { History } from './run.ts';
 
 export interface HistoryTableOptions {

@@ -19,8 +19,17 @@ import { allPermitted, type Permitted, permitted } from '../shared/attempt.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
 import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
-import { driftedFrom, listed, memberEntries, nodeEntries } from './node-entries.ts';
-import { eventEntry, type HistoryEntry, merged, NODE_WRITES, ordered } from './order.ts';
+import {
+  driftedFrom,
+  eventEntry,
+  type HistoryEntry,
+  listed,
+  memberEntries,
+  merged,
+  NODE_WRITES,
+  nodeEntries,
+  ordered,
+} from './entries.ts';
 
 export interface Subject {
   /** Undefined: the pool of that name, or else the node. */

@@ -6,8 +6,10 @@ import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from 
 import type { Io } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/text.ts';
+import type { ObjectTemplate } from '../../print/object-template.ts';
+import type { ObjectFormat } from '../../print/printers.ts';
 import type { PoolNode } from '../shared/pools/nodes.ts';
-import { nodesOutput, printPoolNodes } from './output.ts';
+import type { NodesTableOptions } from './print.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
   static override summary = 'List the nodes of pools, with state, taints and drift.';
@@ -114,4 +116,37 @@ async function explain(
   const { makeStyle } = await import('../../print/style.ts');
   io.out(renderWhy(explanation, makeStyle(io.color)));
   return 0;
+}
+
+// The output format, and printing nodes in it.
+
+/** A table, a format, or a template of the document that `-o json` prints. */
+type NodesOutput = NodesTableOptions | ObjectFormat | ObjectTemplate;
+
+/** The format in the flags. Throws usage errors before the first request. */
+async function nodesOutput(flags: FlagsOf<typeof Nodes>, { stdoutIsTTY }: Io): Promise<NodesOutput> {
+  const { output = '', 'label-columns': labels = [] } = flags;
+  const headers = !flags['no-headers'];
+  if (output === '' || output === 'wide') {
+    return { wide: output === 'wide', headers, labelColumns: labels.filter(Boolean) };
+  }
+  if (labels.length > 0) throw new NodepoolError('usage', `--label-columns is for tables, and -o ${output} is none`);
+  if (flags.watch) throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');
+  if (output === 'json' || output === 'yaml' || output === 'name') return output;
+  const { readTemplate } = await import('../shared/template.ts');
+  return readTemplate(output, { headers, isTerminal: stdoutIsTTY });
+}
+
+async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io: Io): Promise<void> {
+  if (typeof output === 'object') {
+    const { nodesPrinter, withTerminal } = await import('./print.ts');
+    const { makeStyle } = await import('../../print/style.ts');
+    if (nodes.length > 0) io.out(nodesPrinter(withTerminal(output, io), makeStyle(io.color))(nodes, io.now()));
+    else io.err('No nodes found.');
+    return;
+  }
+  const { nodesDocument, printNodeNames, printNodes } = await import('./print.ts');
+  if (typeof output === 'function') io.write(output()([nodesDocument(nodes, io.now())]));
+  else if (output !== 'name') io.out(printNodes(nodes, output, io.now()));
+  else if (nodes.length > 0) io.out(printNodeNames(nodes));
 }

@@ -1,4 +1,5 @@
 /** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
+import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
 import { own } from '../../nodepool/json.ts';
 import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
@@ -32,6 +33,11 @@ export interface NodesTableOptions {
   terminalWidth?: number | undefined;
   /** Nodes are printed again as they change: leaves room for a cordon. */
   isWatch?: boolean | undefined;
+}
+
+/** -o wide has every column, whole, on a terminal too. */
+export function withTerminal(table: NodesTableOptions, io: Io): NodesTableOptions {
+  return table.wide ? table : { ...table, terminalWidth: terminalWidthOf(io) };
 }
 
 /** Items beyond this many characters are counted; -o wide lists all. */

@@ -12,8 +12,7 @@ import { annotationReader } from '../../reconciler/state/unread-annotations.ts';
 import { type FollowDeps, follow, objectsOf } from '../shared/follow.ts';
 import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
 import { untilStopped, type WatchOptions } from '../shared/show-changes.ts';
-import { withTerminal } from './output.ts';
-import { type NodesTableOptions, nodesPrinter } from './print.ts';
+import { type NodesTableOptions, nodesPrinter, withTerminal } from './print.ts';
 
 export interface NodeChanges extends NodesOptions, WatchOptions {
   table: NodesTableOptions;

@@ -1,5 +1,4 @@
 /** `reconcile --watch`: runs the controller manager and shows its state. */
-
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Deps } from '../../cli/factory.ts';
@@ -13,10 +12,9 @@ import { standardMetrics } from '../../controller/standard-metrics.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/text.ts';
 import { LEASE } from '../../nodepool/types.ts';
-import type { Server } from './serve.ts';
-import { PoolMetrics } from './watch/pool-metrics.ts';
-import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from './watch/watch.ts';
-import { type ServerOptions, startServers } from './watch-servers.ts';
+import { PoolMetrics } from './pool-metrics.ts';
+import { type Server, type ServerOptions, startServers } from './servers.ts';
+import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from './watch.ts';
 
 interface ShowWatchOptions extends WatchOptions, ServerOptions {
   leaderElect: boolean;

@@ -7,9 +7,8 @@ import { safeText } from '../../print/table.ts';
 import { changeCell } from '../shared/changes/print-diff.ts';
 import type { TopPool } from '../shared/top/top.ts';
 import { amount } from '../shared/top/top-cells.ts';
-import { bar, type Column, type Html, html, mark, shortTime, table, time } from './parts.ts';
+import { bar, type Column, type Html, html, mark, STYLE, shortTime, table, time } from './html.ts';
 import type { EventCount, EventTrend, Report, ReportConflict, ReportMaintenance, ReportPool } from './run.ts';
-import { STYLE } from './style.ts';
 
 // The sections of the report.
 

@@ -2,7 +2,7 @@ import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { showError } from '../../cli/error-line.ts';
-import type { Deps } from '../../cli/factory.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { withoutType } from '../../cli/unknown/other-kinds.ts';
@@ -11,7 +11,6 @@ import { poolRef } from '../../print/sanitize.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import { chosenNames, type PoolChoice } from '../shared/pools/choose-pools.ts';
 import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/pool-choice.ts';
-import type { RolloutDeps } from './deps.ts';
 import type { UndoFlags } from './undo.ts';
 
 const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;
@@ -82,7 +81,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     let exit: number = EXIT.done;
     for (const name of names) {
       try {
-        exit = Math.max(exit, await act(name, args.action, flags, { ...deps, connection }));
+        exit = Math.max(exit, await act(name, args.action, flags, deps, connection));
       } catch (error) {
         if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
           throw error;
@@ -97,26 +96,33 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
 
 const NOBODY: PoolChoice = { names: [] };
 
-async function act(name: string, action: string, flags: FlagsOf<typeof Rollout>, deps: RolloutDeps): Promise<number> {
+async function act(
+  name: string,
+  action: string,
+  flags: FlagsOf<typeof Rollout>,
+  deps: Deps,
+  connection: Connection,
+): Promise<number> {
   const { 'dry-run': dryRun, 'to-revision': toRevision = 0, revision = 0, yes, output } = flags;
   switch (action) {
     case 'status':
-      return (await import('./status.ts')).status(name, { ...flags, revision }, deps);
+      return (await import('./status.ts')).status(name, { ...flags, revision }, deps, connection);
     case 'history':
-      return (await import('./history.ts')).history(name, { revision, output }, deps);
+      return (await import('./history.ts')).history(name, { revision, output }, deps, connection);
     case 'undo':
-      return (await import('./undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps);
+      return (await import('./undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps, connection);
     default:
-      return setPaused(name, { paused: action === 'pause', dryRun, output }, deps);
+      return setPaused(name, { paused: action === 'pause', dryRun, output }, deps, connection);
   }
 }
 
 async function setPaused(
   name: string,
   { paused, dryRun, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'output'>,
-  { io, connection: { cluster } }: RolloutDeps,
+  { io }: Deps,
+  { cluster }: Connection,
 ): Promise<number> {
-  const { setPaused } = await import('./run.ts');
+  const { setPaused } = await import('./pause.ts');
   const pool = await setPaused(name, { paused, dryRun }, { ...cluster, now: io.now });
   if (output !== undefined) {
     const { printObjects } = await import('../../print/printers.ts');

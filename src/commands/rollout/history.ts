@@ -1,16 +1,19 @@
 /** `rollout history`: the revisions of a pool, as `kubectl rollout history` prints those of a workload. */
 import { showNote, showWarning } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
 import { EXIT } from '../../cli/report-error.ts';
-import { foreignWriter } from '../../nodepool/rollout/revisions.ts';
+import type { ControllerRevisionsClient, NodePoolsClient, RawPool } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { type ControllerRevision, foreignWriter, ownRevisions } from '../../nodepool/rollout/revisions.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
-import type { RolloutDeps } from './deps.ts';
-import { revisionOf, rolloutHistory, whereToLook } from './rollout-history.ts';
+import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
 
 /** @param revision 0: all. Returns the exit code. */
 export async function history(
   name: string,
   { revision, output }: { revision: number; output: ObjectFormat | undefined },
-  { io, connection }: RolloutDeps,
+  { io }: Deps,
+  connection: Connection,
 ): Promise<number> {
   const found = await rolloutHistory(name, connection);
   const { pool, revisions } = found;
@@ -39,4 +42,49 @@ export async function history(
   const next = one === undefined ? whereToLook(pool, revisions) : undefined;
   if (next !== undefined) showNote(io, `next: ${next}`);
   return EXIT.done;
+}
+
+interface RolloutHistoryDeps {
+  cluster: NamesDeps & {
+    pools: Pick<NodePoolsClient, 'get'>;
+    revisions: Pick<ControllerRevisionsClient, 'list'>;
+  };
+}
+
+export interface RolloutHistory {
+  pool: RawPool;
+  /** The oldest first. */
+  revisions: ControllerRevision[];
+}
+
+/** Throws NodepoolError where the pool does not exist. */
+export async function rolloutHistory(name: string, { cluster }: RolloutHistoryDeps): Promise<RolloutHistory> {
+  const pool = await existingPool('rollout', name, cluster);
+  return { pool, revisions: ownRevisions(pool, await cluster.revisions.list(name)) };
+}
+
+/** Throws NodepoolError, with kubectl's words. */
+function revisionOf({ pool, revisions }: RolloutHistory, number: number): ControllerRevision {
+  const found = revisions.findLast(({ revision }) => revision === number);
+  if (found !== undefined) return found;
+  throw new NodepoolError('input', 'unable to find the specified revision', whereToLook(pool, revisions));
+}
+
+/** Throws NodepoolError, with kubectl's words, where another revision is rolled out. */
+export async function assertLatest(name: string, wanted: number, deps: RolloutHistoryDeps): Promise<void> {
+  const found = await rolloutHistory(name, deps);
+  const { revision } = found.revisions.at(-1) ?? revisionOf(found, wanted);
+  if (revision === wanted) return;
+  const message = `desired revision (${wanted}) is different from the running revision (${revision})`;
+  throw new NodepoolError('input', message, whereToLook(found.pool, found.revisions));
+}
+
+/** What to do for want of a revision. */
+export function whereToLook(
+  { metadata: { name }, spec }: RawPool,
+  revisions: readonly ControllerRevision[],
+): string | undefined {
+  if (revisions.length > 0) return `choose one of \`kubectl nodepool rollout history ${name}\``;
+  if (spec.rollout !== undefined) return `run \`kubectl nodepool reconcile ${name}\`, which keeps the first one`;
+  return 'set spec.rollout, an empty one too: from then on each reconcile of a new spec keeps a revision';
 }

@@ -1,5 +1,6 @@
 /** `rollout undo`: shows what a former revision changes in the spec, asks where `edit` would, and writes it. */
 import { showWarning, warnOnce } from '../../cli/error-line.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { DryRun, RawPool } from '../../kube/cluster.ts';
@@ -30,9 +31,8 @@ import { patchPool } from '../shared/edit/guarded-patch.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import { type EditOptions, mayCostPods, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import type { RolloutDeps } from './deps.ts';
+import { type RolloutHistory, rolloutHistory, whereToLook } from './history.ts';
 import { renderSpecChanges } from './print.ts';
-import { type RolloutHistory, rolloutHistory, whereToLook } from './rollout-history.ts';
 
 export interface UndoFlags {
   /** 0: the one before. */
@@ -46,7 +46,8 @@ export interface UndoFlags {
 export async function undo(
   name: string,
   { toRevision, dryRun, yes, output }: UndoFlags,
-  { io, connection }: RolloutDeps,
+  { io }: Deps,
+  connection: Connection,
 ): Promise<number> {
   const { cluster, workloads } = connection;
   // In a dry run, the changes are the result.

@@ -122,7 +122,7 @@ function whatIsMissing({ pools, nodes, pods }: Figures, options: TopOptions): st
 
 async function rendererOf({ options, byResource }: Shown) {
   if (byResource) {
-    const { renderNodeResources, renderPoolResources } = await import('./print-resources.ts');
+    const { renderNodeResources, renderPoolResources } = await import('./print.ts');
     return options.nodes ? renderNodeResources : renderPoolResources;
   }
   const { renderTopNodes, renderTopPods, renderTopPools } = await import('./print.ts');

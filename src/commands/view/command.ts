@@ -12,7 +12,7 @@ import type { NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError, warningText } from '../../nodepool/errors.ts';
 import { makeStyle } from '../../print/style.ts';
 import type { DrainTarget, Target } from '../../view/places.ts';
-import type { Ended, Running } from '../../view/run.ts';
+import type { Ended, ReadPlace, Running } from '../../view/run.ts';
 import { createLiveView, type LiveView } from '../../view/view.ts';
 import { createUsagePoll } from '../../view/view-usage.ts';
 import { cordonNode } from '../shared/cordon/cordon.ts';
@@ -87,7 +87,7 @@ async function showView(
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
         ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
         cordon: target => cordonMember(target, live, connection, io.now),
-        read: async place => (await import('./texts.ts')).readText(place, connection, io.now),
+        read: place => readText(place, connection, io.now),
       });
       ended = await running.ended.finally(stopOnSignal(running));
       running = undefined;
@@ -138,4 +138,39 @@ function stopOnSignal(running: Running): () => void {
     unsubscribe();
     for (const failure of failures) process.off(failure, stop);
   };
+}
+
+// The texts that are read from the server: describe and YAML of a pool or a node.
+
+/** As the commands print them, without colour. Throws NodepoolError. */
+async function readText(
+  { kind, pool = '', subject }: ReadPlace,
+  connection: Connection,
+  now: () => Date,
+): Promise<string> {
+  if (kind === 'describe')
+    return subject === undefined ? describePool(pool, connection, now) : explainNode(subject, connection);
+  const object = subject === undefined ? connection.cluster.pools.get(pool) : connection.nodeObject(subject);
+  const found = await object;
+  const name = subject === undefined ? `nodepool "${pool}"` : `node "${subject}"`;
+  if (found === undefined) throw new NodepoolError('input', `${name} not found`);
+  const { printObjects } = await import('../../print/printers.ts');
+  return printObjects([found], 'yaml', false).trimEnd();
+}
+
+async function describePool(pool: string, connection: Connection, now: () => Date): Promise<string> {
+  const { describe } = await import('../shared/describe/describe.ts');
+  const { renderDescription } = await import('../shared/describe/print-describe.ts');
+  const { makeStyle } = await import('../../print/style.ts');
+  const { descriptions, missing } = await describe([pool], connection);
+  if (missing[0] !== undefined) throw missing[0];
+  return descriptions.map(description => renderDescription(description, now(), makeStyle(false))).join('\n');
+}
+
+/** As `nodes --why`: what kubectl describe prints of a node takes requests for its pods, lease and events. */
+async function explainNode(node: string, connection: Connection): Promise<string> {
+  const { whyNode } = await import('../shared/describe/print-why.ts');
+  const { renderWhy } = await import('../shared/describe/print-why.ts');
+  const { makeStyle } = await import('../../print/style.ts');
+  return renderWhy(await whyNode(node, connection), makeStyle(false));
 }

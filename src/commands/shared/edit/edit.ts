@@ -10,7 +10,7 @@ import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { recreatedError } from '../../../reconciler/state/live-reads.ts';
 import { type Approve, agree, NO_CHANGE, type Proposal } from '../consent/consent.ts';
 import { assertValid } from '../create/create.ts';
-import { namesToSuggest, poolNotFound } from '../pools/not-found.ts';
+import { existingPool } from '../pools/not-found.ts';
 import { patchPool } from './guarded-patch.ts';
 import { type EditOptions, proposeEdit } from './plan-edit.ts';
 
@@ -35,8 +35,7 @@ export async function editByFlags(name: string, edits: SpecEdits, options: EditO
   const { cluster, dryRun, approve, warn } = options;
   let uid: string | undefined;
   const propose = async () => {
-    const before = await cluster.pools.get(name);
-    if (before === undefined) throw poolNotFound('edit', [name], await namesToSuggest('edit', [name], cluster));
+    const before = await existingPool('edit', name, cluster);
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name, 'edited');
     assertReadable(before);

@@ -1,6 +1,6 @@
 /** What was named and is not there. */
 import { forNodes, withoutType } from '../../../cli/unknown/other-kinds.ts';
-import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
+import type { NodePoolsClient, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { suggest } from '../../../nodepool/suggest.ts';
@@ -66,6 +66,17 @@ export async function namesToSuggest(
   const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(() => undefined)]);
   const owner = found && parseRecord(found.record)?.pool;
   return { pools: names, node: name => (found !== undefined && name === first ? { owner } : undefined) };
+}
+
+/** Reads a pool that has to exist. @param command that needs it */
+export async function existingPool(
+  command: string,
+  name: string,
+  cluster: NamesDeps & { pools: Pick<NodePoolsClient, 'get'> },
+): Promise<RawPool> {
+  const pool = await cluster.pools.get(name);
+  if (pool !== undefined) return pool;
+  throw poolNotFound(command, [name], await namesToSuggest(command, [name], cluster));
 }
 
 /** @param flag that named them, as `--nodes: ` */

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkControllerPermissions, checkPermissions } from '../../../../src/commands/doctor/permissions.ts';
+import {
+  checkControllerPermissions,
+  checkPermissions,
+  checkPolicies,
+} from '../../../../src/commands/doctor/permissions.ts';
 import { renderChecks } from '../../../../src/commands/doctor/print.ts';
 import { commands } from '../../../../src/commands/index.ts';
+import { type BornInPool, MEMBERSHIP, RECORDS } from '../../../../src/commands/shared/install/admission-policies.ts';
 import { questionText, questionTexts } from '../../../../src/commands/shared/permissions/missing-reads.ts';
 import { needsOf } from '../../../../src/commands/shared/permissions/needs.ts';
 import type { AccessQuestion, Subject } from '../../../../src/kube/api/access-reviews.ts';
@@ -265,4 +270,12 @@ test('asks about evictions only where a pool drains, and says how they are grant
     /may not list PodDisruptionBudgets, so .* pool gpu are not set where evicted pods come back/,
   );
   assert.equal((await checkControllerPermissions(CONTROLLER, ['gpu'], installed, port(() => true).port)).status, 'ok');
+});
+
+test('warns of policies that somebody has applied and that are only partly in force', () => {
+  const statusOf = (off: string[], ...born: BornInPool[]) => checkPolicies(off, undefined, born[0]).status;
+  assert.equal(statusOf([]), 'ok');
+  assert.equal(statusOf([RECORDS, MEMBERSHIP]), 'ok', 'nobody has applied them');
+  for (const one of [RECORDS, MEMBERSHIP]) assert.equal(statusOf([one]), 'warning', one);
+  assert.equal(statusOf([MEMBERSHIP], { kind: 'installed', off: [] }), 'warning');
 });

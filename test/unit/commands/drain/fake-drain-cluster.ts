@@ -4,7 +4,6 @@ import type { DrainChoice, DrainOptions, NodeDrain } from '../../../../src/comma
 import { planDrain } from '../../../../src/commands/drain/plan-drain.ts';
 import { drainLine } from '../../../../src/commands/drain/print.ts';
 import { drain } from '../../../../src/commands/drain/run.ts';
-import type { ReadVolumes } from '../../../../src/commands/drain/unplaced-pods.ts';
 import type { DryRun, EvictionsClient, Removal } from '../../../../src/kube/cluster.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod, DrainRules } from '../../../../src/nodepool/drain/drain-filters.ts';
@@ -112,7 +111,7 @@ export function fakeDrainCluster(setup: Setup) {
     evict,
   };
   const words = { disableEviction: false, suffix: '' };
-  const volumes: ReadVolumes = async namespaces => {
+  const volumes: DrainOptions['volumes'] = async namespaces => {
     lists.push(`volumes ${[...namespaces].join()}`);
     return nthOf(setup.storage === undefined ? [] : [setup.storage], 0);
   };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { html } from '../../../../src/commands/report/parts.ts';
+import { html } from '../../../../src/commands/report/html.ts';
 import { problemsOf } from './html-problems.ts';
 
 test('escapes every value, but what a template made', () => {

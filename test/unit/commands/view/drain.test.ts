@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Flags } from '../../../../src/cli/completion/grammar.ts';
 import Drain from '../../../../src/commands/drain/command.ts';
-import { drainOnTerminal } from '../../../../src/commands/view/drain.ts';
+import { drainOnTerminal, shellWords } from '../../../../src/commands/view/drain.ts';
 import type { DrainTarget } from '../../../../src/view/places.ts';
 import { testIo } from '../../cli/test-io.ts';
 
@@ -59,4 +59,19 @@ test('asks again for a line that is not flags only', async () => {
     assert.deepEqual(ran, [['gpu', '--timeout', '5m']], line);
     assert.ok(said.includes(`error: ${why}; next: type flags and their values only`), said);
   }
+});
+
+test('splits a line as a shell does, and expands nothing', () => {
+  const cases: [string, string[] | undefined][] = [
+    ['', []],
+    [' --force  --timeout 5m ', ['--force', '--timeout', '5m']],
+    [`--pod-selector 'app in (a, b)' --force`, ['--pod-selector', 'app in (a, b)', '--force']],
+    [`--pod-selector="a=b"',c=d'`, ['--pod-selector=a=b,c=d']],
+    [`"a \\"b\\" \\n" '\\' a\\ b ''`, ['a "b" \\n', '\\', 'a b', '']],
+    ['$HOME *', ['$HOME', '*']],
+    [`--pod-selector 'app`, undefined],
+    ['"a', undefined],
+    ['a\\', undefined],
+  ];
+  for (const [line, words] of cases) assert.deepEqual(shellWords(line), words, line);
 });

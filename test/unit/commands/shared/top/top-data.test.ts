@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { printTop, topCsv } from '../../../../../src/commands/shared/top/top-data.ts';
-import { renderPoolResources } from '../../../../../src/commands/top/print-resources.ts';
+import { renderPoolResources } from '../../../../../src/commands/top/print.ts';
 import { plain } from '../../../print/fixtures.ts';
 import { MEASURED, SHOWN } from '../../top/print-fixtures.ts';
 import { demandOf, topCluster, topOf } from './top-cluster.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type HistoryEntry, merged, NODE_WRITES, ordered, wanted } from '../../../../src/commands/history/order.ts';
+import { type HistoryEntry, merged, NODE_WRITES, ordered, wanted } from '../../../../src/commands/history/entries.ts';
 import { isNamedIn } from '../../../../src/commands/shared/reconcile/earlier-repairs.ts';
 
 const entry = (time: string | undefined, what: string, more: Partial<HistoryEntry> = {}): HistoryEntry => ({

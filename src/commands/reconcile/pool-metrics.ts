@@ -1,11 +1,11 @@
 /** Metrics of each pool, of the process that reconciles: a candidate that waits for the lease has none, or sums would count twice. */
-import type { Labels, MetricInfo, Registry } from '../../../controller/metrics.ts';
-import { olderFirst } from '../../../nodepool/membership/membership.ts';
-import { parseQuantity, quantityToNumber } from '../../../nodepool/quantity/quantity.ts';
-import { contestIn, stuckStartupIn } from '../../../nodepool/status/status.ts';
-import type { NodePool, NodePoolStatus } from '../../../nodepool/types.ts';
-import type { NodeMove } from '../../../reconciler/plan/node-move.ts';
-import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import type { Labels, MetricInfo, Registry } from '../../controller/metrics.ts';
+import { olderFirst } from '../../nodepool/membership/membership.ts';
+import { parseQuantity, quantityToNumber } from '../../nodepool/quantity/quantity.ts';
+import { contestIn, stuckStartupIn } from '../../nodepool/status/status.ts';
+import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import type { NodeMove } from '../../reconciler/plan/node-move.ts';
+import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 
 /** Pools with series, the oldest: whoever may create pools can neither fill Prometheus' memory nor displace the others. */
 const MAX_POOLS = 1_000;

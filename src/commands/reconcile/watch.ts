@@ -1,37 +1,41 @@
 /** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
 import { hostname } from 'node:os';
-import { type Clock, sleep } from '../../../controller/clock.ts';
-import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
-import { LeaderElector, type LeasePort } from '../../../controller/leader-election.ts';
-import type { Log } from '../../../controller/log.ts';
-import { Manager } from '../../../controller/manager.ts';
-import { Recorder } from '../../../controller/recorder.ts';
-import { Reflector } from '../../../controller/reflector.ts';
-import { type Resync, startResync } from '../../../controller/resync.ts';
-import type { Watched } from '../../../controller/source.ts';
-import type { StandardMetrics } from '../../../controller/standard-metrics.ts';
-import { Store } from '../../../controller/store.ts';
-import { WorkQueue } from '../../../controller/work-queue.ts';
-import type { ClusterPort, PoolEvent } from '../../../kube/cluster.ts';
-import type { EventsPort } from '../../../kube/resources/events.ts';
-import type { PodPlace, PodsPort } from '../../../kube/resources/pods.ts';
-import { warningText } from '../../../nodepool/errors.ts';
-import type { WritePlan } from '../../../nodepool/plan/plan.ts';
-import { formatTaint } from '../../../nodepool/spec/syntax.ts';
-import { arrivingNoExecute } from '../../../nodepool/spec/toleration.ts';
-import { API_VERSION, CONTROLLER, type NodePool } from '../../../nodepool/types.ts';
-import { EventHandlers } from '../../../reconciler/event-handlers.ts';
-import { REASON } from '../../../reconciler/events.ts';
-import { limitersOf, WORKERS } from '../../../reconciler/limits/limiters.ts';
-import { StatusRateLimiter } from '../../../reconciler/limits/status-rate-limiter.ts';
-import type { PoolOutcome } from '../../../reconciler/pool-outcome.ts';
-import { Reconciler } from '../../../reconciler/reconciler.ts';
-import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { NodeBirths } from '../../../reconciler/state/node-births.ts';
-import { MoveRecorder } from '../../../reconciler/write/move-recorder.ts';
-import { emptyPoolWarnings } from '../../shared/consent/no-match.ts';
+import { type Clock, sleep } from '../../controller/clock.ts';
+import { Controller, type ReconcileResult } from '../../controller/controller.ts';
+import type { LeasePort } from '../../controller/leader-election.ts';
+import { LeaderElector } from '../../controller/leader-election.ts';
+import type { Log } from '../../controller/log.ts';
+import { Manager } from '../../controller/manager.ts';
+import { Recorder } from '../../controller/recorder.ts';
+import { Reflector } from '../../controller/reflector.ts';
+import { type Resync, startResync } from '../../controller/resync.ts';
+import type { Watched } from '../../controller/source.ts';
+import type { StandardMetrics } from '../../controller/standard-metrics.ts';
+import { Store } from '../../controller/store.ts';
+import { WorkQueue } from '../../controller/work-queue.ts';
+import type { ClusterPort, PoolEvent } from '../../kube/cluster.ts';
+import type { EventsPort } from '../../kube/resources/events.ts';
+import type { PodPlace, PodsPort } from '../../kube/resources/pods.ts';
+import { NodepoolError, warningText } from '../../nodepool/errors.ts';
+import type { WritePlan } from '../../nodepool/plan/plan.ts';
+import { DroppedFieldsError } from '../../nodepool/spec/schema.ts';
+import { formatTaint } from '../../nodepool/spec/syntax.ts';
+import { arrivingNoExecute } from '../../nodepool/spec/toleration.ts';
+import { STATUS_WORDS } from '../../nodepool/status/status.ts';
+import { plural } from '../../nodepool/text.ts';
+import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../../nodepool/types.ts';
+import { EventHandlers } from '../../reconciler/event-handlers.ts';
+import { REASON } from '../../reconciler/events.ts';
+import { limitersOf, WORKERS } from '../../reconciler/limits/limiters.ts';
+import { StatusRateLimiter } from '../../reconciler/limits/status-rate-limiter.ts';
+import type { PoolOutcome } from '../../reconciler/pool-outcome.ts';
+import { Reconciler } from '../../reconciler/reconciler.ts';
+import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { NodeBirths } from '../../reconciler/state/node-births.ts';
+import { MoveRecorder } from '../../reconciler/write/move-recorder.ts';
+import { lackingWarning, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../../reconciler/write/status-fields.ts';
+import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
-import { poolReconcile } from './pool-reconcile.ts';
 
 export interface WatchOptions {
   /** Nodes and pools in progress at most: see Limiters. */
@@ -303,4 +307,87 @@ export function noExecuteLog(log: Log, clock: Pick<Clock, 'now'>): (plan: WriteP
       else say('warning', pool, `setting taint ${taint} on nodes`, `${node.name}: ${REGARDLESS}`);
     }
   };
+}
+
+// One reconcile of a pool by `reconcile --watch`: logs what it did, and tells the controller when the next one is due.
+
+interface PoolReconcileDeps {
+  log: Log;
+  /** Gets each outcome that changed something. */
+  onChanged: (outcome: PoolOutcome) => void;
+  /** A reconcile of the pool ended without a failure. */
+  onSuccess: (pool: string) => void;
+  requeueAfter: (pool: string, ms: number) => void;
+}
+
+/** Between two attempts while the CRD lacks fields: CRDs are not watched. */
+const CRD_RETRY_MS = 10_000;
+/** After errors that a retry alone does not mend, such as a missing permission. Roles and policies are not watched. */
+const PERMANENT_RETRY_MS = 30_000;
+
+/** The reconcile function of the pools' controller. */
+export function poolReconcile(
+  reconciler: Pick<Reconciler, 'reconcile'>,
+  { log, onChanged, onSuccess, requeueAfter }: PoolReconcileDeps,
+): (pool: string) => Promise<ReconcileResult> {
+  const logLacking = lackingLog(log);
+  return async name => {
+    const outcome = await reconciler.reconcile(name).catch((error: unknown): ReconcileResult => {
+      if (error instanceof NodepoolError && error.isPermanent) return { kind: 'error', error, ms: PERMANENT_RETRY_MS };
+      if (!(error instanceof DroppedFieldsError)) throw error;
+      logLacking(name, error.fields);
+      return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
+    });
+    if (!('pool' in outcome)) return outcome;
+    if (hasChanged(outcome)) onChanged(outcome);
+    if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
+    for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
+    if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
+    // Interrupted: the process is stopping, and the queue is shut down.
+    if (outcome.isChanged || outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
+    const { failures, retryAfterMs } = outcome;
+    if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
+    const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
+    if (failure === undefined) {
+      if (failures.length === 0) onSuccess(name);
+      return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
+    }
+    // What is held back has a delay of its own: a retry with backoff would come too early or too late for it.
+    if (retryAfterMs !== undefined) requeueAfter(name, retryAfterMs);
+    const error = new NodepoolError('cluster', failure.message, failure.next);
+    const isPermanent = failures.every(({ isPermanent, isHeldBack }) => isPermanent || isHeldBack);
+    return { kind: 'error', error, ...(isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
+  };
+}
+
+function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
+  const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
+  return kind === 'released' || wrote;
+}
+
+/** Whether all that is left to do is for want of what the CRD lacks. */
+function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
+  // A field that is only shown waits for the next change or resync: it is worth no request in 10 s.
+  const needed = lacking.filter(field => field !== UPDATED_COUNT);
+  return needed.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
+}
+
+/** Says what the CRD lacks, once for all pools that lack the same. */
+function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => void {
+  const said = new Map<string, string>();
+  return (pool, lacking) => {
+    if (lacking.length === 0) {
+      said.delete(pool);
+      return;
+    }
+    const text = warningText(lackingWarning(lacking));
+    if (![...said.values()].includes(text)) log('warning', text);
+    said.set(pool, text);
+  };
+}
+
+function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
+  const word = STATUS_WORDS[status];
+  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
+  return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }

@@ -12,8 +12,7 @@ import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import { patchPool } from '../shared/edit/guarded-patch.ts';
-import type { NamesDeps } from '../shared/pools/not-found.ts';
-import { existingPool } from './existing-pool.ts';
+import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
 
 export interface SetPausedDeps extends NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'>;

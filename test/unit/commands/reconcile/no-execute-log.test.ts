@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noExecuteLog } from '../../../../../src/commands/reconcile/watch/watch.ts';
-import { FakeClock } from '../../../controller/fake-clock.ts';
-import { aNode } from '../../../nodepool/fixtures.ts';
+import { noExecuteLog } from '../../../../src/commands/reconcile/watch.ts';
+import { FakeClock } from '../../controller/fake-clock.ts';
+import { aNode } from '../../nodepool/fixtures.ts';
 
 const EVICTS = { key: 'team', value: 'ml', effect: 'NoExecute' } as const;
 const KEEPS = { key: 'team', value: 'ml', effect: 'NoSchedule' } as const;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { serve } from '../../../../src/commands/reconcile/serve.ts';
+import { serve } from '../../../../src/commands/reconcile/servers.ts';
 
 const PAGE = { status: 200, contentType: 'text/plain', body: 'ok' };
 

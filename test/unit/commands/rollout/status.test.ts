@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followRollout } from '../../../../src/commands/rollout/follow-rollout.ts';
+import { followRollout } from '../../../../src/commands/rollout/status.ts';
 import type { Clock } from '../../../../src/controller/clock.ts';
 import type { RawPool } from '../../../../src/kube/cluster.ts';
 import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';

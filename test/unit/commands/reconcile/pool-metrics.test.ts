@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PoolMetrics } from '../../../../../src/commands/reconcile/watch/pool-metrics.ts';
-import { Registry } from '../../../../../src/controller/metrics.ts';
-import type { NodePool, NodePoolStatus } from '../../../../../src/nodepool/types.ts';
-import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
-import { aNode, aPool } from '../../../nodepool/fixtures.ts';
+import { PoolMetrics } from '../../../../src/commands/reconcile/pool-metrics.ts';
+import { Registry } from '../../../../src/controller/metrics.ts';
+import type { NodePool, NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import { aNode, aPool } from '../../nodepool/fixtures.ts';
 
 const STATUS: NodePoolStatus = {
   status: 200,

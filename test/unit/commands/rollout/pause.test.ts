@@ -1,7 +1,7 @@
 /** `rollout resume` of a rollout that waits for nodes which are NotReady: by the times of the cluster, not by our clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setPaused } from '../../../../src/commands/rollout/run.ts';
+import { setPaused } from '../../../../src/commands/rollout/pause.ts';
 import type { RawPool } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { type Condition, type Node, RESUMED_ANNOTATION } from '../../../../src/nodepool/types.ts';
