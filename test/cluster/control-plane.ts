@@ -66,8 +66,8 @@ export interface ControlPlane {
   startApiserver(): Promise<void>;
   /** Stops the API server and etcd while `work` has etcd's folder, and starts both again, on the same ports. */
   offline(work: (etcdFolder: string) => Promise<void>): Promise<void>;
-  /** Stops both and removes the folder. */
-  stop(): Promise<void>;
+  /** Stops both and removes the folder. @param hasFailed a test: a leased one is then ended, and not returned */
+  stop(hasFailed?: boolean): Promise<void>;
   /** Keeps it running after this process; returns the shell command that ends it. */
   keep(): Promise<string>;
 }

@@ -1,7 +1,7 @@
 /** Base of the end-to-end tests: one control plane per test file, and the product as a user runs it. */
 import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { after, before } from 'node:test';
+import { after, afterEach, before, type TestContext } from 'node:test';
 import { ensureBinaries } from './binaries.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts';
 import { installCrd } from './crd.ts';
@@ -28,15 +28,25 @@ export function useCluster(
   prepare?: (cluster: ControlPlane) => Promise<void>,
 ): () => ControlPlane {
   let cluster: ControlPlane | undefined;
+  let isPrepared = false;
+  /** In themselves, or in what was to clean up after them. */
+  const failed = new Set<TestContext>();
   before(
     async () => {
       await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl']);
       cluster = await startOrLease(options);
       await prepare?.(cluster);
+      isPrepared = true;
     },
     { timeout: START_MS },
   );
-  after(async () => cluster?.stop());
+  afterEach(context => {
+    const test = context as TestContext;
+    failed.add(test);
+    // It runs after what the test has registered, unless that fails.
+    if (test.passed) test.after(() => void failed.delete(test));
+  });
+  after(async () => cluster?.stop(!isPrepared || failed.size > 0));
   return () => {
     if (cluster === undefined) throw new Error('the control plane is only there inside of tests');
     return cluster;

@@ -11,6 +11,8 @@ import { writeKubeconfig } from './credentials.ts';
 /** Without or with the CRD. */
 export const LEASE_KINDS = ['bare', 'pools'] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
+/** Sent where no test failed. */
+export const RETURNED = 'returned';
 
 /** The description of a control plane on the wire. */
 export type Lease = Pick<ControlPlane, 'server' | 'etcdUrl' | 'ca' | 'admin' | 'kubectl' | 'pids'> & {
@@ -55,9 +57,9 @@ export async function leaseControlPlane(socketPath: string, kind: LeaseKind): Pr
     startApiserver: refuse,
     offline: refuse,
     keep: refuse,
-    async stop() {
+    async stop(hasFailed = false) {
       const given = new Promise(resolve => socket.once('close', resolve));
-      socket.ref().end();
+      socket.ref().end(hasFailed ? '' : `${RETURNED}\n`);
       await given;
       await rm(dir, { recursive: true, force: true });
     },

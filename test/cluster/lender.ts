@@ -2,8 +2,9 @@
  * Leases control planes to the test files of one run, each to one file at a time, as starting one takes three seconds of
  * two cores. Its etcd is restored before the next file gets it (etcd-keys.ts).
  *
- * Over a socket: a file sends the kind it wants, gets a line of JSON (lease.ts), and gives the control plane back by
- * ending the connection, as its process does in any case.
+ * Over a socket: a file sends the kind it wants, gets a line of JSON (lease.ts), and gives the control plane back by the
+ * line RETURNED. Where the connection ends without it, a test failed or the process was killed: what that left behind, as
+ * an admission policy, would fail the next files, so the control plane is ended.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
@@ -12,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { installCrd } from './crd.ts';
 import { type Keys, readKeys, restoreKeys } from './etcd-keys.ts';
-import { LEASE_KINDS, type Lease, type LeaseKind } from './lease.ts';
+import { LEASE_KINDS, type Lease, type LeaseKind, RETURNED } from './lease.ts';
 import { raw } from './raw.ts';
 
 /** Time for the API server's caches, such as admission policies, to follow etcd. */
@@ -50,8 +51,11 @@ export async function startLender(path: string): Promise<Lender> {
     const { server, etcdUrl, ca, admin, authority, auditLog = '', kubectl, pids } = lent.plane;
     const { cert, key, commonName } = authority;
     const lease: Lease = { server, etcdUrl, ca, admin, authority: { cert, key, commonName }, auditLog, kubectl, pids };
-    const back = () => takeBack(lent);
-    socket.once('close', back);
+    let isReturned = false;
+    socket.on('data', (line: string) => {
+      isReturned ||= line.trim() === RETURNED;
+    });
+    socket.once('close', () => (isReturned ? takeBack(lent) : lent.plane.stop()));
     socket.write(`${JSON.stringify(lease)}\n`);
   }
 

@@ -42,5 +42,10 @@ test('a leased control plane works and has nothing of its last user', { timeout:
   const third = await lease();
   assert.notEqual(third.server, second.server, 'one without its API server is not');
   assert.equal(await nodesOf(third), 0);
-  await third.stop();
+  await third.stop(true);
+  await sleep(RESTORED_MS);
+
+  const fourth = await lease();
+  assert.notEqual(fourth.server, third.server, 'one of a failed test is not');
+  await fourth.stop();
 });
