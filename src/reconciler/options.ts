@@ -5,10 +5,9 @@ import type { ClusterPort } from '../kube/cluster.ts';
 import type { WritePlan } from '../nodepool/plan/plan.ts';
 import type { EvictionEvent } from './evict/evictor.ts';
 import type { Contests } from './limits/contests.ts';
-import type { StatusRateLimiter } from './limits/status-rate-limiter.ts';
-import type { WriteRateLimiter } from './limits/write-rate-limiter.ts';
+import type { StatusRateLimiter, WriteRateLimiter } from './limits/rate-limiters.ts';
+import type { NodeMove } from './outcome.ts';
 import type { MembershipChanges } from './plan/membership-change.ts';
-import type { NodeMove } from './plan/node-move.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 
 export interface ReconcilerOptions {

@@ -7,7 +7,7 @@
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
 import type { Limiter } from '../controller/limiter.ts';
-import type { Warning } from '../nodepool/errors.ts';
+import { type Warning, warningText } from '../nodepool/errors.ts';
 import { drainingText } from '../nodepool/plan/no-execute.ts';
 import { isGradual } from '../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../nodepool/plan/startup-taints.ts';
@@ -15,28 +15,33 @@ import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout/r
 import type { RolloutStep } from '../nodepool/rollout/rollout-step.ts';
 import { stoppedRollouts } from '../nodepool/rollout/stopped-rollouts.ts';
 import { assertWhole } from '../nodepool/spec/schema.ts';
-import type { Observation } from '../nodepool/status/status.ts';
-import type { NodePool } from '../nodepool/types.ts';
+import { conflictMessages, type Observation } from '../nodepool/status/status.ts';
+import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
 import type { DrainState } from './evict/drain-entries.ts';
-import { addFailure, attemptHeld, holdBack, messagesOf, type WriteFailure } from './failure.ts';
-import { Interrupted, Interruption } from './interruption.ts';
 import { Contests } from './limits/contests.ts';
-import { WriteRateLimiter } from './limits/write-rate-limiter.ts';
+import { WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { ReconcilerOptions } from './options.ts';
-import { conflictMessages } from './plan/conflicts.ts';
-import { withheldTaints } from './plan/node-move.ts';
-import { emptyOutcome, type PoolOutcome } from './pool-outcome.ts';
-import { PoolRelease } from './pool-release.ts';
+import {
+  addFailure,
+  attempt,
+  attemptHeld,
+  emptyOutcome,
+  holdBack,
+  messagesOf,
+  type PoolOutcome,
+  summarized,
+  type WriteFailure,
+  withheldTaints,
+} from './outcome.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 import { isSamePool, readPool, recreatedError } from './state/live-reads.ts';
-import { NodeWriteError } from './write/node-write-error.ts';
+import { dropFinalizer, endTakeover, finishTakeover, prepare } from './write/pool-metadata.ts';
 import { PoolNodes } from './write/pool-nodes.ts';
 import { RevisionWriter } from './write/revision-writer.ts';
-import { writeRuntimeClass } from './write/runtime-class-step.ts';
-import { deletesRuntimeClass } from './write/runtime-class-writer.ts';
-import { writeStatus } from './write/status-writer.ts';
-import { endTakeover, finishTakeover, prepare } from './write/takeover.ts';
+import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
+import { type StatusDeps, writeStatus } from './write/status-writer.ts';
+import { NodeWriteError } from './write/write-errors.ts';
 
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */
@@ -230,7 +235,11 @@ function observe(
   return {
     members,
     specErrors: state.poolIndex.errors(name),
-    conflicts: conflictMessages(pool, state.lost(name), runtimeClass),
+    conflicts: conflictMessages(
+      pool,
+      state.lost(name),
+      runtimeClass.kind === 'foreign' ? runtimeClass.name : undefined,
+    ),
     differing,
     failures: [...new Set(messagesOf(unmet))],
     podCount: podsOn && members.reduce((sum, node) => sum + podsOn(node.name), 0),
@@ -268,4 +277,135 @@ function notApplied(pool: string, nodes: number, isUnknown: boolean): Warning {
     message: `${subject} from the labels and taints of the pool${status}`,
     next: `run \`kubectl nodepool reconcile ${pool}\``,
   };
+}
+
+// Releases the nodes of a pool that is being deleted, or is gone.
+
+type ReleaseOptions = ReconcilerOptions & StatusDeps;
+
+class PoolRelease {
+  readonly #options: ReleaseOptions;
+  readonly #nodes: PoolNodes;
+  readonly #events: OutcomeEvents;
+  readonly #interruption: Interruption;
+
+  /** @param options its limiter throws Interrupted once the signal is aborted */
+  constructor(options: ReleaseOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
+    this.#options = options;
+    this.#nodes = nodes;
+    this.#events = events;
+    this.#interruption = interruption;
+  }
+
+  /**
+   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails, and
+   * says in the status which, and why.
+   * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
+   */
+  async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
+    const { state } = this.#options;
+    const { name, uid } = pool.metadata;
+    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
+    const isAsked = await this.#ask(name, deletesRuntimeClass(pool, state));
+    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
+    return this.#interruption.until(
+      () => outcome,
+      () => this.#releaseInto(outcome, pool),
+    );
+  }
+
+  async #releaseInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
+    const { limitObjects } = this.#options;
+    await this.#nodes.apply(outcome.pool, outcome);
+    if (outcome.unwritten > 0) throw new Interrupted();
+    await writeRuntimeClass(pool, outcome, this.#options);
+    await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
+    try {
+      if (outcome.failures.length === 0) {
+        // It stays, and its last status must not count nodes that it no longer has.
+        if (pool.metadata.finalizers?.some(each => each !== FINALIZER))
+          await this.#writeStatus(pool, { ...outcome, failures: [] });
+        const current = this.#options.state.pool(outcome.pool) ?? pool;
+        await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(current, this.#options)));
+      }
+      if (outcome.failures.length > 0) await this.#writeStatus(pool, outcome);
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return { ...outcome, kind: 'interrupted' };
+    }
+  }
+
+  async #writeStatus(pool: NodePool, outcome: PoolOutcome): Promise<void> {
+    const { state, cluster } = this.#options;
+    // In a dry run the pool has its deletionTimestamp in the cluster state alone.
+    if (cluster.isDryRun) return;
+    const members = state.held(outcome.pool);
+    const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
+    const differing = members.map(({ name }) => name);
+    const nothing = { specErrors: [], conflicts: [], podCount: undefined };
+    const observed = { ...nothing, members, differing, failures, isReleased: true };
+    const current = state.pool(outcome.pool) ?? pool;
+    await writeStatus(current, observed, outcome, this.#options);
+    if (outcome.status === undefined) return;
+    const events = conditionEvents(pool, outcome.status);
+    await this.#events.send(
+      events.map(event => [pool, event] as const),
+      outcome,
+    );
+  }
+
+  /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */
+  async ofGone(name: string): Promise<PoolOutcome | undefined> {
+    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
+    if ((await this.#ask(name)) && this.#options.state.pool(name) !== undefined) return undefined;
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
+    await this.#nodes.apply(name, outcome);
+    if (outcome.unwritten > 0) return this.#interruption.end(outcome);
+    await this.#events.send(this.#events.ofWrites(outcome), outcome);
+    return outcome;
+  }
+
+  /**
+   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
+   * @param isDue read it in any case: its RuntimeClass is about to be deleted
+   */
+  async #ask(name: string, isDue = false): Promise<boolean> {
+    const { state, limitObjects } = this.#options;
+    if (!isDue && !state.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    await limitObjects(() => this.#nodes.gonePools.ask(name));
+    return true;
+  }
+}
+
+// The end of a reconcile whose signal was aborted: it reports what was written, and writes nothing more.
+
+/** Thrown in place of a write once the signal is aborted. */
+class Interrupted extends Error {}
+
+class Interruption {
+  readonly #events: OutcomeEvents;
+  readonly #state: ClusterState;
+
+  constructor(events: OutcomeEvents, state: ClusterState) {
+    this.#events = events;
+    this.#state = state;
+  }
+
+  /** @param outcome what was done before the interruption */
+  async until(outcome: () => PoolOutcome, work: () => Promise<PoolOutcome>): Promise<PoolOutcome> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return this.end(outcome());
+    }
+  }
+
+  /** Sends the Events of what was written. */
+  async end(outcome: PoolOutcome): Promise<PoolOutcome> {
+    await this.#events.send(this.#events.ofWrites(outcome, this.#state.pool(outcome.pool)), outcome);
+    return { ...outcome, kind: 'interrupted' };
+  }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../src/commands/shared/changes/diff.ts';
-import { messagesOf } from '../../src/reconciler/failure.ts';
+import { messagesOf } from '../../src/reconciler/outcome.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';

@@ -8,7 +8,7 @@ import { diff } from '../../src/commands/shared/changes/diff.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { messagesOf } from '../../src/reconciler/failure.ts';
+import { messagesOf } from '../../src/reconciler/outcome.ts';
 import { raw } from '../cluster/raw.ts';
 import { override, wrapped } from '../override.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';

@@ -87,7 +87,7 @@ suite('an upgrade of the controller in pods of a real node', { skip: obstacle ??
     );
     const now = await images();
     assert.deepEqual([now.size, now.isDisjointFrom(formerImages)], [1, true], 'another image runs');
-    // A label that is removed more than ten times in a minute is written once a minute (write-rate-limiter.ts).
+    // A label that is removed more than ten times in a minute is written once a minute (rate-limiters.ts).
     await eventually('the label is back', async () => (await node()).metadata.labels.rack === 'r1', 90_000);
     const { labels } = (await node()).metadata;
     assert.equal(Object.keys(labels).filter(key => key.startsWith('foreign-')).length, CHANGES);

@@ -4,7 +4,7 @@ import { olderFirst } from '../../nodepool/membership/membership.ts';
 import { parseQuantity, quantityToNumber } from '../../nodepool/quantity/quantity.ts';
 import { contestIn, stuckStartupIn } from '../../nodepool/status/status.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
-import type { NodeMove } from '../../reconciler/plan/node-move.ts';
+import type { NodeMove } from '../../reconciler/outcome.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 
 /** Pools with series, the oldest: whoever may create pools can neither fill Prometheus' memory nor displace the others. */

@@ -5,9 +5,8 @@ import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifes
 import type { WorkloadsPort } from '../../kube/resources/workloads.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
-import { summarized } from '../../reconciler/failure.ts';
-import { type ClusterPlan, planCluster } from '../../reconciler/plan/cluster-plan.ts';
-import { nodesOf, stateBefore } from '../../reconciler/plan/intent.ts';
+import { summarized } from '../../reconciler/outcome.ts';
+import { type ClusterPlan, nodesOf, planCluster, stateBefore } from '../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { type Approve, agree } from '../shared/consent/consent.ts';
 import { classesDeletedWith, findRuntimeClassUsers } from '../shared/consent/runtime-class-users.ts';

@@ -6,6 +6,7 @@ import { MAX_RESOURCES, omittedTexts, sortByReports } from '../quantity/node-res
 import { sumResourceLists } from '../quantity/quantity.ts';
 import { isPaused, type RolloutProgress } from '../rollout/rollout.ts';
 import type { FieldError } from '../spec/field-error.ts';
+import { taintId } from '../spec/taint-rules.ts';
 import { ellipsize, firstFew, noun, plural } from '../text.ts';
 import {
   type Condition,
@@ -325,4 +326,45 @@ function fitMessage(message: string): string {
 
 function jsonBytes(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
+}
+
+/** Nodes that one message names. */
+const MAX_CONFLICTING = 10;
+
+/**
+ * Messages of the condition Conflict, each with both pools.
+ * @param lost nodes that the pool matches and another pool owns
+ * @param foreignRuntimeClass its RuntimeClass, where the pool does not own that
+ */
+export function conflictMessages(
+  pool: NodePool,
+  lost: { node: Node; owner: NodePool }[],
+  foreignRuntimeClass?: string,
+): Observation['conflicts'] {
+  const byOwner = Map.groupBy(lost, ({ owner }) => owner.metadata.name);
+  const owners = [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const conflicts: Observation['conflicts'] = owners.map(([owner, nodes]) => ({
+    reason: 'NodeConflict',
+    message: nodeConflict(pool, owner, nodes.map(({ node }) => node.name).toSorted()),
+  }));
+  if (foreignRuntimeClass !== undefined) {
+    conflicts.push({
+      reason: 'RuntimeClassConflict',
+      message: `RuntimeClass ${foreignRuntimeClass} exists and does not belong to pool ${pool.metadata.name}; it is not changed`,
+    });
+  }
+  return conflicts;
+}
+
+/** The labels, taints, startup taints and annotations that a node does not get from a pool that lost it. */
+export function specKeys({ spec }: NodePool): string[] {
+  const { labels = {}, taints = [], startupTaints = [], annotations = {} } = spec;
+  return [...Object.keys(labels), ...[...taints, ...startupTaints].map(taintId), ...Object.keys(annotations)];
+}
+
+function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
+  const verb = nodes.length === 1 ? 'belongs' : 'belong';
+  const keys = specKeys(pool);
+  const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
+  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_CONFLICTING)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
 }

@@ -3,7 +3,7 @@ import type { Clock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { DrainPlan } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
-import { NodeWriteError } from '../write/node-write-error.ts';
+import { NodeWriteError } from '../write/write-errors.ts';
 import { type Evictor, type HeldPod, RETRY_MS } from './evictor.ts';
 
 export interface DrainState {

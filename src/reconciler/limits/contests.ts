@@ -1,6 +1,6 @@
 /**
  * Counts repairs of the same label, taint or annotation of a node. After three within an hour something else keeps setting it
- * back, slower than the rate limit of writes notices (write-rate-limiter.ts). The status then has the condition Contested,
+ * back, slower than the rate limit of writes notices (rate-limiters.ts). The status then has the condition Contested,
  * until an hour has passed without a repair.
  *
  * Kept for the MAX_NODES nodes of a pool that were repaired last, and MAX_KEYS keys of each: a node whose kubelet sets one label after
@@ -13,7 +13,7 @@ import type { NodesClient } from '../../kube/cluster.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { ellipsize, firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { managerOf } from '../write/node-write-error.ts';
+import { managerOf } from '../write/write-errors.ts';
 
 /** Repairs of a key on a node within WINDOW_MS after which it is contested. */
 const CONTESTED_AFTER = 3;

@@ -2,6 +2,8 @@
  * Plans one node, as the cluster state has it. What a pool sets or removes can itself make the node join or leave another
  * pool, and what that pool sets belongs to the same patch.
  */
+
+import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { effective, patchedLabels } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
@@ -21,6 +23,7 @@ import {
   waiting,
 } from '../../nodepool/plan/plan.ts';
 import { planRepair } from '../../nodepool/plan/plan-repair.ts';
+import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../../nodepool/plan/record.ts';
 import { transientKeysOf } from '../../nodepool/plan/transient-states.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
@@ -259,4 +262,39 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
 function patchedAnnotations({ annotations }: Node, patch: NodePatch): Pick<Node, 'annotations'> {
   if (patch.annotations === undefined) return annotations === undefined ? {} : { annotations };
   return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
+}
+
+// Why a plan of a node cannot be written.
+
+/** The labels of each of these pools make the node a member of another: it is not written. */
+export function circleError(node: string, circle: readonly string[]): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
+    'change the labels or the nodeSelector of one of them',
+    { isPermanent: true },
+  );
+}
+
+/** @param pool the one whose record it is */
+export function oversizedError(node: string, pool: NodePool | undefined): NodepoolError {
+  const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
+  const [what, next] =
+    pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
+      ? [
+          'its pool has unmanaged: Remove, and what that removes',
+          'remove labels or taints from the node, or set unmanaged: Keep',
+        ]
+      : [
+          'what its pool sets and removes there, with the values that were there before,',
+          'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
+        ];
+  return new NodepoolError(
+    'cluster',
+    `node ${node} was not written: ${what} does not fit into the record (${limits})`,
+    next,
+    {
+      isPermanent: true,
+    },
+  );
 }

@@ -2,8 +2,8 @@
  * Decides what is next for one node: reads what the cluster state lacks of it and of its pools, evicts pods, and lets a patch
  * through once nothing stands against it. Writes no node.
  */
-
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { assertConsent } from '../../nodepool/plan/no-execute.ts';
 import {
   type DuePlan,
   dueOf,
@@ -15,21 +15,16 @@ import {
 import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { drainStep } from '../evict/drain-step.ts';
-import { NodeDrainer } from '../evict/node-drainer.ts';
-import { NodeWriteLimits } from '../limits/node-write-limits.ts';
+import { drainStep, NodeDrainer } from '../evict/node-drainer.ts';
+import { WriteRateLimiter } from '../limits/rate-limiters.ts';
 import { RolloutGates, type RolloutTurn } from '../limits/rollout-gates.ts';
-import { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
+import { NodeWriteLimits } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
-import { assertConsent } from '../plan/no-execute-consent.ts';
-import { planOf } from '../plan/node-plan.ts';
-import { circleError, oversizedError } from '../plan/node-plan-errors.ts';
-import { ChangedMeanwhile } from '../state/changed-meanwhile.ts';
-import { GonePools } from '../state/gone-pools.ts';
+import { circleError, oversizedError, planOf } from '../plan/node-plan.ts';
 import { readNode } from '../state/live-reads.ts';
-import { StalePools } from '../state/stale-pools.ts';
-import { isPrepared, prepare } from './takeover.ts';
+import { ChangedMeanwhile, GonePools, StalePools } from '../state/pool-checks.ts';
+import { isPrepared, prepare } from './pool-metadata.ts';
 
 /** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
 export type NodeStep = 'done' | 'again' | { plan: WritePlan; uid: string };

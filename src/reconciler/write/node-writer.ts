@@ -1,14 +1,15 @@
 /** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
+
+import { conflictDelay } from '../../controller/backoff.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isStep } from '../../nodepool/plan/plan.ts';
-import { conflictDelay } from '../limits/limiters.ts';
 import { RolloutTurn } from '../limits/rollout-gates.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import { moveOf, type NodeMove } from '../plan/node-move.ts';
+import { moveOf, type NodeMove } from '../outcome.ts';
 import { isDue, patchedNode, planOf } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
-import { type NodeWriteError, withMove, withoutMove } from './node-write-error.ts';
+import { type NodeWriteError, withMove, withoutMove } from './write-errors.ts';
 
 /** Conflicts in a row after which a node is an error. */
 const MAX_ATTEMPTS = 50;
@@ -111,7 +112,7 @@ export class NodeWriter {
       written.move = move;
       return;
     }
-    await sleep(conflictDelay(attempt, Math.random()));
+    await sleep(conflictDelay(attempt));
     const current = await readNode(name, uid, this.#options);
     if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
   }

@@ -4,15 +4,21 @@ import { dueOf, isDraining } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import type { DrainState } from '../evict/drain-entries.ts';
-import { addOnce, attempt, failureOf, holdBack, specChangedFailure, type WriteFailure } from '../failure.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import type { NodeMove } from '../plan/node-move.ts';
+import {
+  addOnce,
+  attempt,
+  failureOf,
+  holdBack,
+  type NodeMove,
+  specChangedFailure,
+  type WriteFailure,
+} from '../outcome.ts';
 import { differs, isDue, mayWait, planOf } from '../plan/node-plan.ts';
-import { SpecChangedError } from '../state/changed-meanwhile.ts';
-import type { GonePools } from '../state/gone-pools.ts';
+import { type GonePools, SpecChangedError } from '../state/pool-checks.ts';
 import { readAnnotationsOf } from '../state/unread-annotations.ts';
-import { NodeWriteError } from './node-write-error.ts';
 import { NodeWriter } from './node-writer.ts';
+import { NodeWriteError } from './write-errors.ts';
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
 export interface NodeOutcome {

@@ -14,11 +14,13 @@ import {
   runtimeClassName,
 } from '../../nodepool/plan/runtime-class.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
-import type { MetadataField } from '../limits/metadata-rate-limit.ts';
-import { MAX_WRITES, type WriteRateLimiter } from '../limits/write-rate-limiter.ts';
+import { MAX_WRITES, type WriteRateLimiter } from '../limits/rate-limiters.ts';
+import type { MetadataField } from '../limits/write-limits.ts';
+import type { ReconcilerOptions } from '../options.ts';
+import { attemptHeld, type PoolOutcome } from '../outcome.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { editPool, type PoolEditDeps, poolAlteredError } from './finalizer.ts';
-import { heldBack, NodeWriteError } from './node-write-error.ts';
+import { editPool, type PoolEditDeps, poolAlteredError } from './pool-metadata.ts';
+import { heldBack, NodeWriteError } from './write-errors.ts';
 
 export type RuntimeClassOutcome =
   | { kind: 'unchanged' }
@@ -27,6 +29,21 @@ export type RuntimeClassOutcome =
   | { kind: 'foreign'; name: string };
 
 export type RuntimeClassDeps = PoolEditDeps & { writeLimiter: WriteRateLimiter };
+
+/** A step of a reconcile. False when it failed: the outcome says why. */
+export async function writeRuntimeClass(
+  pool: NodePool,
+  outcome: PoolOutcome,
+  options: ReconcilerOptions & { writeLimiter: WriteRateLimiter },
+): Promise<boolean> {
+  const { limitObjects } = options;
+  const error = await attemptHeld(outcome, async () => {
+    const done = await limitObjects(() => applyRuntimeClass(pool, options));
+    if (done.kind !== 'unchanged') outcome.runtimeClass = done;
+    if (done.kind !== 'foreign') await limitObjects(() => forgetRest(pool, options));
+  });
+  return error === undefined;
+}
 
 /** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
 const MAX_ATTEMPTS = 5;

@@ -1,6 +1,8 @@
 /** Writes the status of a pool: replaces it as a whole, guarded by the pool's resourceVersion, and only where it differs. */
+
+import { conflictDelay } from '../../controller/backoff.ts';
 import type { Limiter } from '../../controller/limiter.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
@@ -8,6 +10,7 @@ import { computeStatus, type Observation } from '../../nodepool/status/status.ts
 import { ellipsize } from '../../nodepool/text.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus, ObjectMeta } from '../../nodepool/types.ts';
+import type { StatusRateLimiter, WriteRateLimiter } from '../limits/rate-limiters.ts';
 import {
   addFailure,
   addOnce,
@@ -15,15 +18,10 @@ import {
   specChangedFailure,
   type WriteFailure,
   type WriteOutcome,
-} from '../failure.ts';
-import { conflictDelay } from '../limits/limiters.ts';
-import type { StatusRateLimiter } from '../limits/status-rate-limiter.ts';
-import type { WriteRateLimiter } from '../limits/write-rate-limiter.ts';
+} from '../outcome.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from '../state/live-reads.ts';
-import { type Altered, alteredError } from './altered.ts';
-import { heldBack, NodeWriteError } from './node-write-error.ts';
-import { writePool } from './pool-write.ts';
-import { isDropped, lackingFields, STATUS_SUBRESOURCE } from './status-fields.ts';
+import { writePool } from './pool-metadata.ts';
+import { type Altered, alteredError, heldBack, NodeWriteError } from './write-errors.ts';
 
 export interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;
@@ -117,7 +115,7 @@ async function write(
       if (error !== undefined) addFailure(outcome, error);
       return done(status);
     }
-    await sleep(conflictDelay(attempt, Math.random()));
+    await sleep(conflictDelay(attempt));
     const latest = await read();
     if (latest === undefined || !isSame(pool, latest)) return done(undefined);
     if (write.kind === 'gone') {
@@ -208,4 +206,54 @@ function fields(value: unknown, path = 'status', into = new Map<string, string>(
     for (const [key, item] of Object.entries(value)) fields(item, `${path}.${key}`, into);
   } else if (value !== undefined) into.set(path, ellipsize(String(value), MAX_VALUE_LENGTH));
   return into;
+}
+
+// Fields of the status that the server does not keep, since its CRD is another version's.
+
+const RESOURCES = 'status.allocatable';
+export const STATUS_SUBRESOURCE = 'subresources.status';
+/** No decision of this program depends on it. */
+export const UPDATED_COUNT = 'status.updatedNodeCount';
+
+/** Paths of what was sent and is not in the answer: `status.conditions`, `status.conditions[].reason`. */
+export function lackingFields(sent: NodePoolStatus, kept: NodePoolStatus | undefined): string[] {
+  return [...new Set(missingIn(sent, kept ?? {}, 'status'))];
+}
+
+/** @param field a single value that is not in the answer, as `status.conditions[Ready].reason` @param lacking see lackingFields() */
+function isDropped(field: string, lacking: readonly string[]): boolean {
+  const path = field.replace(/^(status\.conditions)\[[^\]]*\]/, '$1[]');
+  return lacking.some(each => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
+}
+
+/** Fields that the server drops without an error: a subresource that is not served is a failure of its own. */
+export function droppedFields(lacking: readonly string[]): string[] {
+  return lacking.filter(path => path !== STATUS_SUBRESOURCE);
+}
+
+/** @param lacking of any number of pools; at least one */
+export function lackingWarning(lacking: readonly string[]): Warning {
+  const crd = 'the CRD nodepools.nodes.lailin.xyz';
+  const what = lacking.includes(STATUS_SUBRESOURCE)
+    ? 'serves no status subresource: the status of pools cannot be written'
+    : `is of another version and drops ${[...new Set(lacking)].toSorted().join(', ')}`;
+  return { message: `${crd} ${what}`, next: 'run `kubectl nodepool install`' };
+}
+
+function missingIn(sent: unknown, kept: unknown, path: string): string[] {
+  if (Array.isArray(sent)) {
+    if (!Array.isArray(kept)) return [path];
+    // A schema drops no items; a missing one was removed by a policy or webhook.
+    return sent.flatMap((item, at) => (kept[at] === undefined ? [] : missingIn(item, kept[at], `${path}[]`)));
+  }
+  if (!isObject(sent)) return [];
+  if (!isObject(kept)) return [path];
+  if (path === RESOURCES) {
+    // Keys of a map: a schema keeps or drops them together.
+    return Object.keys(sent).length > 0 && Object.keys(kept).length === 0 ? [path] : [];
+  }
+  return Object.entries(sent).flatMap(([key, value]) => {
+    const field = `${path}.${key}`;
+    return kept[key] === undefined ? [field] : missingIn(value, kept[key], field);
+  });
 }

@@ -6,7 +6,7 @@ import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriteError } from '../../../src/reconciler/write/node-write-error.ts';
+import { NodeWriteError } from '../../../src/reconciler/write/write-errors.ts';
 import { type Overrides, override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from './reconciler-options.ts';

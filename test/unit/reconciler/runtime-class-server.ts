@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { withAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/limits/write-rate-limiter.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriteError } from '../../../src/reconciler/write/node-write-error.ts';
 import { applyRuntimeClass, forgetRest } from '../../../src/reconciler/write/runtime-class-writer.ts';
+import { NodeWriteError } from '../../../src/reconciler/write/write-errors.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus } from '../../../src/nodepool/status/status.ts';
 import { moveEvents } from '../../../src/reconciler/events.ts';
-import { type NodeMove, withheldTaints } from '../../../src/reconciler/plan/node-move.ts';
+import { type NodeMove, withheldTaints } from '../../../src/reconciler/outcome.ts';
 import { aPool, EMPTY_OBSERVATION, taint } from '../nodepool/fixtures.ts';
 
 const NOW = '2026-05-01T12:00:00Z';

@@ -2,6 +2,8 @@
  * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
  * it is so already. Nodes in the maintenance of another user are left alone.
  */
+
+import { conflictDelay } from '../../../controller/backoff.ts';
 import type { ClusterReader, DryRun, NodesClient } from '../../../kube/cluster.ts';
 import { activeMaintenance, type Owner } from '../../../nodepool/drain/maintenance.ts';
 import {
@@ -14,9 +16,8 @@ import {
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/text.ts';
 import { MAINTENANCE_ANNOTATION, type Node, type NodePool } from '../../../nodepool/types.ts';
-import { conflictDelay } from '../../../reconciler/limits/limiters.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { alteredError } from '../../../reconciler/write/altered.ts';
+import { alteredError } from '../../../reconciler/write/write-errors.ts';
 import { allPermitted } from '../attempt.ts';
 import { poolNotFound } from '../pools/not-found.ts';
 import {
@@ -134,7 +135,7 @@ async function writeCordon(node: Node, change: CordonChange, options: CordonOpti
       return { ...done, ...(await published(write.node, options, warnings)) };
     }
     if (write.kind === 'gone') return { kind: 'gone', node: name };
-    await sleep(conflictDelay(attempt, Math.random()));
+    await sleep(conflictDelay(attempt));
     current = await cluster.nodes.get(name);
   }
   throw new NodepoolError('cluster', 'somebody else keeps changing it', 'try again');

@@ -1,4 +1,6 @@
 /** Who is asking, and the condition that publishes a maintenance: both asked of the server only where a node needs it. */
+
+import { conflictDelay } from '../../../controller/backoff.ts';
 import type { MaintenancePort, NodeCondition, PublishedMaintenance } from '../../../kube/resources/maintenance.ts';
 import {
   activeMaintenance,
@@ -12,7 +14,6 @@ import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
-import { conflictDelay } from '../../../reconciler/limits/limiters.ts';
 import { attempt } from '../attempt.ts';
 
 export interface MaintenanceClient {
@@ -157,7 +158,7 @@ export async function publishMaintenance(node: Node, { open, serverVersion, slee
     const target = { name: node.name, resourceVersion };
     const result = await port.publish(target, MAINTENANCE_CONDITION, wanted);
     if (result !== 'conflict') return;
-    await sleep(conflictDelay(attempt, Math.random()));
+    await sleep(conflictDelay(attempt));
     current = await read();
   }
 }

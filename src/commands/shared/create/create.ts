@@ -15,7 +15,7 @@ import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-
 import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { stillExistsError } from '../../../reconciler/state/live-reads.ts';
-import { alteredError, alteredSlots } from '../../../reconciler/write/altered.ts';
+import { alteredError, alteredSlots } from '../../../reconciler/write/write-errors.ts';
 import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
 import { alteredPool } from '../edit/altered-pool.ts';

@@ -1,10 +1,9 @@
 /** What the server stored of a pool otherwise than a create or an edit sent it. */
-
 import type { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';
 import { ellipsize } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import { alteredError } from '../../../reconciler/write/altered.ts';
+import { alteredError } from '../../../reconciler/write/write-errors.ts';
 
 /** Bytes of a value in a message. */
 const MAX_VALUE_LENGTH = 200;

@@ -3,7 +3,7 @@
  * everything that follows from them. No other node is written.
  */
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
-import type { WriteFailure } from '../../../reconciler/failure.ts';
+import type { WriteFailure } from '../../../reconciler/outcome.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
 import type { PlannedMoves } from './plan-moves.ts';
 

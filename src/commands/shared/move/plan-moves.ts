@@ -8,15 +8,13 @@ import type { NodePatch } from '../../../nodepool/plan/plan.ts';
 import { isPaused, pausedError } from '../../../nodepool/rollout/rollout.ts';
 import { assertWhole } from '../../../nodepool/spec/schema.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
-import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
-import type { Intent } from '../../../reconciler/plan/intent.ts';
+import { type ClusterPlan, type Intent, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import {
   type MembershipChange,
   type MembershipChanges,
   poolForNodes,
 } from '../../../reconciler/plan/membership-change.ts';
-import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
-import { circleError, oversizedError } from '../../../reconciler/plan/node-plan-errors.ts';
+import { circleError, oversizedError, patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { allPermitted } from '../attempt.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';

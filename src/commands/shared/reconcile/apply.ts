@@ -15,15 +15,20 @@ import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { andMore } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
-import { addOnce, messagesOf, specChangedFailure } from '../../../reconciler/failure.ts';
 import { Contests } from '../../../reconciler/limits/contests.ts';
 import { limitersOf, WORKERS } from '../../../reconciler/limits/limiters.ts';
-import { WriteRateLimiter } from '../../../reconciler/limits/write-rate-limiter.ts';
+import { WriteRateLimiter } from '../../../reconciler/limits/rate-limiters.ts';
 import type { NodeProgress, ReconcilerOptions } from '../../../reconciler/options.ts';
-import { type Intent, nodesOf, stateBefore } from '../../../reconciler/plan/intent.ts';
-import type { NodeMove } from '../../../reconciler/plan/node-move.ts';
+import {
+  addOnce,
+  mergedOutcome,
+  messagesOf,
+  type NodeMove,
+  type PoolOutcome,
+  specChangedFailure,
+} from '../../../reconciler/outcome.ts';
+import { type Intent, nodesOf, stateBefore } from '../../../reconciler/plan/cluster-plan.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
-import { mergedOutcome, type PoolOutcome } from '../../../reconciler/pool-outcome.ts';
 import { Reconciler } from '../../../reconciler/reconciler.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { isSamePool } from '../../../reconciler/state/live-reads.ts';

@@ -57,7 +57,7 @@ function isOf(change: Change, note: string): boolean {
 
 const NAME_CHARACTER = /[a-z0-9.-]/;
 
-/** As the notes of reconciler/events.ts and conflicts.ts name them: in a list at the end, or after `node`. */
+/** As the notes of reconciler/events.ts and status.ts name them: in a list at the end, or after `node`. */
 export function isNamedIn(note: string, node: string): boolean {
   const list = note.slice(note.lastIndexOf(': ') + 2);
   if (note.includes(': ') && list.split(', ').includes(node)) return true;

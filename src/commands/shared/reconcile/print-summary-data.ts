@@ -1,9 +1,8 @@
 /** `reconcile -o json|yaml`. */
-
 import { warningText } from '../../../nodepool/errors.ts';
 import { troubleIn } from '../../../nodepool/status/status.ts';
 import { printDocument } from '../../../print/printers.ts';
-import type { WriteFailure } from '../../../reconciler/failure.ts';
+import type { WriteFailure } from '../../../reconciler/outcome.ts';
 import type { PoolSummary } from './apply.ts';
 
 /** Without the last newline. */

@@ -2,7 +2,7 @@ import { type ErrorIo, errorLine, errorWidth, showWarning } from '../../../cli/e
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { sleep, systemClock } from '../../../controller/clock.ts';
 import { plural } from '../../../nodepool/text.ts';
-import { summarized, type WriteFailure } from '../../../reconciler/failure.ts';
+import { summarized, type WriteFailure } from '../../../reconciler/outcome.ts';
 import type { ApplyDeps } from './apply.ts';
 import { evictionLine } from './eviction-line.ts';
 

@@ -9,7 +9,7 @@ import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { unfinishedRollout } from '../../../nodepool/status/status.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { droppedFields, lackingWarning } from '../../../reconciler/write/status-fields.ts';
+import { droppedFields, lackingWarning } from '../../../reconciler/write/status-writer.ts';
 import { type Approve, agree } from '../consent/consent.ts';
 import { namesUnlessAll, type PoolChoice } from '../pools/choose-pools.ts';
 import { reportNoPools } from '../pools/pool-choice.ts';

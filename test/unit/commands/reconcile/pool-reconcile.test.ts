@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { poolReconcile } from '../../../../src/commands/reconcile/watch.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
-import type { WriteFailure } from '../../../../src/reconciler/failure.ts';
-import { emptyOutcome, type PoolOutcome } from '../../../../src/reconciler/pool-outcome.ts';
+import { emptyOutcome, type PoolOutcome, type WriteFailure } from '../../../../src/reconciler/outcome.ts';
 
 const forbidden = new ForbiddenError('lacks the permission', ['verb patch on nodes']);
 const refused: WriteFailure = { message: 'lacks the permission', isPermanent: true };

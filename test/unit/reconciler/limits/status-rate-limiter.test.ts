@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { StatusRateLimiter } from '../../../../src/reconciler/limits/status-rate-limiter.ts';
+import { StatusRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
 import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import type { Overrides } from '../../../override.ts';

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noExecuteOf } from '../../../../src/nodepool/plan/no-execute.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
-import { planCluster } from '../../../../src/reconciler/plan/cluster-plan.ts';
-import type { Intent } from '../../../../src/reconciler/plan/intent.ts';
-import { noExecuteOf } from '../../../../src/reconciler/plan/no-execute-consent.ts';
+import { type Intent, planCluster } from '../../../../src/reconciler/plan/cluster-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 

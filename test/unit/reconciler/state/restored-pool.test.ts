@@ -5,7 +5,7 @@ import type { ClusterPort, PoolWrite } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
 import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { dropFinalizer } from '../../../../src/reconciler/write/finalizer.ts';
+import { dropFinalizer } from '../../../../src/reconciler/write/pool-metadata.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../../src/reconciler/limits/write-rate-limiter.ts';
-import { lackingFields } from '../../../../src/reconciler/write/status-fields.ts';
-import { alteredFields, alteredStatus, assertStatusFree } from '../../../../src/reconciler/write/status-writer.ts';
+import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
+import {
+  alteredFields,
+  alteredStatus,
+  assertStatusFree,
+  lackingFields,
+} from '../../../../src/reconciler/write/status-writer.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 
 const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;

@@ -4,7 +4,7 @@ import { dueOf, planNode } from '../../../../src/nodepool/plan/plan.ts';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
-import { alteredError, alteredSlots } from '../../../../src/reconciler/write/altered.ts';
+import { alteredError, alteredSlots } from '../../../../src/reconciler/write/write-errors.ts';
 import { aNode, aPool, taint } from '../../nodepool/fixtures.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')] });

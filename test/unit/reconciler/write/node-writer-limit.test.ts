@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../../src/reconciler/limits/write-rate-limiter.ts';
-import { NodeWriteError } from '../../../../src/reconciler/write/node-write-error.ts';
+import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
 import type { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
+import { NodeWriteError } from '../../../../src/reconciler/write/write-errors.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from '../node-server.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { movesOf, notUpToDate } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
-import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/pool-outcome.ts';
+import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/outcome.ts';
 
 const OUTCOME = emptyOutcome('a');
 

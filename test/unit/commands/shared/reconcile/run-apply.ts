@@ -1,10 +1,9 @@
 /** Runs apply() on a fake server that stores the writes. */
-
 import { type ApplyDeps, type ApplyOptions, apply } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import type { Node, NodePool } from '../../../../../src/nodepool/types.ts';
-import type { Intent } from '../../../../../src/reconciler/plan/intent.ts';
+import type { Intent } from '../../../../../src/reconciler/plan/cluster-plan.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { type Overrides, override } from '../../../../override.ts';
 import { role, server } from '../fake-server.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilIdle } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
-import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/pool-outcome.ts';
+import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../../../nodepool/fixtures.ts';

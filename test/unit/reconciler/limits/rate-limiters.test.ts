@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../src/nodepool/plan/plan.ts';
-import { WriteRateLimiter } from '../../../../src/reconciler/limits/write-rate-limiter.ts';
+import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 
 const spec: Change = { kind: 'label', key: 'tier', action: 'change', from: 'a', to: 'b', reason: 'spec' };

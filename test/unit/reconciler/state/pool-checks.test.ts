@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../../../src/controller/clock.ts';
-import { ChangedMeanwhile, MAX_AGE_MS, SpecChangedError } from '../../../../src/reconciler/state/changed-meanwhile.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import { ChangedMeanwhile, MAX_AGE_MS, SpecChangedError } from '../../../../src/reconciler/state/pool-checks.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 
 /** A run without caches that began long ago, on a server that has the pool. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { conflictDelay } from '../../../../src/reconciler/limits/limiters.ts';
+import { conflictDelay } from '../../../src/controller/backoff.ts';
 
 test('does not delay after the first conflict, then up to 4 ms, doubling to 200 ms, with jitter', () => {
   const longest = (attempt: number) => conflictDelay(attempt, 1);

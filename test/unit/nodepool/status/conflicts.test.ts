@@ -1,17 +1,16 @@
 /** Conflict messages in a pool's status about nodes and a RuntimeClass that others own. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { conflictMessages, keysOf } from '../../../../src/reconciler/plan/conflicts.ts';
-import { aNode, aPool, taint } from '../../nodepool/fixtures.ts';
+import { conflictMessages, specKeys } from '../../../../src/nodepool/status/status.ts';
+import { aNode, aPool, taint } from '../fixtures.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')], annotations: { note: 'x' } });
 const bare = aPool();
-const unchanged = { kind: 'unchanged' } as const;
 const lostTo = (owner: string, ...nodes: string[]) =>
   nodes.map(name => ({ node: aNode({ name }), owner: aPool({}, { name: owner }) }));
 
 test('names one node, its owner, and what the pool does not apply there', () => {
-  assert.deepEqual(conflictMessages(pool, lostTo('gpu', 'a'), unchanged), [
+  assert.deepEqual(conflictMessages(pool, lostTo('gpu', 'a')), [
     {
       reason: 'NodeConflict',
       message: 'node a belongs to pool gpu and also matches pool worker; not applied there: tier, own:NoSchedule, note',
@@ -20,7 +19,7 @@ test('names one node, its owner, and what the pool does not apply there', () => 
 });
 
 test('names several nodes of one owner in one message, sorted; a pool without settings lists no keys', () => {
-  assert.deepEqual(conflictMessages(bare, lostTo('gpu', 'b', 'c', 'a'), unchanged), [
+  assert.deepEqual(conflictMessages(bare, lostTo('gpu', 'b', 'c', 'a')), [
     { reason: 'NodeConflict', message: 'nodes a, b, c belong to pool gpu and also match pool worker' },
   ]);
 });
@@ -28,9 +27,9 @@ test('names several nodes of one owner in one message, sorted; a pool without se
 test('names ten nodes and counts the rest', () => {
   const names = Array.from({ length: 12 }, (_, index) => `n${String(index).padStart(2, '0')}`);
   const ten = names.slice(0, 10).join(', ');
-  const [ofTen] = conflictMessages(bare, lostTo('gpu', ...names.slice(0, 10)), unchanged);
+  const [ofTen] = conflictMessages(bare, lostTo('gpu', ...names.slice(0, 10)));
   assert.equal(ofTen?.message, `nodes ${ten} belong to pool gpu and also match pool worker`);
-  const [ofTwelve] = conflictMessages(bare, lostTo('gpu', ...names), unchanged);
+  const [ofTwelve] = conflictMessages(bare, lostTo('gpu', ...names));
   assert.equal(ofTwelve?.message, `nodes ${ten} and 2 more belong to pool gpu and also match pool worker`);
 });
 
@@ -40,7 +39,7 @@ test('has one message per owner, sorted by name, in any order of nodes', () => {
     [...lostTo('b', 'c'), ...lostTo('z', 'a'), ...lostTo('m', 'b')],
   ]) {
     assert.deepEqual(
-      conflictMessages(bare, lost, unchanged).map(({ message }) => message),
+      conflictMessages(bare, lost).map(({ message }) => message),
       ['b', 'm', 'z'].map(
         (owner, index) => `node ${'cba'[index]} belongs to pool ${owner} and also matches pool worker`,
       ),
@@ -48,23 +47,19 @@ test('has one message per owner, sorted by name, in any order of nodes', () => {
   }
 });
 
-test("reports a foreign RuntimeClass after the nodes; the pool's own is no conflict", () => {
-  const foreign = { kind: 'foreign', name: 'node-pool-worker' } as const;
-  const conflicts = conflictMessages(bare, lostTo('gpu', 'a'), foreign);
+test('reports a foreign RuntimeClass after the nodes', () => {
+  const conflicts = conflictMessages(bare, lostTo('gpu', 'a'), 'node-pool-worker');
   assert.deepEqual(conflicts.slice(1), [
     {
       reason: 'RuntimeClassConflict',
       message: 'RuntimeClass node-pool-worker exists and does not belong to pool worker; it is not changed',
     },
   ]);
-  for (const kind of ['created', 'updated', 'deleted'] as const) {
-    assert.deepEqual(conflictMessages(bare, [], { kind, name: 'node-pool-worker' }), []);
-  }
-  assert.deepEqual(conflictMessages(bare, [], unchanged), []);
+  assert.deepEqual(conflictMessages(bare, []), []);
 });
 
 test('the keys of a pool are those of its labels, taints, startup taints and annotations', () => {
-  assert.deepEqual([keysOf(pool), keysOf(bare)], [['tier', 'own:NoSchedule', 'note'], []]);
+  assert.deepEqual([specKeys(pool), specKeys(bare)], [['tier', 'own:NoSchedule', 'note'], []]);
   const startup = aPool({ startupTaints: [{ key: 'agent', effect: 'NoExecute' }], annotations: { note: '' } });
-  assert.deepEqual(keysOf(startup), ['agent:NoExecute', 'note']);
+  assert.deepEqual(specKeys(startup), ['agent:NoExecute', 'note']);
 });

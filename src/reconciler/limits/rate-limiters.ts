@@ -1,16 +1,8 @@
-/**
- * Rate limit of writes of one node (or RuntimeClass), so that two writers with different intents do not overwrite each other
- * as fast as they can:
- * - at most 10 writes a minute for each node, whatever the cause;
- * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
- * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when something else
- *   is to be written.
- *
- * Kept for each node that was written in the last two minutes. Not guaranteed: a bound over several processes.
- */
+/** Rate limits of writes of one object: of any write, and of status writes in a watch. */
 import type { Clock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { Change } from '../../nodepool/plan/plan.ts';
+import type { ObjectMeta } from '../../nodepool/types.ts';
 
 export const MAX_WRITES = 10;
 const WINDOW_MS = 60_000;
@@ -47,6 +39,16 @@ interface Entry {
   contest?: NodepoolError;
 }
 
+/**
+ * Rate limit of writes of one node (or RuntimeClass), so that two writers with different intents do not overwrite each other
+ * as fast as they can:
+ * - at most 10 writes a minute for each node, whatever the cause;
+ * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
+ * - a node whose writes the server alters: again after 1 s, 2 s, 4 s and so on, at most a minute, or when something else
+ *   is to be written.
+ *
+ * Kept for each node that was written in the last two minutes. Not guaranteed: a bound over several processes.
+ */
 export class WriteRateLimiter {
   readonly #clock: Pick<Clock, 'now'>;
   /** By UID, of a RuntimeClass by its name; in the order of their last writes. */
@@ -127,4 +129,56 @@ export class WriteRateLimiter {
 
 function wanted(changes: readonly Change[]): string {
   return JSON.stringify(changes.map(({ kind, key, effect, to }) => [kind, key, effect, to]));
+}
+
+const BURST = 20;
+const INTERVAL_MS = 2_000;
+
+type Pool = Pick<ObjectMeta, 'name' | 'uid' | 'generation'>;
+
+interface StatusWrites {
+  /** When the whole burst is available again. */
+  freeAt: number;
+  /** metadata.generation of the status that was written last. */
+  generation: number | undefined;
+}
+
+/**
+ * Rate limit of status writes of one pool in `reconcile --watch`: a burst of 20, then one every 2 s. A kubelet can change
+ * what the status is computed from at any rate, and every write goes to all watchers of pools. Nothing is lost: a pool that
+ * is held back is reconciled again after the delay. The first status of a generation is never held back.
+ *
+ * Not guaranteed: a bound over several processes.
+ */
+export class StatusRateLimiter {
+  readonly #clock: Pick<Clock, 'now'>;
+  /** In the order of their last writes. */
+  readonly #entries = new Map<string, StatusWrites>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds until the status may be written; 0: now. */
+  wait(pool: Pool): number {
+    const entry = this.#entries.get(keyOf(pool));
+    if (entry === undefined || entry.generation !== pool.generation) return 0;
+    return Math.max(0, entry.freeAt - this.#clock.now() - (BURST - 1) * INTERVAL_MS);
+  }
+
+  /** The server accepted a write. */
+  written(pool: Pool): void {
+    const [key, now] = [keyOf(pool), this.#clock.now()];
+    const freeAt = Math.max(this.#entries.get(key)?.freeAt ?? now, now) + INTERVAL_MS;
+    this.#entries.delete(key);
+    this.#entries.set(key, { freeAt, generation: pool.generation });
+    for (const [oldest, entry] of this.#entries) {
+      if (entry.freeAt > now) break;
+      this.#entries.delete(oldest);
+    }
+  }
+}
+
+function keyOf({ name, uid }: Pool): string {
+  return `${name} ${uid}`;
 }

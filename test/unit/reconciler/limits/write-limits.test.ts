@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import type { ClusterPort, NodePoolsClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../../src/reconciler/limits/write-rate-limiter.ts';
+import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { addFinalizer, dropFinalizer } from '../../../../src/reconciler/write/finalizer.ts';
+import { addFinalizer, dropFinalizer } from '../../../../src/reconciler/write/pool-metadata.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 

@@ -1,0 +1,230 @@
+/** What one reconcile of a pool did. */
+import { NodepoolError, type Warning, warningText } from '../nodepool/errors.ts';
+import type { Change, WritePlan } from '../nodepool/plan/plan.ts';
+import { recordProblem } from '../nodepool/plan/record.ts';
+import { formatTaint } from '../nodepool/spec/syntax.ts';
+import { andMore } from '../nodepool/text.ts';
+import type { NodePoolStatus, Taint } from '../nodepool/types.ts';
+import type { DrainState } from './evict/drain-entries.ts';
+import type { RuntimeClassOutcome } from './write/runtime-class-writer.ts';
+import { NodeWriteError } from './write/write-errors.ts';
+
+export interface PoolOutcome {
+  pool: string;
+  /**
+   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
+   * stopped before all of it was written.
+   */
+  kind: 'reconciled' | 'released' | 'interrupted';
+  /** As written, or as it would be where the write is among the failures. Undefined, too, where it was held back. */
+  status: NodePoolStatus | undefined;
+  /** Fields that the installed CRD lacks: paths, as `status.conditions`. `kubectl nodepool install` adds them. */
+  lacking: string[];
+  /** Whether the status was written: it differed. */
+  statusWritten: boolean;
+  /** Node writes of this call; a node that moved between two pools is in the outcome of one of them. */
+  moves: NodeMove[];
+  runtimeClass: RuntimeClassOutcome;
+  /** Writes that failed, in a stable order. */
+  failures: WriteFailure[];
+  /** The pool was changed or deleted meanwhile, and the cluster state has that: it is reconciled again now. */
+  isChanged?: boolean;
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
+  /** Of these, nodes that a drain has written in part: their taints wait for the pods. */
+  unfinished?: readonly string[];
+  /** Milliseconds until the first node that is held back, or the status, may be written. */
+  retryAfterMs?: number;
+  /** Members whose pods are evicted before they get a taint: another reconcile goes on with them. */
+  drain?: DrainState;
+  /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
+  warnings: Warning[];
+}
+
+/** Of two reconciles, as if they were one; the state of the pool is that after the second. */
+export function mergedOutcome(first: PoolOutcome, again: PoolOutcome): PoolOutcome {
+  const warnings = [...first.warnings, ...again.warnings].map(warning => [warningText(warning), warning] as const);
+  return {
+    ...again,
+    runtimeClass: again.runtimeClass.kind === 'unchanged' ? first.runtimeClass : again.runtimeClass,
+    lacking: [...new Set([...first.lacking, ...again.lacking])],
+    statusWritten: first.statusWritten || again.statusWritten,
+    moves: [...first.moves, ...again.moves],
+    warnings: [...new Map(warnings).values()],
+  };
+}
+
+export function emptyOutcome(pool: string): PoolOutcome {
+  return {
+    pool,
+    kind: 'reconciled',
+    status: undefined,
+    lacking: [],
+    statusWritten: false,
+    moves: [],
+    runtimeClass: { kind: 'unchanged' },
+    failures: [],
+    unwritten: 0,
+    warnings: [],
+  };
+}
+
+/** What was written on one node. */
+export interface NodeMove {
+  node: string;
+  /** The pool that held the node before. */
+  from: string | undefined;
+  /** The pool that owns it now. */
+  to: string | undefined;
+  changes: Change[];
+  /** What was wrong with the record that was replaced. */
+  invalidRecord?: string;
+  /** See WritePlan. */
+  withheld?: Taint[];
+}
+
+/** @param before the earlier write of the node in this call */
+export function moveOf(
+  { node, patch, previous, owner: to, changes, withheld = [] }: WritePlan,
+  before: NodeMove | undefined,
+): NodeMove {
+  const isReplaced = patch.record !== undefined && node.record !== undefined && node.mark !== 'record';
+  const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
+  const kept = [...(before?.withheld ?? []), ...withheld];
+  return {
+    node: node.name,
+    from: before ? before.from : previous,
+    to,
+    changes: [...(before?.changes ?? []), ...changes],
+    ...(invalidRecord === undefined ? {} : { invalidRecord }),
+    ...(kept.length === 0 ? {} : { withheld: kept }),
+  };
+}
+
+/** Nodes by the text of a NoExecute taint that was not set again there. */
+export function withheldTaints(moves: readonly NodeMove[]): [taint: string, nodes: string[]][] {
+  const all = moves.flatMap(({ node, withheld = [] }) => withheld.map(taint => ({ node, text: formatTaint(taint) })));
+  return [...Map.groupBy(all, ({ text }) => text)].map(([text, alike]) => [
+    text,
+    [...new Set(alike.map(({ node }) => node))].toSorted(),
+  ]);
+}
+
+/** The command that sets the taint. */
+export function taintCommand(taint: string, nodes: readonly string[]): string {
+  return `kubectl taint nodes ${nodes.length === 1 ? nodes[0] : 'NODE'} ${taint}`;
+}
+
+/** A write that failed. */
+export interface WriteFailure {
+  /** One line. */
+  message: string;
+  /** What to do about it, as in a NodepoolError. */
+  next?: string | undefined;
+  /** The node that was to be written, which the message names. */
+  node?: string | undefined;
+  /** No write was sent: after an earlier failure the node waits. */
+  isHeldBack?: boolean;
+  /** See NodepoolError. */
+  isPermanent?: boolean;
+}
+
+/** Runs the work. A NodepoolError is added to the failures and returned; any other error is thrown. */
+export async function attempt(
+  failures: WriteFailure[],
+  work: () => Promise<void>,
+  node?: string,
+): Promise<NodepoolError | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    failures.push(failureOf(error, node));
+    return error;
+  }
+}
+
+/** The part of an outcome that writes add to. */
+export interface WriteOutcome {
+  moves: NodeMove[];
+  failures: WriteFailure[];
+  /** Milliseconds until the first of what is held back may be written. */
+  retryAfterMs?: number;
+}
+
+/** As attempt(), for a write that may be held back. */
+export async function attemptHeld(
+  outcome: WriteOutcome,
+  work: () => Promise<void>,
+): Promise<NodepoolError | undefined> {
+  const error = await attempt(outcome.failures, work);
+  if (error instanceof NodeWriteError) holdBack(error, outcome);
+  return error;
+}
+
+/** As attemptHeld(), for an error that was thrown before. */
+export function addFailure(outcome: WriteOutcome, error: NodeWriteError): void {
+  outcome.failures.push(failureOf(error));
+  holdBack(error, outcome);
+}
+
+/** Adds what was written before the error, and when the pool may be written again. */
+export function holdBack(
+  { retryAfterMs, move }: Pick<NodeWriteError, 'retryAfterMs' | 'move'>,
+  outcome: Omit<WriteOutcome, 'failures'>,
+): void {
+  if (move !== undefined) outcome.moves.push(move);
+  if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
+}
+
+export function failureOf(error: NodepoolError, node?: string): WriteFailure {
+  const isHeldBack = error instanceof NodeWriteError && error.isHeldBack;
+  const { oneLine: message, next, isPermanent } = error;
+  return { message, next, node, ...(isHeldBack ? { isHeldBack } : {}), ...(isPermanent ? { isPermanent } : {}) };
+}
+
+/** Of a run without caches. @param reconciled the pool whose nodes were written */
+export function specChangedFailure(name: string, reconciled = name): WriteFailure {
+  return {
+    message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
+    next: `run \`kubectl nodepool reconcile ${[...new Set([reconciled, name])].join(' ')}\``,
+  };
+}
+
+/** Unless one has the same message. */
+export function addOnce(failures: WriteFailure[], failure: WriteFailure): void {
+  if (!failures.some(({ message }) => message === failure.message)) failures.push(failure);
+}
+
+export function messagesOf(failures: readonly WriteFailure[]): string[] {
+  return failures.map(({ message }) => message);
+}
+
+/** At most; the rest is counted. */
+const MAX_KINDS = 10;
+const MANY = '{nodes}';
+
+/** Thousands of nodes may fail for one reason: one failure represents all that are alike. */
+export function summarized(failures: readonly WriteFailure[]): Pick<WriteFailure, 'message' | 'next'>[] {
+  const kinds = [...Map.groupBy(failures, inGeneral).entries()];
+  const shown = kinds.slice(0, MAX_KINDS).map(([general, [first, ...others]]) => {
+    const { message = general, next, node } = first ?? {};
+    const isOne = others.length === 0 || node === undefined;
+    return { message: isOne ? message : ofMany(general, `${others.length + 1} nodes`, `first: ${node}`), next };
+  });
+  const rest = kinds.slice(MAX_KINDS).reduce((sum, [, alike]) => sum + alike.length, 0);
+  return rest === 0 ? shown : [...shown, { message: andMore(rest) }];
+}
+
+/** The message without the node's name. */
+function inGeneral({ message, node }: WriteFailure): string {
+  return node === undefined
+    ? message
+    : message.replace(`Node "${node}"`, MANY).replace(`node ${node} was`, `${MANY} were`);
+}
+
+function ofMany(general: string, nodes: string, first: string): string {
+  // A message about the server names no node.
+  return general.includes(MANY) ? `${general.replace(MANY, nodes)} (${first})` : `${general} (${nodes}, ${first})`;
+}
