@@ -1,7 +1,7 @@
 /** Turns the error that ended a run into lines on stderr and an exit code. */
 import { stripVTControlCharacters } from 'node:util';
 import { DeclinedError, InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
-import { suggest } from '../nodepool/suggest.ts';
+import { suggest } from '../nodepool/text.ts';
 import { oneLine } from '../print/error.ts';
 import type { CommandLine } from './command-line.ts';
 import { type Shown, showError, showNote } from './error-line.ts';

@@ -35,7 +35,7 @@ export const RESUMED_ANNOTATION = 'nodes.lailin.xyz/resumed';
 /** The annotation on a pool with what others set on its RuntimeClass, while that is replaced (see runtime-class.ts). */
 export const REPLACED_ANNOTATION = 'nodes.lailin.xyz/replaced-runtime-class';
 
-/** The annotation on a pool of the earlier operator with the state of its takeover (see takeover.ts). */
+/** The annotation on a pool of the earlier operator with the state of its takeover (see pool-metadata.ts). */
 export const TAKEOVER_ANNOTATION = 'nodes.lailin.xyz/takeover';
 
 /** Of a pool: more keys of temporary labels and taints of other software, separated by commas. See transient-states.ts. */
@@ -140,7 +140,7 @@ export interface Condition {
 /** Quantity by resource name, as in the API. */
 export type ResourceList = Record<string, string>;
 
-/** A spec whose rollout a node has stopped that turned NotReady (see stopped-rollouts.ts). */
+/** A spec whose rollout a node has stopped that turned NotReady (see rollout.ts). */
 export interface StoppedRollout {
   /** rolloutHash() of the spec. */
   rollout: string;

@@ -15,12 +15,12 @@ import {
   messagesOf,
   type NodeMove,
   type PoolOutcome,
+  type RuntimeClassOutcome,
   taintCommand,
   type WriteFailure,
   withheldTaints,
 } from './outcome.ts';
 import type { ClusterState } from './state/cluster-state.ts';
-import type { RuntimeClassOutcome } from './write/runtime-class-writer.ts';
 
 /** Bytes that a note may have, on the server. */
 const NOTE_LIMIT = 1024;

@@ -5,9 +5,7 @@ import { recordProblem } from '../nodepool/plan/record.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import { andMore } from '../nodepool/text.ts';
 import type { NodePoolStatus, Taint } from '../nodepool/types.ts';
-import type { DrainState } from './evict/drain-entries.ts';
-import type { RuntimeClassOutcome } from './write/runtime-class-writer.ts';
-import { NodeWriteError } from './write/write-errors.ts';
+import type { Held } from './limits/rate-limiters.ts';
 
 export interface PoolOutcome {
   pool: string;
@@ -39,6 +37,23 @@ export interface PoolOutcome {
   drain?: DrainState;
   /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */
   warnings: Warning[];
+}
+
+export type RuntimeClassOutcome =
+  | { kind: 'unchanged' }
+  | { kind: 'created' | 'updated' | 'deleted'; name: string }
+  /** A RuntimeClass of that name exists that the pool does not own. */
+  | { kind: 'foreign'; name: string };
+
+export interface DrainState {
+  /** Names, sorted. */
+  nodes: string[];
+  /** Pods that were left when they were looked at last. */
+  pods: number;
+  /** Of the first of them that a budget or the server holds back, as a sentence. */
+  blocked: string | undefined;
+  /** Milliseconds until the first of them is looked at again; undefined where none is. */
+  afterMs: number | undefined;
 }
 
 /** Of two reconciles, as if they were one; the state of the pool is that after the second. */
@@ -127,6 +142,48 @@ export interface WriteFailure {
   isHeldBack?: boolean;
   /** See NodepoolError. */
   isPermanent?: boolean;
+}
+
+/** A write that must not be retried at once, or that failed after a write of the same call. */
+export class NodeWriteError extends NodepoolError {
+  /** Undefined where it may be retried at any time. */
+  readonly retryAfterMs: number | undefined;
+  readonly isHeldBack: boolean;
+  /** What was written before the failure. */
+  readonly move: NodeMove | undefined;
+
+  constructor(
+    error: NodepoolError,
+    options: { retryAfterMs: number | undefined; isHeldBack: boolean; move?: NodeMove | undefined },
+  ) {
+    const { kind, lines, next, isGeneral, isTransient, isPermanent } = error;
+    const [message = '', ...items] = lines;
+    super(kind, message, next, { items, isGeneral, isTransient, isPermanent, cause: error });
+    this.retryAfterMs = options.retryAfterMs;
+    this.isHeldBack = options.isHeldBack;
+    this.move = options.move;
+  }
+}
+
+/** The rate limit does not allow a write now. */
+export function heldBack({ error, ms }: Held): NodeWriteError {
+  return new NodeWriteError(error, { retryAfterMs: ms, isHeldBack: true });
+}
+
+/** The error with what was written before it. A move that it has already is complete. */
+export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
+  if (!(error instanceof NodeWriteError))
+    return new NodeWriteError(error, { retryAfterMs: undefined, isHeldBack: false, move });
+  return error.move === undefined
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack, move })
+    : error;
+}
+
+/** The error without its move, for other callers that wait for the same write: the move is counted once. */
+export function withoutMove(error: unknown): unknown {
+  return error instanceof NodeWriteError && error.move !== undefined
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack })
+    : error;
 }
 
 /** Runs the work. A NodepoolError is added to the failures and returned; any other error is thrown. */

@@ -11,14 +11,12 @@ import { type Warning, warningText } from '../nodepool/errors.ts';
 import { drainingText } from '../nodepool/plan/no-execute.ts';
 import { isGradual } from '../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../nodepool/plan/startup-taints.ts';
-import { isPaused, pausedProgress, rolloutProgress } from '../nodepool/rollout/rollout.ts';
+import { isPaused, pausedProgress, rolloutProgress, stoppedRollouts } from '../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout/rollout-step.ts';
-import { stoppedRollouts } from '../nodepool/rollout/stopped-rollouts.ts';
 import { assertWhole } from '../nodepool/spec/schema.ts';
 import { conflictMessages, type Observation } from '../nodepool/status/status.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
-import type { DrainState } from './evict/drain-entries.ts';
 import { Contests } from './limits/contests.ts';
 import { WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { ReconcilerOptions } from './options.ts';
@@ -26,9 +24,11 @@ import {
   addFailure,
   attempt,
   attemptHeld,
+  type DrainState,
   emptyOutcome,
   holdBack,
   messagesOf,
+  NodeWriteError,
   type PoolOutcome,
   summarized,
   type WriteFailure,
@@ -41,7 +41,6 @@ import { PoolNodes } from './write/pool-nodes.ts';
 import { RevisionWriter } from './write/revision-writer.ts';
 import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
 import { type StatusDeps, writeStatus } from './write/status-writer.ts';
-import { NodeWriteError } from './write/write-errors.ts';
 
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */

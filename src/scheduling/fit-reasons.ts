@@ -1,7 +1,6 @@
 /** Why nodes do not take a pod: the scheduler's words, of how many nodes, and what in particular. */
-
 import { amountTexts } from './node/resources.ts';
-import type { Reason } from './reason.ts';
+import type { Reason } from './types.ts';
 
 export interface FitReason {
   words: string;

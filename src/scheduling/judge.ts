@@ -13,11 +13,10 @@ import {
   namedNodes,
 } from './node/node-rules.ts';
 import { judgePorts, judgeResources } from './node/resources.ts';
-import type { Reason } from './reason.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import { PodAffinity } from './spread/pod-affinity.ts';
 import { Spread } from './spread/spread.ts';
-import type { PodTraits } from './types.ts';
+import type { PodTraits, Reason } from './types.ts';
 import { judgeDisks } from './volumes/storage.ts';
 import { PodVolumes } from './volumes/volumes.ts';
 

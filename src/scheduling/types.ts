@@ -1,5 +1,4 @@
-/** A pod as the rules of scheduling see it, and its parts. */
-
+/** A pod as the rules of scheduling see it, its parts, and why nodes do not take it. */
 import type { PodPlacement } from '../nodepool/drain/placement.ts';
 import type { LabelQuery } from '../nodepool/membership/label-query.ts';
 import type { RawClaimSpec } from './pod/raw-pod.ts';
@@ -81,4 +80,35 @@ export interface ClaimUse {
   /** Of the claim; with a template, of the volume: the claim's name has the pod's, which differs in each replica. */
   name: string;
   template: RawClaimSpec | undefined;
+}
+
+// Why a node, or every node, does not take a pod.
+
+/** In the order in which kube-scheduler asks its rules; `gates` and `claims` are asked before any node is looked at. */
+type Rule =
+  | 'gates'
+  | 'claims'
+  | 'unschedulable'
+  | 'nodeName'
+  | 'taints'
+  | 'nodeAffinity'
+  | 'hostPorts'
+  | 'resources'
+  | 'disks'
+  | 'claimInUse'
+  | 'volumes'
+  | 'volumeZone'
+  | 'spread'
+  | 'podAffinity'
+  | 'podAntiAffinity'
+  | 'existingAntiAffinity';
+
+export interface Reason {
+  rule: Rule;
+  /** As kube-scheduler 1.36 prints it. */
+  words: string;
+  /** What in particular: the taint, what is free and asked for, the label that is missing. */
+  detail?: string;
+  /** Of a resource that is short. */
+  short?: { resource: string; asked: bigint; free: bigint };
 }

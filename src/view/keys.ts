@@ -1,6 +1,6 @@
 /** Ink's input as keys with names of our own. */
 import type { Key as InkKey } from 'ink';
-import { suggest } from '../nodepool/suggest.ts';
+import { suggest } from '../nodepool/text.ts';
 import { isText, NO_POOL, type Place, placeOf, push, type Scene, START, type State, withPlace } from './places.ts';
 
 /** A value of NAMED, `ctrl-x`, or the typed character. */

@@ -1,7 +1,6 @@
 /** Runs `doctor -o json`. */
 import assert from 'node:assert/strict';
-import type { Check, CheckId } from '../../src/commands/shared/check.ts';
-import { CHECKS } from '../../src/commands/shared/check.ts';
+import { CHECKS, type Check, type CheckId } from '../../src/commands/shared/check.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { commandsOf } from './commands.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rolloutHash } from '../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../src/nodepool/rollout/rollout.ts';
 import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { recordOf } from './birth.ts';

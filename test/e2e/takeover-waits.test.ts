@@ -1,8 +1,7 @@
 /** Pools of the earlier operator whose nodes wait: nodes that join meanwhile keep what they had before. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePoolSpec } from '../../src/nodepool/types.ts';
-import { TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
+import { type NodePoolSpec, TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { recordOf } from './birth.ts';

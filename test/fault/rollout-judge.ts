@@ -7,7 +7,7 @@
  * A node that was changed again while it was in flight takes no place.
  */
 import assert from 'node:assert/strict';
-import { rolloutHash } from '../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../src/nodepool/rollout/rollout.ts';
 import { API_VERSION, type RolloutStrategy } from '../../src/nodepool/types.ts';
 import { isSelected } from './expected.ts';
 import type { NodeState, Version } from './history.ts';

@@ -1,7 +1,7 @@
 /** The error of a word that is no command: what to type instead, where other tools have a command of that name. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { own } from '../../nodepool/json.ts';
-import { suggest } from '../../nodepool/suggest.ts';
+import { suggest } from '../../nodepool/text.ts';
 
 const LABEL =
   "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool";

@@ -1,5 +1,6 @@
 /** The status of the pools, members that differ, and invalid specs. */
 import type { ExaminedNode } from '../../kube/resources/doctor.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { transientKeysIn, transientText } from '../../nodepool/plan/transient-states.ts';
 import { omittedTexts } from '../../nodepool/quantity/node-resources.ts';
@@ -7,7 +8,6 @@ import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
 import { isPaused, progressOf } from '../../nodepool/rollout/rollout.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
 import { contestIn, deletionText, STATUS_WORDS, troubleIn, withheldIn } from '../../nodepool/status/status.ts';
-import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/status/takeover.ts';
 import { plural } from '../../nodepool/text.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';

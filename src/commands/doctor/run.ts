@@ -3,9 +3,8 @@ import type { Connection } from '../../kube/connect.ts';
 import type { AccessFacts, Probe } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { ForbiddenError } from '../../nodepool/errors.ts';
-import { isObject, own } from '../../nodepool/json.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
-import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/status/takeover.ts';
+import { deepEqual, isObject, own } from '../../nodepool/json.ts';
+import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
 import {

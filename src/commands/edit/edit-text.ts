@@ -1,5 +1,4 @@
 /** Edits a pool as text in an editor. What somebody else wrote meanwhile is not overwritten. */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -10,8 +9,7 @@ import type { Io } from '../../cli/io.ts';
 import { onEndingSignal } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
-import { isObject, own } from '../../nodepool/json.ts';
-import { applyMergePatch, mergePatch, overlap } from '../../nodepool/merge-patch.ts';
+import { applyMergePatch, isObject, mergePatch, overlap, own } from '../../nodepool/json.ts';
 import { LAST_APPLIED } from '../../nodepool/spec/annotations.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../nodepool/managed-fields.ts';
 import { keysOf, membershipSelector } from '../../nodepool/membership/selector.ts';
 import { type AppliedRecord, parseRecord } from '../../nodepool/plan/record.ts';
-import { taintId } from '../../nodepool/spec/taint-rules.ts';
+import { taintId } from '../../nodepool/spec/taints.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import { oldestFirst } from '../shared/describe/print-events.ts';

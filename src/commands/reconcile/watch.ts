@@ -19,7 +19,7 @@ import { NodepoolError, warningText } from '../../nodepool/errors.ts';
 import type { WritePlan } from '../../nodepool/plan/plan.ts';
 import { DroppedFieldsError } from '../../nodepool/spec/schema.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
-import { arrivingNoExecute } from '../../nodepool/spec/toleration.ts';
+import { arrivingNoExecute } from '../../nodepool/spec/taints.ts';
 import { STATUS_WORDS } from '../../nodepool/status/status.ts';
 import { plural } from '../../nodepool/text.ts';
 import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../../nodepool/types.ts';

@@ -1,12 +1,11 @@
 /** `rollout`: pauses and resumes a pool. */
 import type { DryRun, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { applyMergePatch } from '../../nodepool/merge-patch.ts';
+import { applyMergePatch } from '../../nodepool/json.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { isBeingRemoved } from '../../nodepool/plan/transient-states.ts';
-import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { progressOf, stoppedRollout } from '../../nodepool/rollout/rollout.ts';
 import { isTooFarAhead } from '../../nodepool/rollout/rollout-step.ts';
-import { stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';

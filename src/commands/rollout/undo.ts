@@ -5,7 +5,7 @@ import { dryRunSuffix } from '../../cli/flags.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { mergePatch } from '../../nodepool/merge-patch.ts';
+import { mergePatch } from '../../nodepool/json.ts';
 import {
   CHANGE_CAUSE,
   type ControllerRevision,

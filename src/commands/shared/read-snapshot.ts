@@ -4,7 +4,7 @@ import type { PodFields } from '../../kube/protobuf/scheduled-pod.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { countedBy } from '../../scheduling/pod/counted-pods.ts';
+import { countedBy } from '../../scheduling/node/label-index.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';

@@ -1,6 +1,5 @@
 /** The fields of a pod that decide its scheduling, and that of other pods (scheduling/pod/raw-pod.ts). Field numbers: see objects.ts. */
-
-import { isCustomController } from '../../nodepool/custom-controller.ts';
+import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';

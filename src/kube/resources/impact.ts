@@ -1,6 +1,7 @@
 /** What a change of nodes may affect, beside pods. */
-import { isCustomController } from '../../nodepool/custom-controller.ts';
+
 import { isObject } from '../../nodepool/json.ts';
+import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, Selecting, SelectingKind } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/pod/raw-pod.ts';

@@ -5,8 +5,8 @@
 import type { V1Node } from '@kubernetes/client-node';
 import { setOwn } from '../../nodepool/json.ts';
 import { recordIn } from '../../nodepool/membership/mark.ts';
+import { NO_SLOTS } from '../../nodepool/plan/record.ts';
 import { RecordCache } from '../../nodepool/plan/record-cache.ts';
-import { NO_SLOTS } from '../../nodepool/plan/record-slots.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { type DecodeObject, nodeDecoder } from '../protobuf/objects.ts';
 import type { Wire } from '../wire.ts';

@@ -1,11 +1,10 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
 
-import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt/adopt-annotations.ts';
+import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt/adoptable.ts';
 import { maintenanceIn } from '../../nodepool/drain/maintenance.ts';
-import { defined } from '../../nodepool/json.ts';
+import { deepEqual, defined } from '../../nodepool/json.ts';
 import { type DatedNode, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { markIn, recordIn } from '../../nodepool/membership/mark.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
 import { compactBoot, keptRecord } from '../../nodepool/plan/record.ts';
 import { readResources } from '../../nodepool/quantity/node-resources.ts';
 import { keyProblem } from '../../nodepool/spec/syntax.ts';

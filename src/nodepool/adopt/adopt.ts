@@ -6,8 +6,7 @@ import { PROVIDER_LABELS } from '../membership/member-labels.ts';
 import { isControlPlane, ROLE_PREFIX } from '../membership/selector.ts';
 import { validatePool } from '../spec/validation.ts';
 import { API_VERSION, type Node, type NodePool } from '../types.ts';
-import { annotationsByCommand, type NodeAnnotations } from './adopt-annotations.ts';
-import { adoptedSpec, appendTo, nodeSpecificKeys } from './adopt-labels.ts';
+import { adoptedSpec, annotationsByCommand, appendTo, type NodeAnnotations, nodeSpecificKeys } from './adoptable.ts';
 
 const MAX_NAME_LENGTH = 63;
 

@@ -4,7 +4,7 @@
  */
 import { own } from '../json.ts';
 import { meets, meetsNode, type Requirement } from '../membership/label-query.ts';
-import { tolerates } from '../spec/toleration.ts';
+import { tolerates } from '../spec/taints.ts';
 import type { Node, Taint, Toleration } from '../types.ts';
 
 export interface NodeTerm {

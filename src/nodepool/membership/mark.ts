@@ -8,7 +8,7 @@
  * it with a new node or to change it.
  */
 import type { AppliedRecord, AppliedSlot } from '../plan/record.ts';
-import { taintId } from '../spec/taint-rules.ts';
+import { taintId } from '../spec/taints.ts';
 import { BORN_ANNOTATION, type Node, RECORD_ANNOTATION } from '../types.ts';
 
 type Annotations = Readonly<Record<string, string>>;

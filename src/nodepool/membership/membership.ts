@@ -1,15 +1,12 @@
 /** Decides which pool owns a node. A node has at most one owner. */
-import { deepEqual } from '../merge-patch.ts';
-import type { AppliedRecord, AppliedSlot } from '../plan/record.ts';
+import { deepEqual } from '../json.ts';
+import { type AppliedRecord, type AppliedSlot, NO_SLOTS, NO_STARTUP } from '../plan/record.ts';
 import { RecordCache } from '../plan/record-cache.ts';
-import { NO_SLOTS, NO_STARTUP } from '../plan/record-slots.ts';
-import { stoppedRollout } from '../rollout/stopped-rollouts.ts';
+import { stoppedRollout } from '../rollout/rollout.ts';
 import type { FieldError } from '../spec/field-error.ts';
-import { taintId } from '../spec/taint-rules.ts';
-import { validatePool } from '../spec/validation.ts';
-import { isWithoutGeneration, takeoverOf } from '../status/takeover.ts';
-import { FINALIZER, type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
-import { isSelectorKnown } from './known-selector.ts';
+import { taintId } from '../spec/taints.ts';
+import { isSelectorKnown, validatePool } from '../spec/validation.ts';
+import { FINALIZER, type Node, type NodePool, TAKEOVER_ANNOTATION, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
 import { givenAtBirth } from './mark.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 
@@ -224,3 +221,26 @@ function appendTo<V>(lists: Map<string, V[]>, key: string, value: V): void {
 function slots(pairs: (readonly [string, string])[]): Map<string, AppliedSlot> {
   return new Map(pairs.map(([id, value]) => [id, { value }]));
 }
+
+// How far the takeover of a pool of the earlier operator is: an annotation on the pool, which no CRD can drop.
+
+/** `started` before the first record of an inherited pool is written; `finished` after a run tried all nodes. */
+export type Takeover = 'started' | 'finished';
+
+export function takeoverOf({ metadata }: NodePool): Takeover | undefined {
+  const value = metadata.annotations?.[TAKEOVER_ANNOTATION];
+  return value === 'started' || value === 'finished' ? value : undefined;
+}
+
+/** Whether the status lacks observedGeneration, which this program always sets in the end. */
+function isWithoutGeneration({ status }: NodePool): boolean {
+  return status?.status !== undefined && status.observedGeneration === undefined;
+}
+
+/** Whether the server dropped status fields that this program wrote, because the CRD is of another version. */
+export function hasLostFields(pool: NodePool): boolean {
+  return isWithoutGeneration(pool) && takeoverOf(pool) === 'finished';
+}
+
+export const LOST_FIELDS = 'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status';
+export const MEND_LOST_FIELDS = 'run `kubectl nodepool install`, then `kubectl nodepool reconcile`';

@@ -6,17 +6,12 @@
  * What is due follows from spec, record and node. That pods are gone is not known from these: who plans says so.
  */
 import { type DrainPod, hasEnded } from '../drain/drain-filters.ts';
-import { NodepoolError } from '../errors.ts';
-import { formatTaint } from '../spec/syntax.ts';
-import { taintFrom, taintId } from '../spec/taint-rules.ts';
-import { arrivingNoExecute, evictedAfter, tolerates } from '../spec/toleration.ts';
+import { evictedAfter, taintFrom, taintId, tolerates } from '../spec/taints.ts';
 import { andMore, firstFew, plural } from '../text.ts';
 import type { NodePool, Taint } from '../types.ts';
 import type { Change } from './change.ts';
 import type { SlotPolicy, SlotWrite } from './merge-slots.ts';
-import type { DuePlan } from './plan.ts';
-import type { AppliedRecord, AppliedSlot } from './record.ts';
-import { isStrippable } from './record-slots.ts';
+import { type AppliedRecord, type AppliedSlot, isStrippable } from './record.ts';
 
 /** Values by id of the taint, as `dedicated:NoExecute`. */
 export type Draining = ReadonlyMap<string, string>;
@@ -200,45 +195,4 @@ export function withheldText(
       `taint ${taint} of ${plural(count, 'node')}: ${names.join(', ')}${andMore(count - names.length, ' ')}`,
   );
   return `not set again, as that would evict pods: ${firstFew(texts, MAX_WITHHELD_TAINTS, '; ', '; ')}; \`kubectl taint nodes NODE TAINT\` sets one`;
-}
-
-// Consent to taints with the effect NoExecute, which evict pods: what a plan needs, and whether it was given.
-
-/** Ends what noExecuteOf() gives of a taint that is set after evictions. */
-const AFTER_EVICTIONS = ' after evictions';
-
-/**
- * The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. Those of pools with
- * `noExecute: Drain` end with AFTER_EVICTIONS: who agrees to these does not agree to the others.
- */
-export function noExecuteOf(plans: readonly DuePlan[]): Set<string> {
-  return new Set(
-    plans.flatMap(plan => {
-      const { node, patch, drain } = plan;
-      const text = (taint: Taint) => `${node.name} ${formatTaint(taint)}`;
-      const arriving = arrivingNoExecute(node.taints, patch?.taints ?? []).map(text);
-      const later = (drain?.taints ?? []).map(text);
-      return plan.kind === 'write' && plan.isCleared ? arriving.map(drained) : [...arriving, ...later.map(drained)];
-    }),
-  );
-}
-
-function drained(taint: string): string {
-  return taint + AFTER_EVICTIONS;
-}
-
-/**
- * A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers: throws NodepoolError.
- * @param consent as noExecuteOf() gives it; undefined: all
- */
-export function assertConsent(plan: DuePlan, consent: ReadonlySet<string> | undefined): void {
-  if (consent === undefined) return;
-  const isCovered = (taint: string) => consent.has(taint) || consent.has(taint.replace(AFTER_EVICTIONS, ''));
-  const first = [...noExecuteOf([plan])].find(taint => !isCovered(taint));
-  if (first === undefined) return;
-  throw new NodepoolError(
-    'cluster',
-    `node ${plan.node.name} was changed meanwhile and would now get the taint ${first.split(' ')[1]}, which was not agreed to; it was not written`,
-    'run the command again to see which pods that would evict',
-  );
 }

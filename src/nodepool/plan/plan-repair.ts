@@ -6,7 +6,7 @@
 import { defined } from '../json.ts';
 import { memberLabels } from '../membership/selector.ts';
 import { areAnnotationsKnown } from '../spec/annotations.ts';
-import { taintFrom, taintId } from '../spec/taint-rules.ts';
+import { taintFrom, taintId } from '../spec/taints.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import { describeWrite } from './change.ts';
 import {
@@ -42,7 +42,7 @@ export function planRepair(
   const { name } = pool.metadata;
   const { annotations = {} } = pool.spec;
   const whose = { node, owner: name, previous: name };
-  // Of a pool of the earlier operator: nodes that join can be recognized once all members have a record (takeover.ts).
+  // Of a pool of the earlier operator: nodes that join can be recognized once all members have a record (pool-metadata.ts).
   if (node.record === undefined) {
     const patch = { resourceVersion: node.resourceVersion, record: formatRecord(record) };
     return { ...whose, kind: 'write', changes: [], patch };

@@ -1,5 +1,5 @@
 /** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
-import { taintFrom, taintId } from '../spec/taint-rules.ts';
+import { taintFrom, taintId } from '../spec/taints.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import {
   foldWrites,
@@ -11,9 +11,8 @@ import {
   written,
 } from './merge-slots.ts';
 import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedTwins } from './no-execute.ts';
-import type { AppliedRecord, AppliedSlot } from './record.ts';
+import { type AppliedRecord, type AppliedSlot, isStrippable } from './record.ts';
 import { type Birth, bootDue, startupDue, startupGiven, startupSince, startupTaintsById } from './startup-taints.ts';
-import { strip } from './strip.ts';
 
 /**
  * The merge does not see startup taints: neither those that stay, nor those that the pool takes back. Nor does it see taints that
@@ -104,4 +103,23 @@ export function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
   }
   for (const [id, to] of pending) if (to !== null) taints.push(taintFrom(id, to));
   return taints;
+}
+
+// `unmanaged: Remove`, for labels and taints.
+
+/**
+ * Empties every unmanaged slot: live ones, and those already stripped, which would otherwise be restored. A state that passes is
+ * not stripped; what an earlier version stripped of it stays in the record until it is set again.
+ */
+export function strip(
+  desired: Map<string, string | null>,
+  live: readonly string[],
+  applied: ReadonlyMap<string, AppliedSlot> | undefined,
+  mayStrip: (id: string) => boolean,
+  { isTransient }: SlotPolicy,
+): void {
+  const stripped = [...(applied ?? [])].filter(([, slot]) => slot.value === null).map(([id]) => id);
+  const isUnmanaged = (id: string) => !desired.has(id) && isStrippable(id) && mayStrip(id);
+  const passing = new Set(live.filter(id => isUnmanaged(id) && isTransient(id)));
+  for (const id of [...live, ...stripped]) if (isUnmanaged(id) && !passing.has(id)) desired.set(id, null);
 }

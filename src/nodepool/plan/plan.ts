@@ -12,9 +12,9 @@
  */
 import { defined } from '../json.ts';
 import { keysOf, memberLabels, membershipSelector } from '../membership/selector.ts';
-import { stoppedRollout } from '../rollout/stopped-rollouts.ts';
+import { stoppedRollout } from '../rollout/rollout.ts';
 import { areAnnotationsKnown } from '../spec/annotations.ts';
-import { isSameTaint, taintFrom, taintId } from '../spec/taint-rules.ts';
+import { isSameTaint, taintFrom, taintId } from '../spec/taints.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import { type Change, describeWrite, isOfSpec } from './change.ts';
 import {
@@ -26,7 +26,7 @@ import {
   type SlotWrite,
 } from './merge-slots.ts';
 import { drainingTaints, isOfDrain } from './no-execute.ts';
-import { planTaints, rewriteTaints } from './plan-taints.ts';
+import { planTaints, rewriteTaints, strip } from './plan-taints.ts';
 import {
   type AppliedRecord,
   type AppliedSlot,
@@ -34,11 +34,10 @@ import {
   isOversized,
   MAX_SINCE_LENGTH,
   MAX_STAMP_LENGTH,
+  NO_SLOTS,
   stampOf,
 } from './record.ts';
-import { NO_SLOTS } from './record-slots.ts';
 import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
-import { strip } from './strip.ts';
 import { withoutPassed } from './transient-states.ts';
 
 export type { Change, FieldSetter } from './change.ts';

@@ -58,3 +58,9 @@ export function controllerOf({
   if (controller.kind !== 'ReplicaSet' || !controller.name.endsWith(suffix)) return controller;
   return { kind: 'Deployment', name: controller.name.slice(0, -suffix.length) };
 }
+
+/** Whether a controller is a custom resource: nobody but its operator knows the pods that it would create. */
+export function isCustomController({ apiVersion = '' }: { apiVersion?: string }): boolean {
+  // The groups of the controllers of Kubernetes have no dot, those of CustomResourceDefinitions need one.
+  return apiVersion.includes('.');
+}

@@ -6,13 +6,12 @@
  * have already. With `noExecute: Drain` alone, only taints with the effect NoExecute wait, and what they replace. Where all members
  * have the spec, that is the class of the spec.
  */
-import { defined, isObject } from '../json.ts';
+import { deepEqual, defined, isObject } from '../json.ts';
 import { memberLabels, membershipSelector } from '../membership/selector.ts';
-import { deepEqual } from '../merge-patch.ts';
 import { compareQuantities, parseQuantity, QuantityError } from '../quantity/quantity.ts';
 import { isPaused } from '../rollout/rollout.ts';
 import { keyProblem, valueProblem } from '../spec/syntax.ts';
-import { isSameTaint, taintFrom, taintId } from '../spec/taint-rules.ts';
+import { isSameTaint, taintFrom, taintId } from '../spec/taints.ts';
 import {
   API_VERSION,
   GROUP,

@@ -8,14 +8,12 @@
  *
  * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
  */
-
 import { formatTaint } from '../spec/syntax.ts';
-import { taintId } from '../spec/taint-rules.ts';
+import { taintId } from '../spec/taints.ts';
 import { firstFew, plural } from '../text.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../types.ts';
 import type { SlotWrite } from './merge-slots.ts';
-import type { AppliedRecord } from './record.ts';
-import { NO_STARTUP, type StartupSlots } from './record-slots.ts';
+import { type AppliedRecord, NO_STARTUP, type StartupSlots } from './record.ts';
 
 /** Nodes in a sentence. */
 const MAX_NAMED = 3;

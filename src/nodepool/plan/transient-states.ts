@@ -9,7 +9,7 @@ import type { Warning } from '../errors.ts';
 import { own } from '../json.ts';
 import type { FieldError } from '../spec/field-error.ts';
 import { keyProblem } from '../spec/syntax.ts';
-import { taintId } from '../spec/taint-rules.ts';
+import { taintId } from '../spec/taints.ts';
 import { type Node, type NodePool, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
 import type { AppliedRecord, AppliedSlot } from './record.ts';
 

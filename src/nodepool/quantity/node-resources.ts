@@ -2,11 +2,10 @@
  * Limits which resources of a node's status are read. A kubelet reports them, and the API server validates neither the
  * format of the names, nor their number, nor the size of a quantity.
  */
-
 import { keyProblem } from '../spec/syntax.ts';
 import { plural } from '../text.ts';
 import type { Node, OmittedResources, ResourceList } from '../types.ts';
-import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity-parse.ts';
+import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity.ts';
 
 /** For a node and for a pool. A node with a dozen device plugins has about thirty. */
 export const MAX_RESOURCES = 128;

@@ -2,11 +2,9 @@
  * The history of a pool's specs: an apps/v1 ControllerRevision for each, as StatefulSets and DaemonSets have
  * (kubernetes pkg/controller/history). A spec that comes back is the same revision with a higher number.
  */
-
 import { NodepoolError } from '../errors.ts';
-import { isObject } from '../json.ts';
+import { deepEqual, isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
-import { deepEqual } from '../merge-patch.ts';
 import { ellipsize } from '../text.ts';
 import { API_VERSION, GROUP, type NodePool, type ObjectMeta, POOL_LABEL } from '../types.ts';
 

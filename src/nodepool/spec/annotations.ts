@@ -2,9 +2,7 @@
  * Annotations that pools set on nodes. Of the annotations of a node only these are kept in memory: docs/decisions/0039
  * says how.
  */
-
-import { isObject, own } from '../json.ts';
-import { deepEqual } from '../merge-patch.ts';
+import { deepEqual, isObject, own } from '../json.ts';
 import type { Node, NodePool } from '../types.ts';
 import { keyProblem } from './syntax.ts';
 

@@ -1,10 +1,9 @@
 /** Edits of a pool's spec, as flags express them. Fields without an edit stay as they are. */
-import { isObject, own, setOwn } from '../json.ts';
+import { deepEqual, isObject, own, setOwn } from '../json.ts';
 import type { Requirement } from '../membership/label-query.ts';
 import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
-import { deepEqual } from '../merge-patch.ts';
 import type { NodePool, NodePoolSpec, StartupTaint, Taint, TaintEffect } from '../types.ts';
-import { taintId } from './taint-rules.ts';
+import { taintId } from './taints.ts';
 
 interface TaintRemoval {
   key: string;

@@ -1,7 +1,6 @@
 /** Reads a value by a schema (schema.ts): keeps what has the right type, and reports the rest. */
-
 import { isObject, own } from '../json.ts';
-import { suggest } from '../suggest.ts';
+import { suggest } from '../text.ts';
 import type { FieldError } from './field-error.ts';
 import type { Schema } from './schema.ts';
 

@@ -17,7 +17,7 @@ import {
 } from './annotations.ts';
 import type { FieldError } from './field-error.ts';
 import { dnsLabelProblem, keyProblem, poolNameProblem, valueProblem } from './syntax.ts';
-import { startupTaintErrors, taintErrors } from './taint-rules.ts';
+import { startupTaintErrors, taintErrors } from './taints.ts';
 
 /** With keys and values of maximum length, a node's record takes 155 KiB of the 256 KiB for annotations. */
 export const MAX_LABELS = 100;
@@ -247,4 +247,15 @@ function countProblem(value: number | string | undefined, least: 0 | 1): string 
   const isPercentage = typeof value === 'string' && /^([1-9]?\d|100)%$/.test(value) && (least === 0 || value !== '0%');
   if (isCount || isPercentage) return undefined;
   return `${JSON.stringify(value)} must be a number from ${least} to ${MAX_COUNT} or a percentage from ${least}% to 100%`;
+}
+
+// Whether it is known which nodes belong to a pool.
+
+/**
+ * False when a part of the selector could not be read, or is invalid: a mistake in it must not release the nodes that the
+ * pool holds, and a later version may have more operators.
+ * @param errors of validatePool()
+ */
+export function isSelectorKnown(pool: NodePool, errors: readonly FieldError[] = validatePool(pool)): boolean {
+  return !errors.some(({ field }) => field === 'spec' || /^spec\.(nodeSelector|matchExpressions)/.test(field));
 }

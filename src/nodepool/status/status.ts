@@ -6,7 +6,7 @@ import { MAX_RESOURCES, omittedTexts, sortByReports } from '../quantity/node-res
 import { sumResourceLists } from '../quantity/quantity.ts';
 import { isPaused, type RolloutProgress } from '../rollout/rollout.ts';
 import type { FieldError } from '../spec/field-error.ts';
-import { taintId } from '../spec/taint-rules.ts';
+import { taintId } from '../spec/taints.ts';
 import { ellipsize, firstFew, noun, plural } from '../text.ts';
 import {
   type Condition,

@@ -3,19 +3,8 @@ import type { Clock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { DrainPlan } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
-import { NodeWriteError } from '../write/write-errors.ts';
+import { type DrainState, NodeWriteError } from '../outcome.ts';
 import { type Evictor, type HeldPod, RETRY_MS } from './evictor.ts';
-
-export interface DrainState {
-  /** Names, sorted. */
-  nodes: string[];
-  /** Pods that were left when they were looked at last. */
-  pods: number;
-  /** Of the first of them that a budget or the server holds back, as a sentence. */
-  blocked: string | undefined;
-  /** Milliseconds until the first of them is looked at again; undefined where none is. */
-  afterMs: number | undefined;
-}
 
 /** Between two looks while pods terminate. */
 const LOOK_MS = 2_000;

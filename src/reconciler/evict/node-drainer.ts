@@ -20,18 +20,18 @@ import type { ClusterPort, EvictionsClient, NodesClient, Removal } from '../../k
 import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { deepEqual } from '../../nodepool/json.ts';
 import { type PodsLeft, podsLeft } from '../../nodepool/plan/no-execute.ts';
 import { type DrainPlan, inTurn, type NodePlan } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RolloutTurn } from '../limits/rollout-gates.ts';
+import { heldBack, NodeWriteError } from '../outcome.ts';
 import { planOf } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/pool-checks.ts';
-import { heldBack, NodeWriteError } from '../write/write-errors.ts';
 import { DrainEntries, type Entry, pauseMs, withJitter } from './drain-entries.ts';
 import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evictor.ts';
 

@@ -11,7 +11,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord, RolloutStamp } from '../../nodepool/plan/record.ts';
 import { isBeingRemoved, isInterrupted } from '../../nodepool/plan/transient-states.ts';
-import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { progressOf, rolloutHash, stoppedRollout } from '../../nodepool/rollout/rollout.ts';
 import {
   isTooFarAhead,
   type RolloutNode,
@@ -20,7 +20,6 @@ import {
   type RolloutTimes,
   rolloutStep,
 } from '../../nodepool/rollout/rollout-step.ts';
-import { rolloutHash, stoppedRollout } from '../../nodepool/rollout/stopped-rollouts.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import { planOf, rulesFor } from '../plan/node-plan.ts';

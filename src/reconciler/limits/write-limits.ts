@@ -3,10 +3,10 @@ import type { ClusterPort, NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, dueOf, type WritePlan } from '../../nodepool/plan/plan.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
-import type { NodeMove } from '../outcome.ts';
+import { heldBack, type NodeMove, NodeWriteError } from '../outcome.ts';
 import { patchedNode, planOf } from '../plan/node-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { alteredError, alteredSlots, heldBack, limitError, NodeWriteError } from '../write/write-errors.ts';
+import { alteredError, alteredSlots, limitError } from '../write/write-errors.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './rate-limiters.ts';
 
 /** Of one node; after a write also whether the server stored what it was sent. */

@@ -2,7 +2,6 @@
  * The plan of a command for the whole cluster: a value that can be shown, compared and dry-run. Planning writes nothing.
  */
 import { defined } from '../../nodepool/json.ts';
-import { type LabelPatch, patchedLabels } from '../../nodepool/membership/member-labels.ts';
 import { allChanges, type DuePlan, dueOf, endOf } from '../../nodepool/plan/plan.ts';
 import {
   planRuntimeClass,
@@ -15,11 +14,11 @@ import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import type { FieldError } from '../../nodepool/spec/field-error.ts';
 import { specKeys } from '../../nodepool/status/status.ts';
-import type { NodePool } from '../../nodepool/types.ts';
 import { stepOf } from '../limits/rollout-gates.ts';
-import { ClusterState } from '../state/cluster-state.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
 import { reachedBy } from '../write/runtime-class-writer.ts';
-import { type MembershipChanges, planMembershipChange } from './membership-change.ts';
+import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
+import { planMembershipChange } from './membership-change.ts';
 import { planOf } from './node-plan.ts';
 
 export interface ClusterPlan {
@@ -132,71 +131,4 @@ function ofPools(
     }),
     invalid: pools.map(pool => ({ pool, errors: errorsOf(pool) })).filter(({ errors }) => errors.length > 0),
   };
-}
-
-// What a command wants to change, and the cluster state after that change.
-
-/** Without optional fields: apply the pools' labels and taints to their nodes. */
-export interface Intent {
-  /** Names of the pools whose nodes may be written. The name of a deleted pool releases the nodes that still carry its record. */
-  pools: readonly string[];
-  /** Pools that are created or edited, as they are after that. */
-  specs?: readonly NodePool[];
-  /** Labels that nodes get before the pools are reconciled, by name of the node. */
-  labels?: ReadonlyMap<string, LabelPatch>;
-  /** The pools are deleted. */
-  isDeletion?: boolean;
-  /** Nodes whose membership changes. Of a pool that is not deleted, no other node is written. */
-  changes?: MembershipChanges;
-}
-
-/** A deletionTimestamp; only its presence matters. */
-const SOON = '9999-12-31T23:59:59Z';
-
-/** The state after the intent, before its pools are reconciled. */
-export function stateAfter(state: ClusterState, { pools, specs, labels, isDeletion = false }: Intent): ClusterState {
-  if (specs === undefined && labels === undefined && !isDeletion) return state;
-  const deleted = (isDeletion ? pools : []).flatMap(name => state.pool(name) ?? []).map(marked);
-  const nodes = [...state.nodes()].map(node => {
-    const patch = labels?.get(node.name);
-    return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
-  });
-  const all = withPools(state, [...(specs ?? []), ...deleted]);
-  return new ClusterState(all, nodes, state.runtimeClasses(), state.rules, state.births);
-}
-
-/** The state as if the pools of a deletion had no deletionTimestamp: a pool that has one owns no node. */
-export function stateBefore(state: ClusterState, { pools, isDeletion = false }: Intent): ClusterState {
-  if (!isDeletion) return state;
-  const staying = pools.flatMap(name => state.pool(name) ?? []).map(unmarked);
-  return new ClusterState(withPools(state, staying), state.nodes(), [], state.rules, state.births);
-}
-
-/** Names of the nodes that the intent may change, of which the pools hold some before it and some after it. */
-export function nodesOf(
-  { pools, labels, changes, isDeletion }: Intent,
-  before: ClusterState,
-  after: ClusterState,
-): string[] {
-  const changed = changes === undefined ? [] : [...changes.keys()];
-  if (changes !== undefined && !isDeletion) return changed;
-  const held = [...new Set([before, after])].flatMap(each => pools.flatMap(pool => each.held(pool)));
-  // Its labels may make a node a member of a pool outside of the intent.
-  const labelled = labels === undefined ? [] : [...labels.keys()];
-  return [...new Set([...held.map(({ name }) => name), ...labelled, ...changed])].toSorted();
-}
-
-function withPools(state: ClusterState, pools: readonly NodePool[]): NodePool[] {
-  const names = new Set(pools.map(({ metadata }) => metadata.name));
-  return [...[...state.pools()].filter(({ metadata }) => !names.has(metadata.name)), ...pools];
-}
-
-function marked(pool: NodePool): NodePool {
-  const { deletionTimestamp = SOON } = pool.metadata;
-  return { ...pool, metadata: { ...pool.metadata, deletionTimestamp } };
-}
-
-function unmarked(pool: NodePool): NodePool {
-  const { deletionTimestamp: _marked, ...metadata } = pool.metadata;
-  return { ...pool, metadata };
 }

@@ -2,16 +2,15 @@
  * Plans one node, as the cluster state has it. What a pool sets or removes can itself make the node join or leave another
  * pool, and what that pool sets belongs to the same patch.
  */
-
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { defined } from '../../nodepool/json.ts';
+import { deepEqual, defined } from '../../nodepool/json.ts';
 import { effective, patchedLabels } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
 import type { PlanRules } from '../../nodepool/plan/merge-slots.ts';
 import {
   allChanges,
   type Change,
+  type DuePlan,
   dueOf,
   endOf,
   isStep,
@@ -26,7 +25,9 @@ import { planRepair } from '../../nodepool/plan/plan-repair.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../../nodepool/plan/record.ts';
 import { transientKeysOf } from '../../nodepool/plan/transient-states.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
-import type { Node, NodePool } from '../../nodepool/types.ts';
+import { formatTaint } from '../../nodepool/spec/syntax.ts';
+import { arrivingNoExecute } from '../../nodepool/spec/taints.ts';
+import type { Node, NodePool, Taint } from '../../nodepool/types.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 
 /** A change of the node or of any pool's spec replaces the ownership. */
@@ -296,5 +297,46 @@ export function oversizedError(node: string, pool: NodePool | undefined): Nodepo
     {
       isPermanent: true,
     },
+  );
+}
+
+// Consent to taints with the effect NoExecute, which evict pods: what a plan needs, and whether it was given.
+
+/** Ends what noExecuteOf() gives of a taint that is set after evictions. */
+const AFTER_EVICTIONS = ' after evictions';
+
+/**
+ * The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. Those of pools with
+ * `noExecute: Drain` end with AFTER_EVICTIONS: who agrees to these does not agree to the others.
+ */
+export function noExecuteOf(plans: readonly DuePlan[]): Set<string> {
+  return new Set(
+    plans.flatMap(plan => {
+      const { node, patch, drain } = plan;
+      const text = (taint: Taint) => `${node.name} ${formatTaint(taint)}`;
+      const arriving = arrivingNoExecute(node.taints, patch?.taints ?? []).map(text);
+      const later = (drain?.taints ?? []).map(text);
+      return plan.kind === 'write' && plan.isCleared ? arriving.map(drained) : [...arriving, ...later.map(drained)];
+    }),
+  );
+}
+
+function drained(taint: string): string {
+  return taint + AFTER_EVICTIONS;
+}
+
+/**
+ * A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers: throws NodepoolError.
+ * @param consent as noExecuteOf() gives it; undefined: all
+ */
+export function assertConsent(plan: DuePlan, consent: ReadonlySet<string> | undefined): void {
+  if (consent === undefined) return;
+  const isCovered = (taint: string) => consent.has(taint) || consent.has(taint.replace(AFTER_EVICTIONS, ''));
+  const first = [...noExecuteOf([plan])].find(taint => !isCovered(taint));
+  if (first === undefined) return;
+  throw new NodepoolError(
+    'cluster',
+    `node ${plan.node.name} was changed meanwhile and would now get the taint ${first.split(' ')[1]}, which was not agreed to; it was not written`,
+    'run the command again to see which pods that would evict',
   );
 }

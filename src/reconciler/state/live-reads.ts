@@ -5,7 +5,7 @@
 import { isOlder } from '../../controller/resource-version.ts';
 import type { ClusterPort } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { deepEqual } from '../../nodepool/json.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from './cluster-state.ts';
 

@@ -5,10 +5,9 @@
  * Not guaranteed: what happened before this process began, or more than MAX_NODES nodes ago.
  */
 import { Lru } from '../../controller/lru.ts';
-import { parseRecord } from '../../nodepool/plan/record.ts';
-import { NO_STARTUP, type StartupSlots } from '../../nodepool/plan/record-slots.ts';
+import { NO_STARTUP, parseRecord, type StartupSlots } from '../../nodepool/plan/record.ts';
 import { type Birth, isRecent, isYoung, LONG_REGISTERED } from '../../nodepool/plan/startup-taints.ts';
-import { taintId } from '../../nodepool/spec/taint-rules.ts';
+import { taintId } from '../../nodepool/spec/taints.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 
 /** Nodes of which something is remembered. Each takes a few hundred bytes. */

@@ -3,7 +3,6 @@
  * through once nothing stands against it. Writes no node.
  */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { assertConsent } from '../../nodepool/plan/no-execute.ts';
 import {
   type DuePlan,
   dueOf,
@@ -21,7 +20,7 @@ import { RolloutGates, type RolloutTurn } from '../limits/rollout-gates.ts';
 import { NodeWriteLimits } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
-import { circleError, oversizedError, planOf } from '../plan/node-plan.ts';
+import { assertConsent, circleError, oversizedError, planOf } from '../plan/node-plan.ts';
 import { readNode } from '../state/live-reads.ts';
 import { ChangedMeanwhile, GonePools, StalePools } from '../state/pool-checks.ts';
 import { isPrepared, prepare } from './pool-metadata.ts';

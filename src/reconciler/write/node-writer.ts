@@ -5,11 +5,10 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isStep } from '../../nodepool/plan/plan.ts';
 import { RolloutTurn } from '../limits/rollout-gates.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import { moveOf, type NodeMove } from '../outcome.ts';
+import { moveOf, type NodeMove, type NodeWriteError, withMove, withoutMove } from '../outcome.ts';
 import { isDue, patchedNode, planOf } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
-import { type NodeWriteError, withMove, withoutMove } from './write-errors.ts';
 
 /** Conflicts in a row after which a node is an error. */
 const MAX_ATTEMPTS = 50;

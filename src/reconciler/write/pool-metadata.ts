@@ -2,13 +2,12 @@
  * Guarded writes of a pool's metadata: the finalizer, which keeps a deleted pool until its nodes are released, and the annotation
  * that says how far the takeover of an inherited pool is.
  */
-
 import { conflictDelay } from '../../controller/backoff.ts';
 import type { PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { deepEqual } from '../../nodepool/json.ts';
+import { type Takeover, takeoverOf } from '../../nodepool/membership/membership.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
-import { type Takeover, takeoverOf } from '../../nodepool/status/takeover.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } from '../../nodepool/types.ts';
 import type { WriteRateLimiter } from '../limits/rate-limiters.ts';
 import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from '../limits/write-limits.ts';

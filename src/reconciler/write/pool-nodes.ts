@@ -3,14 +3,15 @@ import { countRollout } from '../../controller/collect.ts';
 import { dueOf, isDraining } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
-import type { DrainState } from '../evict/drain-entries.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import {
   addOnce,
   attempt,
+  type DrainState,
   failureOf,
   holdBack,
   type NodeMove,
+  NodeWriteError,
   specChangedFailure,
   type WriteFailure,
 } from '../outcome.ts';
@@ -18,7 +19,6 @@ import { differs, isDue, mayWait, planOf } from '../plan/node-plan.ts';
 import { type GonePools, SpecChangedError } from '../state/pool-checks.ts';
 import { readAnnotationsOf } from '../state/unread-annotations.ts';
 import { NodeWriter } from './node-writer.ts';
-import { NodeWriteError } from './write-errors.ts';
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
 export interface NodeOutcome {

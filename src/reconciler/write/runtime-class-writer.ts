@@ -17,16 +17,9 @@ import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
 import { MAX_WRITES, type WriteRateLimiter } from '../limits/rate-limiters.ts';
 import type { MetadataField } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import { attemptHeld, type PoolOutcome } from '../outcome.ts';
+import { attemptHeld, heldBack, NodeWriteError, type PoolOutcome, type RuntimeClassOutcome } from '../outcome.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { editPool, type PoolEditDeps, poolAlteredError } from './pool-metadata.ts';
-import { heldBack, NodeWriteError } from './write-errors.ts';
-
-export type RuntimeClassOutcome =
-  | { kind: 'unchanged' }
-  | { kind: 'created' | 'updated' | 'deleted'; name: string }
-  /** A RuntimeClass of that name exists that the pool does not own. */
-  | { kind: 'foreign'; name: string };
 
 export type RuntimeClassDeps = PoolEditDeps & { writeLimiter: WriteRateLimiter };
 

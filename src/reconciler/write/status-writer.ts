@@ -1,10 +1,8 @@
 /** Writes the status of a pool: replaces it as a whole, guarded by the pool's resourceVersion, and only where it differs. */
-
 import { conflictDelay } from '../../controller/backoff.ts';
 import type { Limiter } from '../../controller/limiter.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
-import { deepEqual } from '../../nodepool/merge-patch.ts';
+import { deepEqual, isObject } from '../../nodepool/json.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { computeStatus, type Observation } from '../../nodepool/status/status.ts';
 import { ellipsize } from '../../nodepool/text.ts';
@@ -15,13 +13,15 @@ import {
   addFailure,
   addOnce,
   attemptHeld,
+  heldBack,
+  NodeWriteError,
   specChangedFailure,
   type WriteFailure,
   type WriteOutcome,
 } from '../outcome.ts';
 import { type LiveReadDeps, noStatusSubresource, readPool } from '../state/live-reads.ts';
 import { writePool } from './pool-metadata.ts';
-import { type Altered, alteredError, heldBack, NodeWriteError } from './write-errors.ts';
+import { type Altered, alteredError } from './write-errors.ts';
 
 export interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;

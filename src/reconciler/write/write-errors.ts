@@ -4,54 +4,11 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
 import { dueOf, type NodePatch, type NodePlan } from '../../nodepool/plan/plan.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
-import { taintId } from '../../nodepool/spec/taint-rules.ts';
+import { taintId } from '../../nodepool/spec/taints.ts';
 import { ellipsize, firstFew } from '../../nodepool/text.ts';
 import { type Node, RECORD_ANNOTATION } from '../../nodepool/types.ts';
-import { type Held, MAX_WRITES } from '../limits/rate-limiters.ts';
-import type { NodeMove } from '../outcome.ts';
+import { MAX_WRITES } from '../limits/rate-limiters.ts';
 import { patchedNode } from '../plan/node-plan.ts';
-
-/** A write that must not be retried at once, or that failed after a write of the same call. */
-export class NodeWriteError extends NodepoolError {
-  /** Undefined where it may be retried at any time. */
-  readonly retryAfterMs: number | undefined;
-  readonly isHeldBack: boolean;
-  /** What was written before the failure. */
-  readonly move: NodeMove | undefined;
-
-  constructor(
-    error: NodepoolError,
-    options: { retryAfterMs: number | undefined; isHeldBack: boolean; move?: NodeMove | undefined },
-  ) {
-    const { kind, lines, next, isGeneral, isTransient, isPermanent } = error;
-    const [message = '', ...items] = lines;
-    super(kind, message, next, { items, isGeneral, isTransient, isPermanent, cause: error });
-    this.retryAfterMs = options.retryAfterMs;
-    this.isHeldBack = options.isHeldBack;
-    this.move = options.move;
-  }
-}
-
-/** The rate limit does not allow a write now. */
-export function heldBack({ error, ms }: Held): NodeWriteError {
-  return new NodeWriteError(error, { retryAfterMs: ms, isHeldBack: true });
-}
-
-/** The error with what was written before it. A move that it has already is complete. */
-export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
-  if (!(error instanceof NodeWriteError))
-    return new NodeWriteError(error, { retryAfterMs: undefined, isHeldBack: false, move });
-  return error.move === undefined
-    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack, move })
-    : error;
-}
-
-/** The error without its move, for other callers that wait for the same write: the move is counted once. */
-export function withoutMove(error: unknown): unknown {
-  return error instanceof NodeWriteError && error.move !== undefined
-    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack })
-    : error;
-}
 
 /** Changes that the message names. */
 const MAX_NAMED = 3;

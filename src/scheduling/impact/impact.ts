@@ -5,21 +5,23 @@
  * Not judged: what admission, quotas and preemption do; of new pods of DaemonSets, more than resources and host ports.
  */
 import type { Budget } from '../../nodepool/drain/budgets.ts';
+import type { PodPlacement } from '../../nodepool/drain/placement.ts';
+import type { Change } from '../../nodepool/plan/change.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
+import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
 import { judgePorts, judgeResources } from '../node/resources.ts';
 import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
 import { readPlacedPod } from '../pod/read-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
-import { destinationOf, isInOrder, placeAgain } from './destinations.ts';
-import { placeEvicted, takeAway } from './evictions.ts';
+import { destinationOf, isInOrder, placeAgain, placeEvicted, takeAway } from './evictions.ts';
 import { isScheduled, type LeavingPods } from './leaving-pods.ts';
 import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
-import { shutOut } from './shut-out.ts';
+import { idOf } from './selecting.ts';
 import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, notJudgedOf } from './summary.ts';
-import type { DaemonSet, EvictedPod, Impact, RunningPod, Selecting, StrandedPods } from './types.ts';
+import type { DaemonSet, EvictedPod, Impact, PodsImpact, RunningPod, Selecting, StrandedPods } from './types.ts';
 
 export interface Scene {
   /** One for each node that changes. */
@@ -202,4 +204,40 @@ function placeStranded(
         pods.length === 0 ? undefined : destinationOf(placeAgain(pods, snapshot, open, isInOrder(impact, parallel))),
     };
   });
+}
+
+// Workloads that no node takes any more because of taints. Between two runs, or without replicas, no pod of theirs says so.
+
+interface ShutOut {
+  workload: Selecting;
+  /** Taints. */
+  causes: ReadonlySet<ChangedKey>;
+}
+
+/** @param open after the change @param reported pods that leave or would not come back: their owners are not reported again */
+function shutOut(
+  selecting: readonly Selecting[],
+  leaving: readonly LeavingPods[],
+  open: OpenNodes,
+  reported: readonly Omit<PodsImpact, 'pods'>[],
+): ShutOut[] {
+  if (!leaving.some(({ keys }) => keys.some(isClosing))) return [];
+  const known = new Set(reported.map(({ namespace, owner }) => idOf({ namespace, kind: '', name: '', ...owner })));
+  return selecting.flatMap((workload): ShutOut[] => {
+    const { placement } = workload;
+    if (placement === undefined || known.has(idOf(workload)) || open.isAny(placement)) return [];
+    const causes = new Set(leaving.flatMap(each => closingKeys(each, placement)));
+    return causes.size === 0 ? [] : [{ workload, causes }];
+  });
+}
+
+function closingKeys({ change, keys }: LeavingPods, placement: PodPlacement): ChangedKey[] {
+  const named = namedNodes(placement.nodeTerms);
+  const isTaken = (node: Node) => firstNodeRefusal(node, placement, named) === undefined;
+  return isTaken(change.before) ? causesOf(isTaken, change, keys).filter(isClosing) : [];
+}
+
+/** Whether it is a taint that comes and keeps pods away. */
+export function isClosing({ kind, effect, to }: Pick<Change, 'kind' | 'effect' | 'to'>): boolean {
+  return kind === 'taint' && to !== undefined && effect !== 'PreferNoSchedule';
 }

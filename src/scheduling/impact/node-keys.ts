@@ -1,7 +1,7 @@
 /** The labels and taints in which a node differs before and after a change, and which of them make a difference. */
 import { own } from '../../nodepool/json.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
-import { taintId } from '../../nodepool/spec/taint-rules.ts';
+import { taintId } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint, TaintEffect } from '../../nodepool/types.ts';
 
 /** The node as it is, and as a plan leaves it. */

@@ -3,7 +3,7 @@
  * for each placement: thousands of owners have a few.
  */
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
-import { evictedAfter } from '../../nodepool/spec/toleration.ts';
+import { evictedAfter } from '../../nodepool/spec/taints.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
 import type { Snapshot } from '../snapshot.ts';

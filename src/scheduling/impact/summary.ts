@@ -3,7 +3,7 @@ import { own } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { byNotJudged } from '../not-judged.ts';
-import type { Reason } from '../reason.ts';
+import type { Reason } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
 import { idOf, isAffected } from './selecting.ts';

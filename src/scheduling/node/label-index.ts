@@ -1,6 +1,7 @@
 /** Finds by labels: of thousands of workloads in a cluster, a selector or a pod concerns a few. */
 import { own } from '../../nodepool/json.ts';
-import type { LabelQuery, Requirement } from '../../nodepool/membership/label-query.ts';
+import { type LabelQuery, matchesQuery, type Requirement } from '../../nodepool/membership/label-query.ts';
+import type { PodTraits } from '../types.ts';
 
 /** Labelled items, by the labels that selectors ask for. */
 export class Labelled<T extends { labels: Record<string, string> }> {
@@ -84,4 +85,17 @@ export function withLabelKeys(
   });
   if (more.length === 0) return selector;
   return { ...selector, matchExpressions: [...(selector.matchExpressions ?? []), ...more] };
+}
+
+// Which pods matter to the topology spread and the pod (anti-)affinity of others: of 50,000, a few.
+
+/** Whether a selector of these pods, in whatever namespace, selects a pod. Undefined: they have none. */
+export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'labels'>) => boolean) | undefined {
+  const asked = new Set(
+    pods.flatMap(({ spread, affinity, antiAffinity }) => [...spread, ...affinity, ...antiAffinity]),
+  );
+  if (asked.size === 0) return undefined;
+  const selectors = new Selectors<LabelQuery>();
+  for (const { selector } of asked) if (selector !== undefined) selectors.add(selector, selector);
+  return ({ labels }) => selectors.near(labels).some(selector => matchesQuery(selector, labels));
 }

@@ -11,7 +11,7 @@ import {
 } from '../../nodepool/drain/placement.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
-import type { Reason } from '../reason.ts';
+import type { Reason } from '../types.ts';
 
 export function judgeUnschedulable(node: Node, placement: PodPlacement): Reason | undefined {
   if (!node.unschedulable || toleratesCordon(placement)) return undefined;

@@ -1,9 +1,7 @@
 /** Resources of a node beside the requests of its pods (noderesources of kube-scheduler). */
-
 import type { RawPodSpec } from '../pod/raw-pod.ts';
 import type { Requests } from '../pod/requests.ts';
-import type { Reason } from '../reason.ts';
-import type { HostPort } from '../types.ts';
+import type { HostPort, Reason } from '../types.ts';
 
 export interface Room {
   allocatable: Requests;

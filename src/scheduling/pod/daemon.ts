@@ -3,7 +3,7 @@
  * pkg/controller/daemon. Resources and ports are the scheduler's business.
  */
 import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
-import { tolerates } from '../../nodepool/spec/toleration.ts';
+import { tolerates } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
 import type { RawPodSpec } from './raw-pod.ts';
 import { placementOf } from './read-pod.ts';

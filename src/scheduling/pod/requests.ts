@@ -1,6 +1,5 @@
 /** Requests and allocatable resources in the integers of the scheduler (Resource of k8s.io/kube-scheduler framework). */
-import type { Amounts, ReadQuantity } from '../../nodepool/quantity/amounts.ts';
-import { toAmounts } from '../../nodepool/quantity/amounts.ts';
+import { type Amounts, type ReadQuantity, toAmounts } from '../../nodepool/quantity/amounts.ts';
 import { type DemandingPod, podRequests } from '../../nodepool/quantity/pod-resources.ts';
 import { type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';

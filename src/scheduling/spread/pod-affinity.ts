@@ -4,9 +4,8 @@ import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { withLabelKeys } from '../node/label-index.ts';
 import type { RawPodTerm } from '../pod/raw-pod.ts';
-import type { Reason } from '../reason.ts';
 import type { LabelGroup, Snapshot } from '../snapshot.ts';
-import type { PodTerm, PodTraits } from '../types.ts';
+import type { PodTerm, PodTraits, Reason } from '../types.ts';
 
 interface PodKind {
   namespace: string;

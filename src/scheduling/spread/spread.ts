@@ -8,9 +8,8 @@ import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-q
 import type { Node } from '../../nodepool/types.ts';
 import { withLabelKeys } from '../node/label-index.ts';
 import type { RawSpreadConstraint } from '../pod/raw-pod.ts';
-import type { Reason } from '../reason.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { PodTraits, SpreadConstraint } from '../types.ts';
+import type { PodTraits, Reason, SpreadConstraint } from '../types.ts';
 
 const NONE: readonly SpreadConstraint[] = [];
 

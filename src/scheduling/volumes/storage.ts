@@ -4,8 +4,7 @@ import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
 import type { RawClaimSpec, RawVolume } from '../pod/raw-pod.ts';
-import type { Reason } from '../reason.ts';
-import type { Disk } from '../types.ts';
+import type { Disk, Reason } from '../types.ts';
 
 export interface Storage {
   /** By `namespace/name`. */

@@ -5,7 +5,6 @@
  * Not judged: limits of volumes a node, free capacity of storage (CSIStorageCapacity), in-tree volumes that are served by
  * CSI drivers, whose zone labels count as they are.
  */
-
 import { matchesTerm, type NodeTerm } from '../../nodepool/drain/placement.ts';
 import { own } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
@@ -13,9 +12,8 @@ import { compareQuantities } from '../../nodepool/quantity/quantity.ts';
 import { noun, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RawVolume } from '../pod/raw-pod.ts';
-import type { Reason } from '../reason.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { ClaimUse, PodTraits } from '../types.ts';
+import type { ClaimUse, PodTraits, Reason } from '../types.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
 
 /** Nodes of a volume that are named. */

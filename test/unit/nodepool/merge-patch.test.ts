@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyMergePatch, deepEqual, mergePatch, overlap } from '../../../src/nodepool/merge-patch.ts';
+import { applyMergePatch, deepEqual, mergePatch, overlap } from '../../../src/nodepool/json.ts';
 
 const cases: [string, unknown, unknown, unknown][] = [
   ['equal', { a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 }, undefined],

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseLabelEdits, parseLabels } from '../../../src/commands/shared/spec/flag-syntax.ts';
-import { own, setOwn } from '../../../src/nodepool/json.ts';
+import { mergePatch, own, setOwn } from '../../../src/nodepool/json.ts';
 import { matchesQuery } from '../../../src/nodepool/membership/label-query.ts';
 import { patchedLabels } from '../../../src/nodepool/membership/member-labels.ts';
 import { matches } from '../../../src/nodepool/membership/selector.ts';
-import { mergePatch } from '../../../src/nodepool/merge-patch.ts';
 import { applyEdits } from '../../../src/nodepool/spec/edits.ts';
 import { amount } from '../../../src/view/rows.ts';
 

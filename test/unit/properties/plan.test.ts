@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parseRecord } from '../../../src/nodepool/plan/record.ts';
-import { taintId } from '../../../src/nodepool/spec/taint-rules.ts';
+import { taintId } from '../../../src/nodepool/spec/taints.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { planNode } from '../nodepool/plan/plan-view.ts';

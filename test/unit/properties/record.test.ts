@@ -15,7 +15,7 @@ import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from 
 import { formatRest, parseRest } from '../../../src/nodepool/plan/runtime-class.ts';
 import { isPoolAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/spec/syntax.ts';
-import { taintId } from '../../../src/nodepool/spec/taint-rules.ts';
+import { taintId } from '../../../src/nodepool/spec/taints.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
 
 const word = fc.string({ unit: fc.constantFrom(...'abZ09-_.'), minLength: 1, maxLength: 12 });

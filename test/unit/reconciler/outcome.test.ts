@@ -2,8 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { attempt, failureOf, messagesOf, summarized, type WriteFailure } from '../../../src/reconciler/outcome.ts';
-import { NodeWriteError } from '../../../src/reconciler/write/write-errors.ts';
+import {
+  attempt,
+  failureOf,
+  messagesOf,
+  NodeWriteError,
+  summarized,
+  type WriteFailure,
+} from '../../../src/reconciler/outcome.ts';
 
 const refused = new NodepoolError('cluster', 'cannot patch Node "a": invalid:', 'mend it', { items: ['x', 'y'] });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ClusterPort, NodePatch, RawPool } from '../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import type { ControllerRevision } from '../../../src/nodepool/rollout/revisions.ts';
-import { rolloutHash } from '../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';

@@ -4,9 +4,9 @@ import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { withAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
+import { NodeWriteError } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { applyRuntimeClass, forgetRest } from '../../../src/reconciler/write/runtime-class-writer.ts';
-import { NodeWriteError } from '../../../src/reconciler/write/write-errors.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 

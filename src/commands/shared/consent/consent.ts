@@ -3,8 +3,8 @@
  * again, and what the new plan adds is asked about again.
  */
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { noExecuteOf } from '../../../nodepool/plan/no-execute.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 
 /** What a person agrees to before anything is written. */
 export interface Proposal {

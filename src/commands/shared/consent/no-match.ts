@@ -1,8 +1,6 @@
 /** Warns of pools that no node matches, and names the labels of nodes that nearly match. */
-
 import type { Warning } from '../../../nodepool/errors.ts';
 import { own } from '../../../nodepool/json.ts';
-import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import { meetsNode } from '../../../nodepool/membership/label-query.ts';
 import {
   compileSelector,
@@ -13,8 +11,8 @@ import {
   quotedSelector,
   type SelectorPart,
 } from '../../../nodepool/membership/selector.ts';
-import { suggest } from '../../../nodepool/suggest.ts';
-import { firstFew, plural } from '../../../nodepool/text.ts';
+import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
+import { firstFew, plural, suggest } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 

@@ -1,7 +1,6 @@
 /** Warns of selectors that match control-plane nodes without naming their role, and of expressions that require no label. */
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
-import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import {
   controlPlaneRoles,
   isControlPlane,
@@ -12,6 +11,7 @@ import {
   requiredLabel,
   requiresControlPlane,
 } from '../../../nodepool/membership/selector.ts';
+import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';

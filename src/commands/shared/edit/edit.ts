@@ -1,6 +1,6 @@
 import type { RawPool } from '../../../kube/cluster.ts';
 import { DeclinedError } from '../../../nodepool/errors.ts';
-import { mergePatch } from '../../../nodepool/merge-patch.ts';
+import { mergePatch } from '../../../nodepool/json.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { applyEdits, type SpecEdits, specToEdit } from '../../../nodepool/spec/edits.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';

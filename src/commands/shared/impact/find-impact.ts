@@ -5,15 +5,14 @@ import type { ImpactPorts, SelectorPath } from '../../../kube/resources/impact.t
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import type { Change } from '../../../nodepool/plan/change.ts';
 import { allChanges, type DuePlan } from '../../../nodepool/plan/plan.ts';
-import { arrivingNoExecute } from '../../../nodepool/spec/toleration.ts';
+import { arrivingNoExecute } from '../../../nodepool/spec/taints.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { type ClusterPlan, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { impactOf } from '../../../scheduling/impact/impact.ts';
+import { impactOf, isClosing } from '../../../scheduling/impact/impact.ts';
 import { LeavingPods, movingPods } from '../../../scheduling/impact/leaving-pods.ts';
 import { changedNode, type PlannedChange } from '../../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
-import { isClosing } from '../../../scheduling/impact/shut-out.ts';
 import type { DaemonSet, Impact, Selecting } from '../../../scheduling/impact/types.ts';
 import { allPermitted } from '../attempt.ts';
 import { type ReadOptions, readAll, readCustom } from './read-impact.ts';

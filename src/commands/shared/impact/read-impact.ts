@@ -2,16 +2,15 @@
 import { collectGarbage, countPod } from '../../../controller/collect.ts';
 import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
 import type { LabelledPod, SchedulingPort } from '../../../kube/resources/scheduling.ts';
-import { isCustomController } from '../../../nodepool/custom-controller.ts';
 import type { Budget } from '../../../nodepool/drain/budgets.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import type { SchedulingChange } from '../../../nodepool/plan/runtime-class.ts';
-import { controllerOf, TEMPLATE_HASH } from '../../../nodepool/plan/runtime-class-users.ts';
+import { controllerOf, isCustomController, TEMPLATE_HASH } from '../../../nodepool/plan/runtime-class-users.ts';
 import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
+import { recreations } from '../../../scheduling/impact/leaving-pods.ts';
 import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
-import { recreations } from '../../../scheduling/impact/recreated.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
 import {
   type DaemonSet,
@@ -21,7 +20,7 @@ import {
   type Selecting,
   type SelectingKind,
 } from '../../../scheduling/impact/types.ts';
-import { countedBy } from '../../../scheduling/pod/counted-pods.ts';
+import { countedBy } from '../../../scheduling/node/label-index.ts';
 import type { PodParts } from '../../../scheduling/pod/pod-parts.ts';
 import type { RawPod, RawPodSpec } from '../../../scheduling/pod/raw-pod.ts';
 import { readPlacedPod } from '../../../scheduling/pod/read-pod.ts';

@@ -1,7 +1,7 @@
 /** Which pods are evicted when taints with the effect NoExecute are added to their nodes. */
 import type { PlacedPod, PodsPort } from '../../../kube/resources/pods.ts';
 import type { DuePlan } from '../../../nodepool/plan/plan.ts';
-import { arrivingNoExecute, evictedAfter } from '../../../nodepool/spec/toleration.ts';
+import { arrivingNoExecute, evictedAfter } from '../../../nodepool/spec/taints.ts';
 import type { NodePool, Taint } from '../../../nodepool/types.ts';
 
 export interface NodeEvictions {

@@ -1,14 +1,15 @@
 /** Plans which nodes are added to a pool, removed from it or moved, and checks all of it before anything is written. */
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import { labelsToJoin, labelsToLeave } from '../../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../../nodepool/membership/membership.ts';
 import type { NodePatch } from '../../../nodepool/plan/plan.ts';
 import { isPaused, pausedError } from '../../../nodepool/rollout/rollout.ts';
 import { assertWhole } from '../../../nodepool/spec/schema.ts';
+import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
-import { type ClusterPlan, type Intent, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import type { Intent } from '../../../reconciler/plan/intent.ts';
 import {
   type MembershipChange,
   type MembershipChanges,

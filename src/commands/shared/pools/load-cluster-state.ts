@@ -2,7 +2,6 @@ import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
-import { isSelectorKnown } from '../../../nodepool/membership/known-selector.ts';
 import {
   isEmpty,
   matches,
@@ -10,6 +9,7 @@ import {
   type Selector,
   selectorText,
 } from '../../../nodepool/membership/selector.ts';
+import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';

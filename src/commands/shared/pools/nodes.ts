@@ -5,7 +5,7 @@ import { own, setOwn } from '../../../nodepool/json.ts';
 import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { heldStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
-import { isSameTaint, taintFrom } from '../../../nodepool/spec/taint-rules.ts';
+import { isSameTaint, taintFrom } from '../../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../../nodepool/types.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';

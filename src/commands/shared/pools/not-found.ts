@@ -3,8 +3,7 @@ import { forNodes, withoutType } from '../../../cli/unknown/other-kinds.ts';
 import type { NodePoolsClient, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
-import { suggest } from '../../../nodepool/suggest.ts';
-import { noun } from '../../../nodepool/text.ts';
+import { noun, suggest } from '../../../nodepool/text.ts';
 
 interface Known {
   /** Names of pools, where they were read. */

@@ -27,7 +27,7 @@ import {
   type PoolOutcome,
   specChangedFailure,
 } from '../../../reconciler/outcome.ts';
-import { type Intent, nodesOf, stateBefore } from '../../../reconciler/plan/cluster-plan.ts';
+import { type Intent, nodesOf, stateBefore } from '../../../reconciler/plan/intent.ts';
 import { planOf } from '../../../reconciler/plan/node-plan.ts';
 import { Reconciler } from '../../../reconciler/reconciler.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';

@@ -11,7 +11,7 @@ import {
   TAINT_EFFECTS,
   valueProblem,
 } from '../../../nodepool/spec/syntax.ts';
-import { taintId } from '../../../nodepool/spec/taint-rules.ts';
+import { taintId } from '../../../nodepool/spec/taints.ts';
 import type { Taint, TaintEffect } from '../../../nodepool/types.ts';
 
 export interface LabelEdits {

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taint-rules.ts';
+import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taints.ts';
 import type { StartupTaint } from '../../../nodepool/types.ts';
 import { parseTaintEdits, parseTaints, type TaintRemoval } from './flag-syntax.ts';
 

@@ -19,8 +19,7 @@ import {
   type Reading,
   Tally,
 } from '../../../nodepool/quantity/resource-usage.ts';
-import { suggest } from '../../../nodepool/suggest.ts';
-import { plural } from '../../../nodepool/text.ts';
+import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { allPermitted } from '../attempt.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findCandidates } from '../../../../src/nodepool/adopt/adopt.ts';
-import { readNodeAnnotations } from '../../../../src/nodepool/adopt/adopt-annotations.ts';
+import { readNodeAnnotations } from '../../../../src/nodepool/adopt/adoptable.ts';
 import { aNode } from '../fixtures.ts';
 
 type Setters = Record<string, string>;

@@ -1,7 +1,6 @@
 /** The rules of node affinity (k8s.io/component-helpers scheduling/corev1/nodeaffinity), and the selector as text. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isSelectorKnown } from '../../../../src/nodepool/membership/known-selector.ts';
 import type { Requirement } from '../../../../src/nodepool/membership/label-query.ts';
 import {
   keysOf,
@@ -11,6 +10,7 @@ import {
   requiredLabel,
   selectorText,
 } from '../../../../src/nodepool/membership/selector.ts';
+import { isSelectorKnown } from '../../../../src/nodepool/spec/validation.ts';
 import { aPool } from '../fixtures.ts';
 
 const has = (key: string, operator: string, ...values: string[]): Requirement => ({ key, operator, values });

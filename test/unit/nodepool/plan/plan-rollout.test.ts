@@ -10,7 +10,7 @@ import {
   stampedRecord,
 } from '../../../../src/nodepool/plan/record.ts';
 import { LONG_REGISTERED } from '../../../../src/nodepool/plan/startup-taints.ts';
-import { rolloutHash } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { planNode } from './plan-view.ts';

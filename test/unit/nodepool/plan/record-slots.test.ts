@@ -4,9 +4,11 @@ import {
   type AppliedRecord,
   type AppliedSlot,
   formatRecord,
+  isStrippable,
+  NO_SLOTS,
+  NO_STARTUP,
   parseRecord,
 } from '../../../../src/nodepool/plan/record.ts';
-import { isStrippable, NO_SLOTS, NO_STARTUP } from '../../../../src/nodepool/plan/record-slots.ts';
 
 const parsed = (json: unknown) => parseRecord(JSON.stringify(json));
 const labelsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.labels ?? []);

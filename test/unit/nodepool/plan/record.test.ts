@@ -11,7 +11,7 @@ import {
   parseRecord,
   recordProblem,
 } from '../../../../src/nodepool/plan/record.ts';
-import { MAX_TAINTS } from '../../../../src/nodepool/spec/taint-rules.ts';
+import { MAX_TAINTS } from '../../../../src/nodepool/spec/taints.ts';
 import { MAX_LABELS, validatePool } from '../../../../src/nodepool/spec/validation.ts';
 import type { Taint } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../fixtures.ts';

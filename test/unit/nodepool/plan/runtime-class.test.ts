@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import { isGradual, planRuntimeClass, type Reached } from '../../../../src/nodepool/plan/runtime-class.ts';
-import { taintId } from '../../../../src/nodepool/spec/taint-rules.ts';
+import { taintId } from '../../../../src/nodepool/spec/taints.ts';
 import { type NodePoolSpec, TRANSIENT_KEYS_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool, recordOf, taint } from '../fixtures.ts';
 

@@ -1,7 +1,7 @@
 /** What the status of a pool remembers of stopped rollouts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutHash, stoppedRollout, stoppedRollouts } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash, stoppedRollout, stoppedRollouts } from '../../../../src/nodepool/rollout/rollout.ts';
 import { RESUMED_ANNOTATION, type StoppedRollout } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
 

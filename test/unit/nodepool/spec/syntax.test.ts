@@ -15,7 +15,7 @@ import {
   poolNameProblem,
   valueProblem,
 } from '../../../../src/nodepool/spec/syntax.ts';
-import { editDistance, suggest } from '../../../../src/nodepool/suggest.ts';
+import { editDistance, suggest } from '../../../../src/nodepool/text.ts';
 
 const a63 = 'a'.repeat(63);
 const prefix253 = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`;

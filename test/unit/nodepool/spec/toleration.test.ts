@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { arrivingNoExecute, evictedAfter, tolerates } from '../../../../src/nodepool/spec/toleration.ts';
+import { arrivingNoExecute, evictedAfter, tolerates } from '../../../../src/nodepool/spec/taints.ts';
 import type { Toleration } from '../../../../src/nodepool/types.ts';
 import { taint } from '../fixtures.ts';
 

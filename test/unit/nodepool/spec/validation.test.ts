@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatRecord } from '../../../../src/nodepool/plan/record.ts';
-import { MAX_TAINTS } from '../../../../src/nodepool/spec/taint-rules.ts';
+import { MAX_TAINTS } from '../../../../src/nodepool/spec/taints.ts';
 import { MAX_LABELS, validatePool } from '../../../../src/nodepool/spec/validation.ts';
 import type { NodePool, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { POOL_CASES } from '../../../contract/pool-cases.ts';

@@ -1,7 +1,7 @@
 /** Drains by the node writer: what keeps pods from being evicted, and the taint from being set, however late it comes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutHash } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type NodePool, type NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { drained, pod, pool, SPEC } from '../drained.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import { rolloutHash } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import { aNode, recordOf } from '../../nodepool/fixtures.ts';
 import { BUDGET, drained, pod, pool } from '../drained.ts';
 import { role } from '../node-server.ts';

@@ -1,7 +1,7 @@
 /** When the step of a rollout is computed, and what is counted of writes that are under way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutHash } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import {
   type Condition,
   type Node,

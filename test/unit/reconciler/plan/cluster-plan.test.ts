@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noExecuteOf } from '../../../../src/nodepool/plan/no-execute.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
-import { type Intent, planCluster } from '../../../../src/reconciler/plan/cluster-plan.ts';
+import { planCluster } from '../../../../src/reconciler/plan/cluster-plan.ts';
+import type { Intent } from '../../../../src/reconciler/plan/intent.ts';
+import { noExecuteOf } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { labelsToJoin, labelsToLeave } from '../../../../src/nodepool/membership/member-labels.ts';
 import { dueOf } from '../../../../src/nodepool/plan/plan.ts';
-import { rolloutHash } from '../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import type { MembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
 import { planOf } from '../../../../src/reconciler/plan/node-plan.ts';

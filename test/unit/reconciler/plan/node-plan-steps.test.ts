@@ -1,10 +1,9 @@
 /** One patch for a chain of changes, and its reported changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noExecuteOf } from '../../../../src/nodepool/plan/no-execute.ts';
 import type { NodePatch, WritePlan } from '../../../../src/nodepool/plan/plan.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
-import { followed, patchedNode, planOf } from '../../../../src/reconciler/plan/node-plan.ts';
+import { followed, noExecuteOf, patchedNode, planOf } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { viewOf } from '../../nodepool/plan/plan-view.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';
+import { NodeWriteError } from '../../../../src/reconciler/outcome.ts';
 import type { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
-import { NodeWriteError } from '../../../../src/reconciler/write/write-errors.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from '../node-server.ts';
 

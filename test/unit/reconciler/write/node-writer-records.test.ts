@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import type { NodeMove } from '../../../../src/reconciler/outcome.ts';
-import { NodeWriteError } from '../../../../src/reconciler/write/write-errors.ts';
+import { type NodeMove, NodeWriteError } from '../../../../src/reconciler/outcome.ts';
 import { recordOf } from '../../nodepool/fixtures.ts';
 import { begin, fresh, worker } from '../node-server.ts';
 

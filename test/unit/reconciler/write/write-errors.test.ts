@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../src/nodepool/plan/plan.ts';
-import { limitError, NodeWriteError, withMove, withoutMove } from '../../../../src/reconciler/write/write-errors.ts';
+import { NodeWriteError, withMove, withoutMove } from '../../../../src/reconciler/outcome.ts';
+import { limitError } from '../../../../src/reconciler/write/write-errors.ts';
 
 const limit = 'node n1 was written 10 times within a minute, which is the limit';
 const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'theirs', to: 'gold', reason: 'drift' };

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { proposeEdit } from '../../../../../src/commands/shared/edit/plan-edit.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
-import { noExecuteOf } from '../../../../../src/nodepool/plan/no-execute.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
+import { noExecuteOf } from '../../../../../src/reconciler/plan/node-plan.ts';
 import { aNode, aPool, recordOf } from '../../../nodepool/fixtures.ts';
 
 const runtimeClass: RuntimeClass = {

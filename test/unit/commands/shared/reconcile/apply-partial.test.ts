@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
-import type { Intent } from '../../../../../src/reconciler/plan/cluster-plan.ts';
+import type { Intent } from '../../../../../src/reconciler/plan/intent.ts';
 import type { Overrides } from '../../../../override.ts';
 import { aNode } from '../../../nodepool/fixtures.ts';
 import { member, pool, role } from '../fake-server.ts';

@@ -3,7 +3,7 @@ import { type ApplyDeps, type ApplyOptions, apply } from '../../../../../src/com
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import type { Node, NodePool } from '../../../../../src/nodepool/types.ts';
-import type { Intent } from '../../../../../src/reconciler/plan/cluster-plan.ts';
+import type { Intent } from '../../../../../src/reconciler/plan/intent.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { type Overrides, override } from '../../../../override.ts';
 import { role, server } from '../fake-server.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { untilIdle } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import type { ClusterPort, NodePatch } from '../../../../../src/kube/cluster.ts';
-import { rolloutHash } from '../../../../../src/nodepool/rollout/stopped-rollouts.ts';
+import { rolloutHash } from '../../../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../../src/reconciler/plan/node-plan.ts';
 import { Reconciler } from '../../../../../src/reconciler/reconciler.ts';

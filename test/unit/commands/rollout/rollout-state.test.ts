@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutState } from '../../../../src/nodepool/rollout/rollout-state.ts';
+import { rolloutState } from '../../../../src/commands/rollout/status.ts';
 import type { Condition, NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { aPool } from '../fixtures.ts';
+import { aPool } from '../../nodepool/fixtures.ts';
 
 const aCondition = (
   type: Condition['type'],
