@@ -33,12 +33,7 @@ export function countRequest(): void {
   count(BYTES_A_REQUEST);
 }
 
-/** Counts bytes of a list that is decoded as it comes: that leaves less. */
-export function countListed(bytes: number): void {
-  count(bytes / 2);
-}
-
-/** Counts bytes of a watch. Its events leave less, too, and a collection delays the write that follows. */
+/** Counts bytes of a watch. Decoded as they come, they leave less, and a collection delays the write that follows. */
 export function countWatched(bytes: number): void {
   count(bytes / 4);
 }

@@ -1,5 +1,4 @@
 /** Which pools take a pod, how many replicas of it, and which rule of the scheduler fails elsewhere. */
-import { collectGarbage } from '../../controller/collect.ts';
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -93,7 +92,6 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     port,
   );
   for (const { pod, node } of kept) snapshot.remove(pod, node);
-  collectGarbage();
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
   const known = pools.map(({ metadata }) => metadata.name);

@@ -1,5 +1,4 @@
 /** What is known of the past of a pool or a node, from Events, managedFields, conditions and ControllerRevisions. */
-import { collectGarbage } from '../../controller/collect.ts';
 import type { ControllerRevisionsClient, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
@@ -91,7 +90,6 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promi
     permitted(deps.events.listAboutNodes(MAINTENANCE_ENDED)),
     permitted(deps.cluster.revisions.list(name)),
   ]);
-  collectGarbage();
   const state = new ClusterState(
     pools.map(each => coercePool(each)),
     nodes,

@@ -1,6 +1,5 @@
 /** The state of pools and what happened to them lately, for one page. What this user may not read is left out and named. */
 import type { Clock } from '../../controller/clock.ts';
-import { collectGarbage } from '../../controller/collect.ts';
 import type { ClusterReader, NodesClient } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
@@ -108,8 +107,6 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   for (const each of asked) each.catch(() => {});
   const found = await capacityOf(options, { ...deps, cluster });
   const [events, server] = await Promise.all(asked);
-  // What the reading left behind would stand beside the planning: see src/controller/collect.ts.
-  collectGarbage();
   const state = clusterStateOf(cluster, await cluster.pools.listCoerced(), await cluster.nodes.list());
   await readAnnotations(state, () => deps.cluster.nodes.list());
   const time = server.time ?? deps.now();

@@ -4,6 +4,7 @@
  */
 
 import type { V1DeleteOptions } from '@kubernetes/client-node';
+import { collectGarbage } from '../../controller/collect.ts';
 import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject } from '../../nodepool/json.ts';
@@ -109,6 +110,7 @@ export class Api {
     };
     let page = ask();
     const tokens = new ContinueTokens();
+    let isLong = false;
     for (;;) {
       const ahead = page.next.then(token =>
         token === undefined || tokens.isRepeat(token) ? undefined : ask(token, LATER_PAGE_SIZE),
@@ -126,9 +128,14 @@ export class Api {
         const kept = read === undefined ? map(item as Item) : (item as T);
         if (kept !== undefined) items.push(kept);
       }
-      if (!metadata?.continue) return items;
+      if (!metadata?.continue) {
+        // What was read for a long list would stand beside what its caller makes of it.
+        if (isLong) collectGarbage();
+        return items;
+      }
       if (tokens.isRepeat(metadata.continue)) throw endlessList(resource, this.#transport.access);
       tokens.use(metadata.continue);
+      isLong = true;
       page = (await ahead) ?? ask(metadata.continue);
     }
   }

@@ -3,7 +3,7 @@ import http, { type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:h
 import https from 'node:https';
 import { type Readable, Transform } from 'node:stream';
 import type { Clock } from '../../controller/clock.ts';
-import { countKept, countListed, countRequest } from '../../controller/collect.ts';
+import { countKept, countRequest } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './session.ts';
 
@@ -110,6 +110,7 @@ export function exchange({
       const end = () => settle(() => resolve({ status, headers, body: Buffer.concat(chunks), bytes }));
       const keep = (chunk: Buffer) => {
         kept += chunk.length;
+        countKept(chunk.length);
         if (kept <= (isGood ? MAX_ANSWER_LENGTH : MAX_REFUSAL_LENGTH) && chunks.length < MAX_PIECES) {
           chunks.push(chunk);
           return;
@@ -121,13 +122,8 @@ export function exchange({
         content.destroy();
       };
       const take = onBody !== undefined && isGood ? onBody : keep;
-      const read = (chunk: Buffer) => {
-        take(chunk);
-        if (take === keep) countKept(chunk.length);
-        else countListed(chunk.length);
-      };
       const isCompressed = headers['content-encoding'] === 'gzip';
-      const content = isCompressed ? gunzip(response, read) : response.on('data', read);
+      const content = isCompressed ? gunzip(response, take) : response.on('data', take);
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
       });

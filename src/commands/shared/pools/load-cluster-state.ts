@@ -1,4 +1,3 @@
-import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
@@ -26,8 +25,6 @@ export async function loadClusterState(
     cluster.nodes.list(),
     readRuntimeClasses,
   ]);
-  // What the reading left behind would stand beside what the planning needs: see src/controller/collect.ts.
-  collectGarbage();
   const state = clusterStateOf(cluster, pools, nodes, runtimeClasses);
   await readAnnotations(state, () => cluster.nodes.list());
   return state;

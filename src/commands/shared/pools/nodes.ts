@@ -1,5 +1,4 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
-import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import { own, setOwn } from '../../../nodepool/json.ts';
 import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
@@ -57,9 +56,6 @@ export async function listNodes(
   const state = clusterStateOf(cluster, known, nodes);
   const wanted = new Set(selectPools('nodes', state, pools));
   await readAnnotations(state, () => selectNodes(selector, cluster));
-  // What the reading left behind would stand beside what the planning needs, and what that leaves beside the table of all nodes:
-  // see src/controller/collect.ts.
-  collectGarbage();
   const all = nodes.map(node => poolNodeOf(state, state.node(node.name) ?? node));
   const found = all.filter(node => isMeant(node, unassigned, wanted));
   const heldByOthers = new Map<string, number>();
@@ -67,7 +63,6 @@ export async function listNodes(
     if (pool === undefined || wanted.has(pool) || !conflicting.some(name => wanted.has(name))) continue;
     heldByOthers.set(pool, (heldByOthers.get(pool) ?? 0) + 1);
   }
-  collectGarbage();
   return { nodes: found, heldByOthers };
 }
 

@@ -1,6 +1,5 @@
 /** What pools and nodes have, what their pods ask for, what they use, and what is free. */
 import type { Clock } from '../../../controller/clock.ts';
-import { collectGarbage } from '../../../controller/collect.ts';
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
 import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
@@ -141,8 +140,6 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isMeant = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
-  // As loadClusterState(): what the reading left behind would stand beside what comes now.
-  collectGarbage();
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
   const state = new ClusterState(all, nodes, []);
