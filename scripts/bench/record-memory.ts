@@ -5,7 +5,7 @@
  */
 import { formatRecord, parseRecord } from '../../src/nodepool/plan/record.ts';
 import { API_VERSION, type Node, type NodePool, type Taint } from '../../src/nodepool/types.ts';
-import { planOf } from '../../src/reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
 
 const [count = 5_000, slots = 100] = process.argv.slice(2).map(Number);
@@ -55,7 +55,7 @@ function nodeOf(n: number): Node {
 
 const nodes = Array.from({ length: count }, (_, n) => nodeOf(n));
 const view = new ClusterState([pool], nodes, []);
-const due = nodes.filter(({ name }) => planOf(view, name)?.patch !== undefined).length;
+const due = nodes.filter(({ name }) => nodePlan(view, name)?.patch !== undefined).length;
 globalThis.gc?.();
 const megabytes = Math.round(process.memoryUsage.rss() / 1e6);
 console.log(`${count} nodes, records of ${nodes[0]?.record?.length} characters, ${due} due: ${megabytes} MB`);

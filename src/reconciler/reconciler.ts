@@ -73,7 +73,7 @@ export class Reconciler {
   async reconcile(name: string): Promise<PoolOutcome> {
     const pending = () => ({ ...emptyOutcome(name), unwritten: this.#nodes.pending(name) });
     return this.#interruption
-      .until(pending, () => this.#reconcile(name))
+      .until(pending, () => this.#releaseOrApply(name))
       .finally(() => {
         this.#nodes.gonePools.forget(name);
         if (this.#options.state.pool(name) !== undefined) return;
@@ -82,7 +82,7 @@ export class Reconciler {
       });
   }
 
-  async #reconcile(name: string): Promise<PoolOutcome> {
+  async #releaseOrApply(name: string): Promise<PoolOutcome> {
     const { state, limitObjects } = this.#options;
     const known = state.pool(name);
     // A new CRD changes which fields the server returns, without a watch event for the pool.
@@ -90,40 +90,41 @@ export class Reconciler {
     if (pool !== undefined) assertWhole(pool);
     const uid = this.#options.deleted?.get(name);
     if (pool !== undefined && uid !== undefined && pool.metadata.uid !== uid) throw recreatedError(name, 'deleted');
-    if (pool === undefined) return (await this.#release.ofGone(name)) ?? again(name);
-    if (pool.metadata.deletionTimestamp !== undefined) return (await this.#release.ofDeleted(pool)) ?? again(name);
-    if (state.poolIndex.errors(name).length > 0) return this.#reconcilePool(pool, false);
-    const held = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
+    if (pool === undefined) return (await this.#release.ofGone(name)) ?? changedOutcome(name);
+    if (pool.metadata.deletionTimestamp !== undefined)
+      return (await this.#release.ofDeleted(pool)) ?? changedOutcome(name);
+    if (state.poolIndex.errors(name).length > 0) return this.#applySpec(pool, false);
+    const prepared = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
       throw error;
     });
-    if (held instanceof NodeWriteError) return this.#reconcilePool(state.pool(name) ?? pool, false, held);
-    if (held === undefined || held.metadata.deletionTimestamp !== undefined) return again(name);
-    if (!deletesRuntimeClass(held, state)) return this.#reconcilePool(held, true);
+    if (prepared instanceof NodeWriteError) return this.#applySpec(state.pool(name) ?? pool, false, prepared);
+    if (prepared === undefined || prepared.metadata.deletionTimestamp !== undefined) return changedOutcome(name);
+    if (!deletesRuntimeClass(prepared, state)) return this.#applySpec(prepared, true);
     // A pool that has got a handler again since it was read keeps its RuntimeClass.
-    const latest = await limitObjects(() => readPool(name, held.metadata.uid, this.#options));
-    if (latest === undefined || !isSamePool(held, state.pool(name))) return again(name);
+    const latest = await limitObjects(() => readPool(name, prepared.metadata.uid, this.#options));
+    if (latest === undefined || !isSamePool(prepared, state.pool(name))) return changedOutcome(name);
     assertWhole(latest);
-    return this.#reconcilePool(latest, true);
+    return this.#applySpec(latest, true);
   }
 
   /**
    * @param valid whether the spec is; if not, only nodes that left are released, and members and RuntimeClass stay as they are
    * @param unprepared why the finalizer or the takeover annotation could not be set
    */
-  async #reconcilePool(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
+  async #applySpec(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);
     if (unprepared !== undefined) addFailure(outcome, unprepared);
     const begun = () => ({ ...outcome, unwritten: Math.max(outcome.unwritten, this.#nodes.pending(name)) });
-    return this.#interruption.until(begun, () => this.#reconcilePoolInto(outcome, pool, valid));
+    return this.#interruption.until(begun, () => this.#writeInOrder(outcome, pool, valid));
   }
 
-  async #reconcilePoolInto(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
+  async #writeInOrder(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
     const { state, limitObjects, podsOn, hasCaches = false } = this.#options;
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
-    if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return again(name);
+    if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return changedOutcome(name);
     // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
     const isClassRight = valid && (await writeRuntimeClass(pool, outcome, this.#options));
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
@@ -202,7 +203,7 @@ export class Reconciler {
 }
 
 /** The pool is not the one that was to be reconciled: neither its RuntimeClass nor its nodes were written. */
-function again(pool: string): PoolOutcome {
+function changedOutcome(pool: string): PoolOutcome {
   return { ...emptyOutcome(pool), isChanged: true };
 }
 
@@ -310,11 +311,11 @@ class PoolRelease {
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     return this.#interruption.until(
       () => outcome,
-      () => this.#releaseInto(outcome, pool),
+      () => this.#releaseInOrder(outcome, pool),
     );
   }
 
-  async #releaseInto(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
+  async #releaseInOrder(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
     const { limitObjects } = this.#options;
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();

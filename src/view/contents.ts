@@ -13,7 +13,7 @@ import type { Style } from '../print/style.ts';
 import { type Cell, columnWidths, fit, paintAs, safeText } from '../print/table.ts';
 import { formatTimeAndAge } from '../print/time.ts';
 import { cut, wrap, wrapIndented } from '../print/width.ts';
-import { planOf } from '../reconciler/plan/node-plan.ts';
+import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import type { Column } from './column.ts';
 import { eventColumns, nodeColumns, poolColumns } from './columns.ts';
@@ -129,7 +129,7 @@ const TITLE_WIDTH = 14;
 function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): Field[] {
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
-  const changes = allChanges(dueOf(planOf(clusterState, node.name)));
+  const changes = allChanges(dueOf(nodePlan(clusterState, node.name)));
   const maintenance = maintenanceLine(node, now);
   const isLate = countMaintenance([node], now).overdue > 0;
   const isFine = node.ready && !node.unschedulable;

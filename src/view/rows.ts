@@ -9,7 +9,7 @@ import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { Membership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';
-import { differing, planOf } from '../reconciler/plan/node-plan.ts';
+import { differing, nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import type { NodeCounts } from './bar.ts';
 import { NO_POOL } from './places.ts';
@@ -83,7 +83,7 @@ export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
   const rows = clusterState.held(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
       return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
-    const changes = allChanges(dueOf(planOf(clusterState, node.name))).length;
+    const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;
     return { key: node.name, node, membership: { kind: 'member' }, changes };
   });
   const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dueOf, planNode } from '../../src/nodepool/plan/plan.ts';
+import { dueOf, planMerge } from '../../src/nodepool/plan/plan.ts';
 import { API_VERSION, type NodePool } from '../../src/nodepool/types.ts';
 import type { ControlPlane } from '../cluster/control-plane.ts';
 import { raw } from '../cluster/raw.ts';
@@ -19,7 +19,7 @@ export async function barePatches(cluster: ControlPlane, pools: NodePool[], node
     const pool = pools[index % pools.length];
     const name = nodeName(index);
     const node = { name, uid: '', resourceVersion: '', creationTimestamp: '', labels: {}, taints: [] };
-    const plan = planNode({ ...node, ready: true, unschedulable: false, allocatable: {} }, undefined, pool);
+    const plan = planMerge({ ...node, ready: true, unschedulable: false, allocatable: {} }, undefined, pool);
     const patch = dueOf(plan)?.patch;
     const metadata = { labels: patch?.labels, annotations: { 'nodes.lailin.xyz/applied': patch?.record } };
     return { name, body: { metadata, spec: { taints: patch?.taints } } };

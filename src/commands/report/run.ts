@@ -7,7 +7,7 @@ import { activeMaintenance, isOverdue, type Maintenance } from '../../nodepool/d
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
 import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
-import { planOf } from '../../reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 import { permitted } from '../shared/attempt.ts';
@@ -157,7 +157,7 @@ function lookAt(state: ClusterState, time: Date, isMeant: (pool: string | undefi
     const node = state.node(name);
     if (node === undefined) continue;
     const { owner, conflicting = [] } = state.ownership(name) ?? {};
-    const isDrifted = allChanges(dueOf(planOf(state, name))).length > 0;
+    const isDrifted = allChanges(dueOf(nodePlan(state, name))).length > 0;
     const pool = owner ?? (isDrifted ? poolNodeOf(state, node).pool : undefined);
     if (isDrifted && isMeant(pool)) {
       driftedOf.set(pool ?? '', (driftedOf.get(pool ?? '') ?? 0) + 1);

@@ -59,7 +59,7 @@ export function planCordon(node: Subject, change: CordonChange, owner: Owner | u
   if (holder !== undefined && !isMine && change.takeover !== true) return { kind: 'refused', holder };
   if (!change.unschedulable) return planUncordon(node, isMine ? undefined : holder);
   const requested = change.maintenance;
-  if (holder === undefined && requested === undefined) return planBare(node);
+  if (holder === undefined && requested === undefined) return planWithoutMaintenance(node);
   const next = maintenanceAfter({ node, holder, isMine, owner, requested }, now);
   const isKept = holder !== undefined && formatMaintenance(holder) === next;
   const patch = {
@@ -96,7 +96,7 @@ function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: After
 }
 
 /** A cordon without a maintenance must not bring a stale one back. */
-function planBare(node: Subject): CordonPlan {
+function planWithoutMaintenance(node: Subject): CordonPlan {
   if (node.unschedulable) return { kind: 'already' };
   if (node.maintenance === undefined) return { kind: 'write', patch: { unschedulable: true }, change: undefined };
   return { kind: 'write', patch: { unschedulable: true, maintenance: null }, change: removalOf(node) };

@@ -60,7 +60,7 @@ export interface NodePatch {
 }
 
 /** By the first thing that stands against the write, in this order. `after`: what is done once it does not any more. */
-export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | TurnPlan | UnreadPlan | DuePlan | SamePlan;
+export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | RolloutStepPlan | UnreadPlan | DuePlan | SamePlan;
 
 /** What can be done now. */
 export type DuePlan = WritePlan | DrainPlan;
@@ -78,7 +78,7 @@ export interface Planned {
 interface PausedPlan extends Planned {
   kind: 'paused';
   pool: string;
-  after: OversizedPlan | TurnPlan | UnreadPlan | DuePlan;
+  after: OversizedPlan | RolloutStepPlan | UnreadPlan | DuePlan;
 }
 
 /** The labels of these pools would move the node in an endless cycle: nothing must be written. */
@@ -91,12 +91,12 @@ export interface CirclePlan extends Planned {
 interface OversizedPlan extends Planned {
   kind: 'oversized';
   /** It would be a step of a rollout. */
-  isStep: boolean;
+  isRolloutStep: boolean;
 }
 
 /** A step of a rollout: the changed spec of a pool with spec.rollout reaches a member, whose turn has to come first. */
-export interface TurnPlan extends Planned {
-  kind: 'turn';
+export interface RolloutStepPlan extends Planned {
+  kind: 'rollout step';
   after: UnreadPlan | DuePlan;
   /** What is written while it waits, if anything is: see planRepair(). */
   meanwhile?: UnreadPlan | WritePlan;
@@ -150,19 +150,19 @@ export function dueOf(plan: NodePlan | undefined): DuePlan | undefined {
 }
 
 /** The plan once its turn in a rollout has come, or where none is needed. */
-export function inTurn(plan: NodePlan): Exclude<NodePlan, TurnPlan> {
-  return plan.kind === 'turn' ? plan.after : plan;
+export function pastRollout(plan: NodePlan): Exclude<NodePlan, RolloutStepPlan> {
+  return plan.kind === 'rollout step' ? plan.after : plan;
 }
 
 /** Whether it is a step of a rollout, whatever else stands against it. */
-export function isStep(plan: NodePlan | undefined): boolean {
+export function isRolloutStep(plan: NodePlan | undefined): boolean {
   switch (plan?.kind) {
     case 'paused':
-      return isStep(plan.after);
+      return isRolloutStep(plan.after);
     case 'oversized':
-      return plan.isStep;
+      return plan.isRolloutStep;
     default:
-      return plan?.kind === 'turn';
+      return plan?.kind === 'rollout step';
   }
 }
 
@@ -202,7 +202,7 @@ interface PlannedDrain {
  * @param isCleared no pod is left that the taints which wait, by the record, would evict
  * @param birth whether the node is given startup taints
  */
-export function planNode(
+export function planMerge(
   node: Node,
   record: AppliedRecord | undefined,
   pool: NodePool | undefined,
@@ -213,7 +213,7 @@ export function planNode(
 ): NodePlan {
   const leaving = record !== undefined && record.pool !== pool?.metadata.name;
   const owner = pool && withoutPassed(pool, node, leaving ? undefined : record, birth, rules.transient);
-  const whose: Planned = { node, owner: owner?.metadata.name, previous: heldBy(node, record, owner) };
+  const whose: Planned = { node, owner: owner?.metadata.name, previous: previousPool(node, record, owner) };
   if (record === undefined && owner === undefined) return { ...whose, kind: 'same' };
   if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return { ...whose, kind: 'same' };
 
@@ -238,7 +238,7 @@ export function planNode(
   const isKnown = areAnnotationsKnown(node, record?.annotations, desired.keys());
   const withheld =
     taints.withheld.size > 0 ? { withheld: [...taints.withheld].map(([id, value]) => taintFrom(id, value)) } : {};
-  if (record === undefined && pool !== undefined && isHeldBack(pool, node, birth)) {
+  if (record === undefined && pool !== undefined && joinsWithoutSpec(pool, node, birth)) {
     const empty = { labels: NO_SLOTS, taints: NO_SLOTS, annotations: NO_SLOTS };
     const joined = formatRecord({ pool: pool.metadata.name, ...empty, startup: taints.startup });
     const patch = { resourceVersion: node.resourceVersion, record: joined };
@@ -283,14 +283,14 @@ export function planNode(
   const next = applied && formatRecord(applied);
   const addedLater = (isRolledOut ? MAX_STAMP_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH);
   if (applied !== undefined && next !== undefined && isOversized(applied, next, addedLater))
-    return { ...whose, kind: 'oversized', isStep: isRolledOut };
+    return { ...whose, kind: 'oversized', isRolloutStep: isRolledOut };
   const patch: NodePatch = {
     ...patchOf(node, labels.writes, taints.writes, annotations.writes),
     ...(isRecordDue ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) } : {}),
   };
   const cleared = deferred !== undefined && draining === undefined ? { isCleared: true as const } : {};
   const what = { changes, ...defined({ drain }), ...cleared, ...withheld };
-  const marks = { isUnread: !isKnown, isStep: isRolledOut };
+  const marks = { isUnread: !isKnown, isRolloutStep: isRolledOut };
   return waiting(whose, changes.length > 0 || isRecordDue ? { ...what, patch } : what, marks);
 }
 
@@ -303,8 +303,8 @@ export function waiting(
     drain,
     ...more
   }: Pick<WritePlan, 'changes' | 'drain' | 'isCleared' | 'withheld'> & { patch?: NodePatch },
-  marks: { isUnread: boolean; isStep?: boolean },
-): SamePlan | TurnPlan | UnreadPlan | DuePlan {
+  marks: { isUnread: boolean; isRolloutStep?: boolean },
+): SamePlan | RolloutStepPlan | UnreadPlan | DuePlan {
   const whose: Planned = { node, owner, previous };
   const due: DuePlan | undefined =
     patch !== undefined
@@ -312,7 +312,7 @@ export function waiting(
       : drain && { ...whose, kind: 'drain', changes: [], drain };
   if (due === undefined) return { ...whose, kind: 'same' };
   const after: UnreadPlan | DuePlan = marks.isUnread ? { ...whose, kind: 'unread', after: due } : due;
-  return marks.isStep ? { ...whose, kind: 'turn', after } : after;
+  return marks.isRolloutStep ? { ...whose, kind: 'rollout step', after } : after;
 }
 
 /** Without the record. */
@@ -338,13 +338,17 @@ function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
  * Whether a running node joins without the spec, as a member that waits for its turn: the spec was stopped, and the node comes back after its
  * label was gone for a second, say. New nodes get the spec all the same: they would run without the taints of the pool.
  */
-function isHeldBack(pool: NodePool, { creationTimestamp }: Node, { isYoung, wasMember }: Birth): boolean {
+function joinsWithoutSpec(pool: NodePool, { creationTimestamp }: Node, { isYoung, wasMember }: Birth): boolean {
   const stop = pool.spec.rollout === undefined ? undefined : stoppedRollout(pool);
   return stop !== undefined && (wasMember || (!isYoung && Date.parse(creationTimestamp) <= stop.at));
 }
 
 /** A node that was born in its pool joins it with the first write. */
-function heldBy({ mark }: Node, record: AppliedRecord | undefined, owner: NodePool | undefined): string | undefined {
+function previousPool(
+  { mark }: Node,
+  record: AppliedRecord | undefined,
+  owner: NodePool | undefined,
+): string | undefined {
   return mark === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
 }
 

@@ -22,13 +22,13 @@ import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import { type PodsLeft, podsLeft } from '../../nodepool/plan/no-execute.ts';
-import { type DrainPlan, inTurn, type NodePlan } from '../../nodepool/plan/plan.ts';
+import { type DrainPlan, type NodePlan, pastRollout } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RolloutTurn } from '../limits/rollout-gates.ts';
 import { heldBack, NodeWriteError } from '../outcome.ts';
-import { planOf } from '../plan/node-plan.ts';
+import { nodePlan } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/pool-checks.ts';
@@ -327,7 +327,7 @@ export async function drainStep(
 ): Promise<NodePlan | 'again' | 'waits'> {
   const { node, previous } = plan;
   const { state, cluster } = deps;
-  const cleared = () => planOf(state, node.name, true) ?? 'again';
+  const cleared = () => nodePlan(state, node.name, true) ?? 'again';
   if (cluster.isDryRun) return cleared();
   const isTurn = turn !== undefined && previous !== undefined ? turnOf(previous, turn, state) : () => true;
   if (!isTurn()) return 'waits';
@@ -370,8 +370,8 @@ function stillDecided(
 
 /** Whether a plan that is made now has the same drain, and nothing to write before it. */
 function isStillPlanned({ node, owner, drain }: DrainPlan, state: ClusterState): boolean {
-  const now = state.node(node.name)?.uid === node.uid ? planOf(state, node.name) : undefined;
-  const due = now && inTurn(now);
+  const now = state.node(node.name)?.uid === node.uid ? nodePlan(state, node.name) : undefined;
+  const due = now && pastRollout(now);
   return due?.kind === 'drain' && due.owner === owner && deepEqual(due.drain.taints, drain.taints);
 }
 

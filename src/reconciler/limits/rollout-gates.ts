@@ -8,7 +8,7 @@
  */
 import { type Clock, systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isStep } from '../../nodepool/plan/plan.ts';
+import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord, RolloutStamp } from '../../nodepool/plan/record.ts';
 import { isBeingRemoved, isInterrupted } from '../../nodepool/plan/transient-states.ts';
 import { progressOf, rolloutHash, stoppedRollout } from '../../nodepool/rollout/rollout.ts';
@@ -22,7 +22,7 @@ import {
 } from '../../nodepool/rollout/rollout-step.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
-import { planOf, rulesFor } from '../plan/node-plan.ts';
+import { nodePlan, rulesFor } from '../plan/node-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 
@@ -226,7 +226,7 @@ function nodeOf(
   const { name, ready, readySince: seconds } = node;
   const { generation } = pool.metadata;
   const record = recordOf(state, name, pool.metadata.name);
-  const isPending = isStep(planOf(state, name));
+  const isPending = isRolloutStep(nodePlan(state, name));
   // A time too far ahead is none: a stop by it could not be resumed.
   const readySince = seconds === undefined || isTooFarAhead(seconds * 1000, now) ? undefined : seconds * 1000;
   const isRefused = refused.has(name);

@@ -4,7 +4,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, dueOf, type WritePlan } from '../../nodepool/plan/plan.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import { heldBack, type NodeMove, NodeWriteError } from '../outcome.ts';
-import { patchedNode, planOf } from '../plan/node-plan.ts';
+import { nodePlan, patchedNode } from '../plan/node-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { alteredError, alteredSlots, limitError } from '../write/write-errors.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './rate-limiters.ts';
@@ -44,7 +44,7 @@ export class NodeWriteLimits {
   written(plan: WritePlan, answer: Node, uid: string, move: NodeMove, before: NodeMove | undefined): void {
     this.#limiter.written(uid, plan.changes);
     const state = this.#state;
-    const next = () => planOf(state, plan.node.name);
+    const next = () => nodePlan(state, plan.node.name);
     const givesAway = state.poolIndex.ownership(answer).owner !== plan.owner;
     const decides = (label: string) => givesAway && state.poolIndex.affectsMembership({ [label]: true });
     const altered = alteredSlots(plan, answer, next, decides);

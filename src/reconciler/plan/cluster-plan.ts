@@ -19,7 +19,7 @@ import type { ClusterState } from '../state/cluster-state.ts';
 import { reachedBy } from '../write/runtime-class-writer.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
-import { planOf } from './node-plan.ts';
+import { nodePlan } from './node-plan.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
@@ -68,22 +68,22 @@ export function planCluster(state: ClusterState, intent: Intent, now?: Date): Cl
   const after = stateAfter(state, intent);
   const plans = nodesOf(intent, stateBefore(state, intent), after).flatMap(name => {
     const change = intent.changes?.get(name);
-    return (change === undefined ? planOf(after, name) : planMembershipChange(after, name, change)) ?? [];
+    return (change === undefined ? nodePlan(after, name) : planMembershipChange(after, name, change)) ?? [];
   });
   const rollouts = now === undefined ? [] : rolloutsOf(after, intent.pools, now);
-  const turns = new Set(rollouts.flatMap(({ next }) => next));
+  const next = new Set(rollouts.flatMap(rollout => rollout.next));
   const nodes: DuePlan[] = [];
   const later: LaterPlan[] = [];
   for (const plan of plans) {
     const due = dueOf(plan);
     if (due === undefined) continue;
-    const isTurn = now === undefined || plan.kind !== 'turn' || turns.has(plan.node.name);
-    if (isTurn && plan.kind !== 'paused') {
+    const isNow = now === undefined || plan.kind !== 'rollout step' || next.has(plan.node.name);
+    if (isNow && plan.kind !== 'paused') {
       nodes.push(due);
       continue;
     }
     if (allChanges(due).length > 0) later.push(plan.kind === 'paused' ? { ...due, pausedBy: plan.pool } : due);
-    const meanwhile = plan.kind === 'turn' ? dueOf(plan.meanwhile) : undefined;
+    const meanwhile = plan.kind === 'rollout step' ? dueOf(plan.meanwhile) : undefined;
     if (meanwhile !== undefined) nodes.push(meanwhile);
   }
   const ends = plans.map(endOf);

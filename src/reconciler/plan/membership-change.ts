@@ -5,13 +5,13 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { effective, type LabelPatch, labelOf, patchedLabels } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
-import { type Change, dueOf, inTurn, type NodePlan, planNode } from '../../nodepool/plan/plan.ts';
+import { type Change, dueOf, type NodePlan, pastRollout, planMerge } from '../../nodepool/plan/plan.ts';
 import { formatRecord } from '../../nodepool/plan/record.ts';
 import { isPaused, pausedError } from '../../nodepool/rollout/rollout.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { followed, pausedPool, planStep, rulesFor } from './node-plan.ts';
+import { pausedPool, planForOwner, rulesFor, withNextSteps } from './node-plan.ts';
 
 export interface MembershipChange {
   /** The pool whose reconcile writes it. */
@@ -49,7 +49,7 @@ export function planMembershipChange(
   // A node that joins such a pool has nothing of the pool yet.
   const after = record === undefined ? { ...found, record: undefined } : found;
   const plan =
-    change.to === undefined ? planStep(state, relabelled, after) : planFor(state, relabelled, after, change.to);
+    change.to === undefined ? planForOwner(state, relabelled, after) : planForPool(state, relabelled, after, change.to);
   const whose = { node, owner: plan.owner, previous: plan.previous };
   const patch = { resourceVersion: node.resourceVersion, labels };
   const isRelabelled = Object.keys(labels).length > 0;
@@ -57,7 +57,7 @@ export function planMembershipChange(
     ? { ...whose, kind: 'write', changes: changesOf(node, labels), patch }
     : { ...whose, kind: 'same' };
   // What a person asks for by the name of the node waits for no turn.
-  const whole = inTurn(followed(state, [first, plan]));
+  const whole = pastRollout(withNextSteps(state, [first, plan]));
   if (dueOf(whole)?.kind === 'write') assertNotPaused(state, whole, ownership);
   return whole;
 }
@@ -69,12 +69,12 @@ function assertNotPaused(state: ClusterState, plan: NodePlan, before: Ownership)
 }
 
 /** Plans the node for the pool of the change, whichever other pools match it. */
-function planFor(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
+function planForPool(state: ClusterState, node: Node, { record, owner, conflicting }: Ownership, to: string): NodePlan {
   // Without the stops of its rollouts: they hold back nobody who is asked for by name.
   const { status: _stops, ...pool } = poolForNodes(state, to);
   const rivals = [owner, ...conflicting].flatMap(rival => (rival === to ? [] : (poolOf(state, rival) ?? [])));
   const rules = rulesFor(state, record?.pool, pool);
-  return planNode(node, record, pool, rivals, false, rules, state.births.of(node, pool));
+  return planMerge(node, record, pool, rivals, false, rules, state.births.of(node, pool));
 }
 
 function poolOf(state: ClusterState, name: string | undefined): NodePool | undefined {

@@ -13,12 +13,12 @@ import {
   type DuePlan,
   dueOf,
   endOf,
-  isStep,
+  isRolloutStep,
   isUnread,
   type NodePatch,
   type NodePlan,
-  planNode,
-  type TurnPlan,
+  planMerge,
+  type RolloutStepPlan,
   waiting,
 } from '../../nodepool/plan/plan.ts';
 import { planRepair } from '../../nodepool/plan/plan-repair.ts';
@@ -33,21 +33,22 @@ import type { ClusterState } from '../state/cluster-state.ts';
 /** A change of the node or of any pool's spec replaces the ownership. */
 const plans = new WeakMap<Ownership, NodePlan>();
 
-/** Undefined when the node is not known. @param isCleared see planNode() */
-export function planOf(state: ClusterState, name: string, isCleared = false): NodePlan | undefined {
+/** Undefined when the node is not known. @param isCleared see planMerge() */
+export function nodePlan(state: ClusterState, name: string, isCleared = false): NodePlan | undefined {
   const node = state.node(name);
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
   const known = isCleared ? undefined : plans.get(ownership);
   if (known !== undefined) return known;
-  const plan = followed(state, [planStep(state, node, ownership, isCleared)]);
-  const whole = plan.kind === 'turn' ? { ...plan, ...defined({ meanwhile: repairOf(state, node, ownership) }) } : plan;
+  const plan = withNextSteps(state, [planForOwner(state, node, ownership, isCleared)]);
+  const whole =
+    plan.kind === 'rollout step' ? { ...plan, ...defined({ meanwhile: repairOf(state, node, ownership) }) } : plan;
   if (!isCleared) plans.set(ownership, whole);
   return whole;
 }
 
 /** What is done for a member whose turn in a rollout has not come. Nothing where that would move it to another pool. */
-function repairOf(state: ClusterState, node: Node, { owner, record }: Ownership): TurnPlan['meanwhile'] {
+function repairOf(state: ClusterState, node: Node, { owner, record }: Ownership): RolloutStepPlan['meanwhile'] {
   const pool = owner === undefined ? undefined : state.pool(owner);
   if (pool === undefined || record === undefined || record.pool !== owner) return undefined;
   const plan = planRepair(node, record, pool, rulesFor(state, owner, pool), state.births.of(node, pool));
@@ -69,7 +70,7 @@ export function isDue(plan: NodePlan | undefined): boolean {
 export function mayWait(plan: NodePlan): boolean {
   switch (plan.kind) {
     case 'paused':
-    case 'turn':
+    case 'rollout step':
     case 'drain':
       return true;
     case 'unread':
@@ -77,7 +78,7 @@ export function mayWait(plan: NodePlan): boolean {
     case 'write':
       return plan.drain !== undefined;
     case 'oversized':
-      return plan.isStep;
+      return plan.isRolloutStep;
     case 'circle':
     case 'same':
       return false;
@@ -88,7 +89,7 @@ export function mayWait(plan: NodePlan): boolean {
 export function differs(plan: NodePlan): boolean {
   switch (plan.kind) {
     case 'paused':
-    case 'turn':
+    case 'rollout step':
     case 'unread':
       return differs(plan.after);
     case 'drain':
@@ -105,19 +106,19 @@ export function differs(plan: NodePlan): boolean {
 /** Names of the members whose labels, taints or annotations are not as the pool says. */
 export function differing(state: ClusterState, pool: string): string[] {
   return state.members(pool).flatMap(({ name }) => {
-    const plan = planOf(state, name);
+    const plan = nodePlan(state, name);
     return plan !== undefined && differs(plan) ? name : [];
   });
 }
 
-/** The plan of the owner alone. @param isCleared see planNode() */
-export function planStep(state: ClusterState, node: Node, ownership: Ownership, isCleared = false): NodePlan {
+/** The plan of the owner alone. @param isCleared see planMerge() */
+export function planForOwner(state: ClusterState, node: Node, ownership: Ownership, isCleared = false): NodePlan {
   const paused = pausedPool(state, ownership);
   const { record } = ownership;
   // A pool that is being deleted, or is gone, releases the node; what the paused pool would set there has to wait.
   if (paused !== undefined && record !== undefined && !state.isActive(record.pool))
-    return planNode(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
-  const plan = planOwned(state, node, ownership, isCleared);
+    return planMerge(node, record, undefined, [], false, rulesFor(state, record.pool, undefined));
+  const plan = planUnlessInvalid(state, node, ownership, isCleared);
   return paused === undefined ? plan : behindPause(plan, paused);
 }
 
@@ -144,11 +145,11 @@ export function rulesFor(state: ClusterState, holder: string | undefined, owner:
   return more.length === 0 ? state.rules : { ...state.rules, transient: [...transient, ...more] };
 }
 
-function planOwned(state: ClusterState, node: Node, ownership: Ownership, isCleared: boolean): NodePlan {
+function planUnlessInvalid(state: ClusterState, node: Node, ownership: Ownership, isCleared: boolean): NodePlan {
   const owner = ownership.owner === undefined ? undefined : state.pool(ownership.owner);
   const rivals =
     ownership.conflicting.length === 0 ? [] : ownership.conflicting.flatMap(other => state.pool(other) ?? []);
-  const plan = planNode(
+  const plan = planMerge(
     node,
     ownership.record,
     owner,
@@ -167,13 +168,13 @@ function planOwned(state: ClusterState, node: Node, ownership: Ownership, isClea
 const MAX_STEPS = 10;
 
 /** The steps and all steps that follow from them, as one plan for the node of the first. */
-export function followed(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
+export function withNextSteps(state: ClusterState, steps: [NodePlan, ...NodePlan[]]): NodePlan {
   const all = [...steps];
   let last = endOf(steps.at(-1) ?? steps[0]);
   // Mostly no pool selects by the labels that are set.
   while (last.kind === 'write' && last.patch.labels && state.poolIndex.affectsMembership(last.patch.labels)) {
     const node = patchedNode(last.node, last.patch);
-    const step = planStep(state, node, state.poolIndex.ownership(node));
+    const step = planForOwner(state, node, state.poolIndex.ownership(node));
     last = endOf(step);
     // A step that cannot be written cancels the plan: without it the node would be left between two pools.
     if (last.kind !== 'write' && last.kind !== 'oversized') break;
@@ -193,9 +194,9 @@ function composed({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
 
 function composedSteps(node: Node, previous: string | undefined, steps: NodePlan[]): NodePlan {
   const ends = steps.map(endOf);
-  const isTurn = steps.some(isStep);
+  const isOfRollout = steps.some(isRolloutStep);
   if (ends.some(({ kind }) => kind === 'oversized'))
-    return { kind: 'oversized', node, owner: previous, previous, isStep: isTurn };
+    return { kind: 'oversized', node, owner: previous, previous, isRolloutStep: isOfRollout };
   const due = steps.flatMap(step => dueOf(step) ?? []);
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
   for (const step of due) {
@@ -223,7 +224,7 @@ function composedSteps(node: Node, previous: string | undefined, steps: NodePlan
   const owner = steps.at(-1)?.owner;
   return waiting({ node, owner, previous }, isSame ? what : { ...what, patch }, {
     isUnread: steps.some(isUnread),
-    isStep: isTurn,
+    isRolloutStep: isOfRollout,
   });
 }
 

@@ -6,9 +6,9 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import {
   type DuePlan,
   dueOf,
-  inTurn,
   type NodePatch,
   type NodePlan,
+  pastRollout,
   type WritePlan,
 } from '../../nodepool/plan/plan.ts';
 import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
@@ -20,7 +20,7 @@ import { RolloutGates, type RolloutTurn } from '../limits/rollout-gates.ts';
 import { NodeWriteLimits } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
-import { assertConsent, circleError, oversizedError, planOf } from '../plan/node-plan.ts';
+import { assertConsent, circleError, nodePlan, oversizedError } from '../plan/node-plan.ts';
 import { readNode } from '../state/live-reads.ts';
 import { ChangedMeanwhile, GonePools, StalePools } from '../state/pool-checks.ts';
 import { isPrepared, prepare } from './pool-metadata.ts';
@@ -31,7 +31,7 @@ export type NodeStep = 'done' | 'again' | { plan: WritePlan; uid: string };
 interface Due<P extends DuePlan> {
   plan: P;
   /** Of a rollout: its turn has to last until the write. */
-  isStep: boolean;
+  isRolloutStep: boolean;
 }
 
 export class NodeSteps {
@@ -93,7 +93,7 @@ export class NodeSteps {
     const { state } = this.#options;
     const change = this.changes.get(name);
     const planned = this.#planned(name);
-    const plan = planned && inTurn(planned);
+    const plan = planned && pastRollout(planned);
     const due = dueOf(plan);
     const uid = state.node(name)?.uid;
     // It was paused after the node was chosen.
@@ -117,23 +117,23 @@ export class NodeSteps {
     }
     // What is known of its drain is kept while its turn has passed.
     const isOver =
-      due?.drain === undefined && this.drainer.entries.has(name) && dueOf(planOf(state, name))?.drain === undefined;
+      due?.drain === undefined && this.drainer.entries.has(name) && dueOf(nodePlan(state, name))?.drain === undefined;
     if (isOver) this.drainer.entries.forget(name);
-    return due === undefined ? 'done' : { plan: due, isStep: planned?.kind === 'turn' };
+    return due === undefined ? 'done' : { plan: due, isRolloutStep: planned?.kind === 'rollout step' };
   }
 
   /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
-  async #drained({ plan, isStep }: Due<DuePlan>, turn: RolloutTurn): Promise<Due<WritePlan> | 'done' | 'again'> {
-    if (plan.kind === 'write') return { plan, isStep };
+  async #drained({ plan, isRolloutStep }: Due<DuePlan>, turn: RolloutTurn): Promise<Due<WritePlan> | 'done' | 'again'> {
+    if (plan.kind === 'write') return { plan, isRolloutStep };
     assertConsent(plan, this.#options.consent);
-    const gates = { drainer: this.drainer, turn: isStep ? turn : undefined, changed: this.#changedMeanwhile };
+    const gates = { drainer: this.drainer, turn: isRolloutStep ? turn : undefined, changed: this.#changedMeanwhile };
     const drained = await drainStep(plan, gates, this.#options);
     if (drained === 'waits') return 'done';
     if (drained === 'again') return 'again';
-    const next = inTurn(drained);
+    const next = pastRollout(drained);
     switch (next.kind) {
       case 'write':
-        return { plan: next, isStep: drained.kind === 'turn' };
+        return { plan: next, isRolloutStep: drained.kind === 'rollout step' };
       // The pool was changed while pods were listed: it is planned again, and paused, or the node read, if need be.
       case 'paused':
       case 'unread':
@@ -148,15 +148,15 @@ export class NodeSteps {
     const { state } = this.#options;
     const change = this.changes.get(name);
     if (change !== undefined) return planMembershipChange(state, name, change);
-    const plan = planOf(state, name);
-    if (plan?.kind !== 'turn' || plan.previous === undefined) return plan;
+    const plan = nodePlan(state, name);
+    if (plan?.kind !== 'rollout step' || plan.previous === undefined) return plan;
     return this.rollouts.allows(plan.previous, name) ? plan : plan.meanwhile;
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
-  #admitted({ plan, isStep }: Due<WritePlan>, turn: RolloutTurn): NodePatch | undefined {
+  #admitted({ plan, isRolloutStep }: Due<WritePlan>, turn: RolloutTurn): NodePatch | undefined {
     const { node, owner, previous, patch } = plan;
-    if (!isStep || previous === undefined) return patch;
+    if (!isRolloutStep || previous === undefined) return patch;
     const stamp = turn.admits(previous);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.

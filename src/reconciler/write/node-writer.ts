@@ -2,11 +2,11 @@
 
 import { conflictDelay } from '../../controller/backoff.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isStep } from '../../nodepool/plan/plan.ts';
+import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import { RolloutTurn } from '../limits/rollout-gates.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { moveOf, type NodeMove, type NodeWriteError, withMove, withoutMove } from '../outcome.ts';
-import { isDue, patchedNode, planOf } from '../plan/node-plan.ts';
+import { isDue, nodePlan, patchedNode } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
 
@@ -32,7 +32,7 @@ export class NodeWriter {
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    return this.steps.changes.has(name) || isDue(planOf(this.#options.state, name));
+    return this.steps.changes.has(name) || isDue(nodePlan(this.#options.state, name));
   }
 
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
@@ -66,7 +66,7 @@ export class NodeWriter {
       this.steps.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.steps.rollouts.wrote(name, isStep(planOf(this.#options.state, name)));
+      this.steps.rollouts.wrote(name, isRolloutStep(nodePlan(this.#options.state, name)));
       if (!(error instanceof NodepoolError)) throw error;
       this.steps.drainer.entries.failed(name, error);
       if (written.move === undefined) throw error;

@@ -15,7 +15,7 @@ import {
   specChangedFailure,
   type WriteFailure,
 } from '../outcome.ts';
-import { differs, isDue, mayWait, planOf } from '../plan/node-plan.ts';
+import { differs, isDue, mayWait, nodePlan } from '../plan/node-plan.ts';
 import { type GonePools, SpecChangedError } from '../state/pool-checks.ts';
 import { readAnnotationsOf } from '../state/unread-annotations.ts';
 import { NodeWriter } from './node-writer.ts';
@@ -66,7 +66,7 @@ export class PoolNodes {
     if (!this.#isPaused(pool))
       holdBack({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     // A node whose pods are not gone is only looked at.
-    const counted = new Set(names.filter(name => changes?.has(name) || dueOf(planOf(state, name))?.kind === 'write'));
+    const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
     progress?.planned(counted.size);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
     let failedInARow = 0;
@@ -129,8 +129,8 @@ export class PoolNodes {
     const { state, changes } = this.#options;
     const waiting = new Map(
       names.flatMap(name => {
-        const plan = changes?.has(name) ? undefined : planOf(state, name);
-        return plan?.kind === 'turn' ? [[name, plan] as const] : [];
+        const plan = changes?.has(name) ? undefined : nodePlan(state, name);
+        return plan?.kind === 'rollout step' ? [[name, plan] as const] : [];
       }),
     );
     const next = step.next.filter(name => waiting.delete(name));
@@ -163,8 +163,8 @@ export class PoolNodes {
     if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
     const next = this.#writer.steps.rollouts.begin(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
-      const plan = planOf(state, name);
-      const isTurn = next === undefined || plan?.kind !== 'turn' || next.includes(name);
+      const plan = nodePlan(state, name);
+      const isTurn = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);
       return plan !== undefined && isDraining(plan) && isTurn ? name : [];
     });
     return nodes.length === 0 ? undefined : this.#writer.steps.drainer.entries.stateOf(nodes.toSorted());
@@ -181,7 +181,7 @@ export class PoolNodes {
     if (changes === undefined && only === undefined) return [];
     const held = state.held(pool).map(({ name }) => name);
     // Membership changes are ignored: a node that could not be added is no member.
-    return held.filter(name => isDue(planOf(state, name)));
+    return held.filter(name => isDue(nodePlan(state, name)));
   }
 
   /**
@@ -194,7 +194,7 @@ export class PoolNodes {
     const names = state.members(pool).map(({ name }) => name);
     return names.filter(name => {
       if (failed.has(name)) return true;
-      const plan = planOf(state, name);
+      const plan = nodePlan(state, name);
       return plan !== undefined && differs(plan) && (!hasCaches || mayWait(plan));
     });
   }

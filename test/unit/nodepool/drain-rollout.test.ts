@@ -20,10 +20,10 @@ test('a node that joined, or whose taint somebody removed, is drained without a 
   const joined = node(begun, 'dedicated=x:NoSchedule');
   const drifted = node({ ...STAMP, taints: { [EXECUTE]: 'x' } });
   for (const each of [joined, drifted, step(drifted, rolled()).after]) {
-    for (const isCleared of [false, true]) assert.equal(step(each, rolled(), [], isCleared).plan.isStep, false);
+    for (const isCleared of [false, true]) assert.equal(step(each, rolled(), [], isCleared).plan.isRolloutStep, false);
     const labelled = rolled({ labels: { tier: '2' } });
     for (const isCleared of [false, true])
-      assert.equal(step(each, labelled, [], isCleared).plan.isStep, true, 'the label has its turn');
+      assert.equal(step(each, labelled, [], isCleared).plan.isRolloutStep, true, 'the label has its turn');
   }
   const repaired = step(step(drifted, rolled()).after, rolled(), [], true).after;
   assert.deepEqual(parseRecord(repaired.record)?.changed, TIME, 'drift is no change by a rollout');
@@ -31,12 +31,12 @@ test('a node that joined, or whose taint somebody removed, is drained without a 
 
 test('the stamp of the turn stays while pods are evicted, and that of the taint replaces all of it', () => {
   const first = step(node({ ...STAMP, wasNotReady: true }), rolled());
-  assert.equal(first.plan.isStep, true);
+  assert.equal(first.plan.isRolloutStep, true);
   assert.equal(parseRecord(first.after.record)?.changed, undefined, 'the writer stamps it');
   const record = stampedRecord(first.after.record, { ...STAMP, wasNotReady: true }) ?? '';
   const closed = { ...first.after, record };
   const { plan } = step(closed, rolled());
-  assert.deepEqual([plan.patch, plan.isStep, plan.drain?.hasBegun], [undefined, true, true]);
+  assert.deepEqual([plan.patch, plan.isRolloutStep, plan.drain?.hasBegun], [undefined, true, true]);
   const done = step(closed, rolled(), [], true);
   const last = stampedRecord(done.after.record, { changed: '2026-05-01T12:01:00Z', rollout: 'abcdef0123' });
   assert.equal(

@@ -5,7 +5,7 @@ import { parseRecord } from '../../../src/nodepool/plan/record.ts';
 import { taintId } from '../../../src/nodepool/spec/taints.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
-import { planNode } from '../nodepool/plan/plan-view.ts';
+import { planMerge } from '../nodepool/plan/plan-view.ts';
 import { property } from './property.ts';
 
 const OWN = ['tier', 'zone', 'a.b/c'];
@@ -64,7 +64,7 @@ const node = fc
 
 /** Plans, and returns the node with the patch applied. @param isCleared the pods that a taint waits for are gone */
 function applied(before: Node, owner: NodePool | undefined, isCleared = false): Node {
-  const { patch } = planNode(before, parseRecord(before.record), owner, [], isCleared);
+  const { patch } = planMerge(before, parseRecord(before.record), owner, [], isCleared);
   const patched = (live = {}, values = {}) =>
     Object.fromEntries(
       Object.entries({ ...live, ...values }).filter((pair): pair is [string, string] => pair[1] !== null),
@@ -121,9 +121,9 @@ property(
       before.reduce<Node>((one, step) => after(step, one), fresh),
       owner,
     );
-    assert.equal(planNode(half, parseRecord(half.record), owner).patch, undefined);
+    assert.equal(planMerge(half, parseRecord(half.record), owner).patch, undefined);
     const last = applied(half, owner, true);
-    const { patch, drain } = planNode(last, parseRecord(last.record), owner);
+    const { patch, drain } = planMerge(last, parseRecord(last.record), owner);
     assert.deepEqual([patch, drain], [undefined, undefined]);
     for (const [key, text] of Object.entries(owner.spec.labels ?? {})) assert.equal(last.labels[key], text);
     for (const [key, text] of Object.entries(owner.spec.annotations ?? {})) assert.equal(last.annotations?.[key], text);
@@ -197,9 +197,9 @@ property(
     const record = parseRecord(whole.record);
     const isKept = (key: string) => kept.includes(key) || record?.annotations.has(key);
     const annotations = Object.fromEntries(Object.entries(whole.annotations ?? {}).filter(([key]) => isKept(key)));
-    const plan = planNode({ ...whole, annotations, keptAnnotations: new Set(kept) }, record, owner);
+    const plan = planMerge({ ...whole, annotations, keptAnnotations: new Set(kept) }, record, owner);
     if (plan.isUnread) assert.ok(!Object.keys(owner.spec.annotations ?? {}).every(isKept));
-    else assert.deepEqual(plan.patch, planNode(whole, record, owner).patch);
+    else assert.deepEqual(plan.patch, planMerge(whole, record, owner).patch);
   }),
   500,
 );
@@ -228,7 +228,7 @@ property(
           one = { ...one, taints: one.taints.filter(live => taintId(live) !== change.removed) };
         } else one = { ...one, ...change };
         if (!isReconciled) continue;
-        const { changes } = planNode(one, parseRecord(one.record), owner);
+        const { changes } = planMerge(one, parseRecord(one.record), owner);
         assert.deepEqual(new Set(changes.map(({ action }) => action)).difference(new Set(['remove'])), new Set());
         one = applied(one, owner);
         for (const { until, ...taint } of given) {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { dueOf } from '../../../src/nodepool/plan/plan.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../src/nodepool/types.ts';
 import { planCluster } from '../../../src/reconciler/plan/cluster-plan.ts';
-import { differs, isDue, planOf } from '../../../src/reconciler/plan/node-plan.ts';
+import { differs, isDue, nodePlan } from '../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from './node-server.ts';
@@ -115,7 +115,7 @@ for (const { title, pools, node, by, labels } of cases) {
     const state = new ClusterState(pools, [node], []);
     // The second plan must not come from a cache that says that there is nothing to do.
     for (let at = 0; at < 2; at++) {
-      const plan = planOf(state, node.name);
+      const plan = nodePlan(state, node.name);
       assert.ok(plan);
       assert.equal(plan.kind === 'paused' ? plan.pool : undefined, by);
       assert.deepEqual([isDue(plan), differs(plan)], [by === undefined, true]);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePlan } from '../../../src/nodepool/plan/plan.ts';
 import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { planOf } from '../../../src/reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 import { role } from './node-server.ts';
@@ -25,11 +25,11 @@ const node = (tier: string, applied = 'gold'): Node =>
 const changes: { title: string; make: (state: ClusterState) => void; kind: NodePlan['kind']; repairs?: boolean }[] = [
   { title: 'a node that is up to date', make() {}, kind: 'same' },
   { title: 'a new spec', make: state => state.setPool(pool(silver)), kind: 'write' },
-  { title: 'spec.rollout', make: state => state.setPool(pool({ ...silver, rollout })), kind: 'turn' },
-  { title: 'drift meanwhile', make: state => state.setNode(node('drift')), kind: 'turn', repairs: true },
+  { title: 'spec.rollout', make: state => state.setPool(pool({ ...silver, rollout })), kind: 'rollout step' },
+  { title: 'drift meanwhile', make: state => state.setNode(node('drift')), kind: 'rollout step', repairs: true },
   { title: 'a pause', make: state => state.setPool(pool({ ...silver, rollout, paused: true })), kind: 'paused' },
   { title: 'the node as it should be', make: state => state.setNode(node('silver', 'silver')), kind: 'same' },
-  { title: 'the earlier spec', make: state => state.setPool(pool({ ...gold, rollout })), kind: 'turn' },
+  { title: 'the earlier spec', make: state => state.setPool(pool({ ...gold, rollout })), kind: 'rollout step' },
   {
     title: 'another pool that is gone',
     make: state => state.removePool('worker', state.pool('worker')?.metadata.uid),
@@ -42,11 +42,15 @@ test('a plan follows each change of the node and of the pool, and is made once',
   const { name } = node('gold');
   for (const { title, make, kind, repairs = false } of changes) {
     make(state);
-    const plan = planOf(state, name);
-    assert.equal(planOf(state, name), plan, title);
+    const plan = nodePlan(state, name);
+    assert.equal(nodePlan(state, name), plan, title);
     // A new state has no plans.
-    assert.deepEqual(planOf(new ClusterState(state.pools(), state.nodes(), []), name), plan, title);
-    assert.deepEqual([plan?.kind, plan?.kind === 'turn' && plan.meanwhile !== undefined], [kind, repairs], title);
+    assert.deepEqual(nodePlan(new ClusterState(state.pools(), state.nodes(), []), name), plan, title);
+    assert.deepEqual(
+      [plan?.kind, plan?.kind === 'rollout step' && plan.meanwhile !== undefined],
+      [kind, repairs],
+      title,
+    );
   }
-  assert.equal(planOf(state, 'unknown'), undefined);
+  assert.equal(nodePlan(state, 'unknown'), undefined);
 });

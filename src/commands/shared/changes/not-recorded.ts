@@ -2,7 +2,7 @@
 import { dueOf } from '../../../nodepool/plan/plan.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import { mayWait, planOf } from '../../../reconciler/plan/node-plan.ts';
+import { mayWait, nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 const MAX_NAMED = 10;
@@ -11,7 +11,7 @@ const MAX_NAMED = 10;
 export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const { name } = pool.metadata;
   const due = state.held(name).flatMap(node => {
-    const plan = planOf(state, node.name);
+    const plan = nodePlan(state, node.name);
     const isOfRecord = plan !== undefined && dueOf(plan)?.changes.length === 0 && !mayWait(plan);
     return isOfRecord ? [plan] : [];
   });

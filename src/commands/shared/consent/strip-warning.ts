@@ -4,7 +4,7 @@ import type { Warning } from '../../../nodepool/errors.ts';
 import { dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { plural } from '../../../nodepool/text.ts';
-import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 /**
@@ -21,7 +21,7 @@ export function firstStripWarning(
   const before = held.some(node => strips(state.ownership(node.name)?.record));
   const written = among === undefined ? held : held.filter(node => among.has(node.name));
   const nodes = written.filter(node =>
-    dueOf(planOf(state, node.name))?.changes.some(change => change.reason === 'unmanaged'),
+    dueOf(nodePlan(state, node.name))?.changes.some(change => change.reason === 'unmanaged'),
   );
   if (before || nodes.length === 0) return [];
   const next = areShown ? undefined : `see them with \`kubectl nodepool diff ${name}\``;

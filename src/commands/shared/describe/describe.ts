@@ -6,7 +6,7 @@ import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
 import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { Membership } from '../../../print/cells.ts';
-import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { reachedBy } from '../../../reconciler/write/runtime-class-writer.ts';
 import { type Permitted, permitted } from '../attempt.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
@@ -56,7 +56,7 @@ export async function describe(
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
     const held = state.held(name).map((node): DescribedNode => {
-      const plan = planOf(state, node.name);
+      const plan = nodePlan(state, node.name);
       const { changes = [], drain } = dueOf(plan) ?? {};
       const circle = plan?.kind === 'circle' ? plan.pools : undefined;
       return { node, changes, drain, circle, membership: { kind: members.has(node) ? 'member' : 'leaving' } };

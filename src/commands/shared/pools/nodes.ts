@@ -6,7 +6,7 @@ import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { heldStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../../nodepool/types.ts';
-import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
 import { allPermitted } from '../attempt.ts';
@@ -85,7 +85,7 @@ export function poolNodeOf(state: ClusterState, node: Node): PoolNode {
   const ownership = state.ownership(node.name);
   const record = ownership?.record;
   const pool = ownership?.owner ?? record?.pool;
-  const plan = planOf(state, node.name);
+  const plan = nodePlan(state, node.name);
   return {
     node,
     pool,

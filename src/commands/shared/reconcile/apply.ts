@@ -28,7 +28,7 @@ import {
   specChangedFailure,
 } from '../../../reconciler/outcome.ts';
 import { type Intent, nodesOf, stateBefore } from '../../../reconciler/plan/intent.ts';
-import { planOf } from '../../../reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { Reconciler } from '../../../reconciler/reconciler.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { isSamePool } from '../../../reconciler/state/live-reads.ts';
@@ -321,7 +321,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   const { pool, outcome } = result;
   if (outcome === undefined) return result;
   const waiting = state.members(pool).filter(({ name }) => {
-    const plan = planOf(state, name);
+    const plan = nodePlan(state, name);
     return plan !== undefined && isDraining(plan);
   });
   const unwritten = Math.max(outcome.unwritten, waiting.length);

@@ -13,7 +13,7 @@ import {
   type RuntimeClass,
   TAKEOVER_ANNOTATION,
 } from '../../../../src/nodepool/types.ts';
-import { planOf } from '../../../../src/reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-01-01T00:15:01Z');
@@ -290,7 +290,7 @@ test('plans by the clock of the server, by which nodes have their times', () => 
     const cluster = { rules: {}, nodes: { serverTime: () => new Date(time) } };
     const young = node('a', { creationTimestamp: '2000-01-01T00:00:00Z', readySince: Date.parse(time) / 1000 });
     const read = stateOf(cluster, { value: [pool] }, { value: [young] }, unread);
-    return dueOf(planOf(read.cluster, 'a'))?.changes.map(({ key }) => key);
+    return dueOf(nodePlan(read.cluster, 'a'))?.changes.map(({ key }) => key);
   };
   assert.deepEqual(changesAt('2000-01-01T00:01:00Z'), ['agent']);
   assert.deepEqual(changesAt('2000-01-01T01:00:00Z'), []);

@@ -13,7 +13,7 @@ import {
 } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, taint } from '../fixtures.ts';
 import { YOUNG } from '../plan/plan-step.ts';
-import { planNode } from '../plan/plan-view.ts';
+import { planMerge } from '../plan/plan-view.ts';
 
 const SPEC = {
   nodeSelector: { group: 'a' },
@@ -46,7 +46,7 @@ function born(node: Partial<Node> = {}, mark: object = MARK): Node {
 function plan(node: Node, ...pools: NodePool[]) {
   const index = new PoolIndex(pools, [node]);
   const { record, owner } = index.ownership(node);
-  return planNode(
+  return planMerge(
     node,
     record,
     pools.find(({ metadata }) => metadata.name === owner),

@@ -6,7 +6,7 @@ import { type AppliedRecord, parseRecord } from '../../../../src/nodepool/plan/r
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step } from './plan-step.ts';
-import { planNode } from './plan-view.ts';
+import { planMerge } from './plan-view.ts';
 
 const pool = (taints: string[], more: NodePoolSpec = {}, name = 'worker') =>
   aPool({ noExecute: 'Drain', taints: taints.map(taint), ...more }, { name });
@@ -203,17 +203,17 @@ test('a node that moves to another pool with Drain takes nothing along', () => {
 test('a rollout: members wait for their turn to begin, and a node that joined does not', () => {
   const rolled = pool(['dedicated=x:NoExecute'], { rollout: { maxConcurrent: 1 } });
   const joins = step(node(), rolled);
-  assert.equal(joins.plan.isStep, false);
+  assert.equal(joins.plan.isRolloutStep, false);
   for (const isCleared of [false, true]) {
     const { plan } = step(joins.after, rolled, [], isCleared);
-    assert.equal(plan.isStep, false, 'it goes on without a turn');
+    assert.equal(plan.isRolloutStep, false, 'it goes on without a turn');
   }
   const member = step(node(['dedicated=x:NoSchedule'], { record: '{"pool":"worker"}' }), rolled);
-  assert.deepEqual([member.plan.changes, member.plan.isStep], [[], true], 'also without a twin to set');
+  assert.deepEqual([member.plan.changes, member.plan.isRolloutStep], [[], true], 'also without a twin to set');
   const record = JSON.stringify({ ...JSON.parse(member.after.record ?? ''), changed: '2026-01-01T00:00:00Z' });
   for (const isCleared of [false, true]) {
     const { plan } = step({ ...member.after, record }, rolled, [], isCleared);
-    assert.equal(plan.isStep, true);
+    assert.equal(plan.isRolloutStep, true);
     if (!isCleared) assert.equal(plan.drain?.hasBegun, true);
   }
 });
@@ -226,14 +226,14 @@ test('entries that no pool can write are left out of a record', () => {
 
 test('the same plan twice is the same patch', () => {
   const at = node(['a:NoExecute']);
-  assert.deepEqual(planNode(at, undefined, strict, [], true).patch, planNode(at, undefined, strict, [], false).patch);
+  assert.deepEqual(planMerge(at, undefined, strict, [], true).patch, planMerge(at, undefined, strict, [], false).patch);
 });
 
 test('a node that was born with the taint waits for nothing', () => {
   const mark =
     '{"pool":"worker","since":"x","labels":{},"taints":{"dedicated:NoExecute":"x"},"startup":{},"annotations":{}}';
   const born = givenAtBirth(parseRecord(mark) as AppliedRecord, node(['dedicated=x:NoExecute']));
-  const plan = planNode(node(['dedicated=x:NoExecute'], { record: mark, mark: 'record' }), born, strict);
+  const plan = planMerge(node(['dedicated=x:NoExecute'], { record: mark, mark: 'record' }), born, strict);
   assert.deepEqual([plan.drain, plan.changes], [undefined, []]);
   assert.equal(plan.patch?.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');
 });

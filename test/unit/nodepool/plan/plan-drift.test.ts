@@ -5,7 +5,7 @@ import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step } from './plan-step.ts';
-import { planNode } from './plan-view.ts';
+import { planMerge } from './plan-view.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('dedicated=x:NoSchedule')] });
 
@@ -18,9 +18,9 @@ test('changes only the record of a node that moves to a pool with the same spec'
 });
 
 test('a plan without a patch has no changes', () => {
-  assert.deepEqual(planNode(aNode(), undefined, undefined).changes, []);
+  assert.deepEqual(planMerge(aNode(), undefined, undefined).changes, []);
   const { after } = step(aNode(), pool);
-  assert.deepEqual(planNode(after, parseRecord(after.record), pool).changes, []);
+  assert.deepEqual(planMerge(after, parseRecord(after.record), pool).changes, []);
 });
 
 test('a patch contains only changes', () => {
@@ -104,7 +104,7 @@ test('a value that is restored to itself is no change', () => {
 });
 
 test('unmanaged: Remove strips a node that no other pool matches', () => {
-  const plan = planNode(aNode({ labels: { other: 'x' } }), undefined, aPool({ unmanaged: 'Remove' }));
+  const plan = planMerge(aNode({ labels: { other: 'x' } }), undefined, aPool({ unmanaged: 'Remove' }));
   assert.deepEqual(plan.patch?.labels, { other: null });
 });
 

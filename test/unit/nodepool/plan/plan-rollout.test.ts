@@ -13,7 +13,7 @@ import { LONG_REGISTERED } from '../../../../src/nodepool/plan/startup-taints.ts
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
-import { planNode } from './plan-view.ts';
+import { planMerge } from './plan-view.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
 const HASH = 'abcdef0123';
@@ -21,25 +21,25 @@ const plain = { pool: 'worker', labels: { tier: 'gold' } };
 const stamped = { ...plain, changed: TIME };
 const node = (record: object | undefined, labels: Record<string, string>): Node =>
   aNode({ labels, ...(record === undefined ? {} : { record: recordOf(record) }) });
-const plan = (spec: NodePoolSpec, of: Node) => planNode(of, parseRecord(of.record), aPool(spec));
+const plan = (spec: NodePoolSpec, of: Node) => planMerge(of, parseRecord(of.record), aPool(spec));
 const gold = { labels: { tier: 'gold' } };
 const silver = { labels: { tier: 'silver' } };
 
 test('a changed spec waits; joins, drift and the record alone do not', () => {
   const rollout = {};
-  assert.equal(plan({ ...silver, rollout }, node(plain, { tier: 'gold' })).isStep, true);
-  assert.equal(plan(silver, node(plain, { tier: 'gold' })).isStep, false, 'without spec.rollout');
-  assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isStep, false, 'joins');
-  assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isStep, false, 'comes from another pool');
+  assert.equal(plan({ ...silver, rollout }, node(plain, { tier: 'gold' })).isRolloutStep, true);
+  assert.equal(plan(silver, node(plain, { tier: 'gold' })).isRolloutStep, false, 'without spec.rollout');
+  assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isRolloutStep, false, 'joins');
+  assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isRolloutStep, false, 'comes from another pool');
   const born = { ...node({ pool: 'worker', labels: {} }, { tier: 'mine' }), mark: 'record' as const };
-  assert.equal(plan({ ...gold, rollout }, born).isStep, false, 'was born with a label of its own, and joins');
-  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isStep, true, 'a mark beside its record');
-  assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isStep, false, 'drift');
+  assert.equal(plan({ ...gold, rollout }, born).isRolloutStep, false, 'was born with a label of its own, and joins');
+  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isRolloutStep, true, 'a mark beside its record');
+  assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isRolloutStep, false, 'drift');
   const alone = plan({ ...silver, rollout }, node(plain, { tier: 'silver' }));
-  assert.deepEqual([alone.changes, alone.isStep, alone.kind], [[], false, 'write']);
-  assert.equal(plan({ rollout }, node(plain, { tier: 'gold' })).isStep, true, 'a label that left the spec');
+  assert.deepEqual([alone.changes, alone.isRolloutStep, alone.kind], [[], false, 'write']);
+  assert.equal(plan({ rollout }, node(plain, { tier: 'gold' })).isRolloutStep, true, 'a label that left the spec');
   const strip: NodePoolSpec = { ...gold, rollout, unmanaged: 'Remove' };
-  assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isStep, true, 'a label that is removed');
+  assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isRolloutStep, true, 'a label that is removed');
 });
 
 test('a running node that comes back to a pool whose spec was stopped joins without the spec, and waits', () => {
@@ -51,14 +51,14 @@ test('a running node that comes back to a pool whose spec was stopped joins with
   const spec = { ...gold, rollout };
   const back = node(undefined, {});
   const planned = (pool: ReturnType<typeof stopped>, of = back, birth = LONG_REGISTERED) =>
-    planNode(of, parseRecord(of.record), pool, [], false, {}, birth);
+    planMerge(of, parseRecord(of.record), pool, [], false, {}, birth);
   const joined = planned(stopped(spec));
   const record = recordOf({ pool: 'worker' });
   assert.deepEqual(
     [joined.owner, joined.previous, joined.changes, joined.patch],
     ['worker', undefined, [], { resourceVersion: back.resourceVersion, record }],
   );
-  assert.equal(planned(stopped(spec), { ...back, record }).isStep, true, 'then it is a member');
+  assert.equal(planned(stopped(spec), { ...back, record }).isRolloutStep, true, 'then it is a member');
   const isHeldBack = (...args: Parameters<typeof planned>) => planned(...args).changes.length === 0;
   assert.equal(isHeldBack(stopped(gold)), false, 'without spec.rollout');
   assert.equal(isHeldBack(stopped(spec, { ...silver, rollout })), false, 'another spec was stopped');
@@ -80,7 +80,7 @@ test('the time stays while the spec does, and nothing is written for it', () => 
   assert.deepEqual([repaired.patch?.labels, repaired.patch?.record], [{ tier: 'gold' }, undefined]);
   const later = plan(silver, node(stamped, { tier: 'gold' }));
   assert.equal(parseRecord(later.patch?.record ?? undefined)?.changed, undefined, 'changed without a rollout');
-  const moved = planNode(settled, parseRecord(settled.record), aPool(gold, { name: 'other' }));
+  const moved = planMerge(settled, parseRecord(settled.record), aPool(gold, { name: 'other' }));
   assert.equal(parseRecord(moved.patch?.record ?? undefined)?.changed, undefined, 'it belongs to the other pool');
 });
 
@@ -147,7 +147,7 @@ test('a record that has room for all but the stamp is oversized in a rollout, an
   assert.equal(plan(big(0), of).kind, 'write');
   assert.equal(plan({ ...big(MAX_STAMP_LENGTH - 1), rollout: {} }, of).kind, 'oversized');
   const { patch, kind } = plan({ ...big(MAX_STAMP_LENGTH), rollout: {} }, of);
-  assert.equal(kind, 'turn');
+  assert.equal(kind, 'rollout step');
   const stamp = { changed: TIME, rollout: HASH, wasNotReady: true } as const;
   const written = stampedRecord(patch?.record ?? undefined, stamp);
   assert.equal(written?.length, MAX_RECORD_LENGTH);

@@ -3,7 +3,7 @@
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Birth } from '../../../../src/nodepool/plan/startup-taints.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
-import { planNode } from './plan-view.ts';
+import { planMerge } from './plan-view.ts';
 
 export const YOUNG: Birth = { isYoung: true, wasMember: false, isBooting: false, former: new Map() };
 
@@ -15,7 +15,7 @@ export function step(
   isCleared = false,
   birth: Birth = YOUNG,
 ) {
-  const plan = planNode(node, parseRecord(node.record), owner, rivals, isCleared, {}, birth);
+  const plan = planMerge(node, parseRecord(node.record), owner, rivals, isCleared, {}, birth);
   const [labels, annotations] = [{ ...node.labels }, { ...node.annotations }];
   for (const [live, patch] of [
     [labels, plan.patch?.labels ?? {}],

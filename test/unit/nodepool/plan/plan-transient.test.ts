@@ -8,7 +8,7 @@ import { transientKeysIn } from '../../../../src/nodepool/plan/transient-states.
 import type { Node, NodePool, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step } from './plan-step.ts';
-import { planNode, planRepair } from './plan-view.ts';
+import { planMerge, planRepair } from './plan-view.ts';
 
 const CILIUM = 'node.cilium.io/agent-not-ready:NoExecute';
 const REMOVAL = 'ToBeDeletedByClusterAutoscaler=1:NoSchedule';
@@ -18,7 +18,7 @@ const node = (taints: string[], rest: Partial<Node> = {}): Node => aNode({ taint
 const taintsOf = ({ taints }: Node) =>
   taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`);
 const planned = (of: Node, owner: NodePool | undefined, rules: PlanRules, isCleared = false) =>
-  planNode(of, parseRecord(of.record), owner, [], isCleared, rules);
+  planMerge(of, parseRecord(of.record), owner, [], isCleared, rules);
 
 test('unmanaged: Remove strips no taint and no label by which other software marks a state', () => {
   const state = { 'nvidia.com/gpu-driver-upgrade-state': 'drain-required' };

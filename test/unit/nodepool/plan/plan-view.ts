@@ -1,5 +1,11 @@
 /** Plans as tests look at them: the kind, and what is done in the end. */
-import { dueOf, isStep, isUnread, planNode as makePlan, type NodePlan } from '../../../../src/nodepool/plan/plan.ts';
+import {
+  dueOf,
+  isRolloutStep,
+  isUnread,
+  planMerge as makePlan,
+  type NodePlan,
+} from '../../../../src/nodepool/plan/plan.ts';
 import { planRepair as makeRepair } from '../../../../src/nodepool/plan/plan-repair.ts';
 import { planMembershipChange as makeChange } from '../../../../src/reconciler/plan/membership-change.ts';
 
@@ -8,13 +14,13 @@ export function viewOf(plan: NodePlan) {
   const due = dueOf(plan);
   return {
     ...{ kind, node, owner, previous, changes: due?.changes ?? [], patch: due?.patch, drain: due?.drain },
-    ...{ isStep: isStep(plan), isUnread: isUnread(plan) },
+    ...{ isRolloutStep: isRolloutStep(plan), isUnread: isUnread(plan) },
     isCleared: due?.kind === 'write' && due.isCleared === true,
     withheld: due?.kind === 'write' ? due.withheld : undefined,
   };
 }
 
-export const planNode = (...of: Parameters<typeof makePlan>) => viewOf(makePlan(...of));
+export const planMerge = (...of: Parameters<typeof makePlan>) => viewOf(makePlan(...of));
 export const planRepair = (...of: Parameters<typeof makeRepair>) => viewOf(makeRepair(...of));
 
 export function planMembershipChange(...of: Parameters<typeof makeChange>) {

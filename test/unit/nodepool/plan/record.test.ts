@@ -15,7 +15,7 @@ import { MAX_TAINTS } from '../../../../src/nodepool/spec/taints.ts';
 import { MAX_LABELS, validatePool } from '../../../../src/nodepool/spec/validation.ts';
 import type { Taint } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool } from '../fixtures.ts';
-import { planNode } from './plan-view.ts';
+import { planMerge } from './plan-view.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -36,7 +36,7 @@ test('the largest record of a valid pool is within the limit', () => {
   const pool = aPool(spec, { name: 'p'.repeat(63) });
   assert.deepEqual(validatePool(pool), []);
   const node = aNode({ labels: labels(longValue('d')), taints: taints(longValue('d')) });
-  const { patch } = planNode(node, undefined, pool);
+  const { patch } = planMerge(node, undefined, pool);
   const text = patch?.record ?? assert.fail();
   assert.equal(recordProblem(text), undefined);
   assert.equal(keptRecord(text), text);
@@ -47,9 +47,9 @@ test('the largest record of a valid pool is within the limit', () => {
 test('a pool with unmanaged: Remove does not strip more than a record holds', () => {
   const labels = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
   const pool = aPool({ unmanaged: 'Remove' });
-  const fits = planNode(aNode({ labels: labels(MAX_RECORD_SLOTS) }), undefined, pool);
+  const fits = planMerge(aNode({ labels: labels(MAX_RECORD_SLOTS) }), undefined, pool);
   assert.equal(recordProblem(fits.patch?.record ?? assert.fail()), undefined);
-  const tooMany = planNode(aNode({ labels: labels(MAX_RECORD_SLOTS + 1) }), undefined, pool);
+  const tooMany = planMerge(aNode({ labels: labels(MAX_RECORD_SLOTS + 1) }), undefined, pool);
   assert.deepEqual([tooMany.kind, tooMany.patch, tooMany.changes], ['oversized', undefined, []]);
 });
 

@@ -38,9 +38,9 @@ function started(answers: (Removal | NodepoolError)[], options: Partial<EvictorO
         if (answer instanceof NodepoolError) errors.push(answer.message);
       },
     );
-  const inTurn = (...pods: DrainPod[]) =>
+  const pastRollout = (...pods: DrainPod[]) =>
     evictor.evictInTurn(pods, client, { limitMs: 2_000, goesOn: async () => 'goes on', onAnswer: () => {} });
-  return { clock, evictor, sent, events, errors, atOnce, inTurn };
+  return { clock, evictor, sent, events, errors, atOnce, pastRollout };
 }
 
 test('a pod is announced once, and held back until it may be asked about again; each reason is told once', async () => {
@@ -103,7 +103,7 @@ test('a pod with several budgets is an error that does not stop the others', asy
   await first.atOnce(a, b);
   assert.deepEqual([first.errors, first.sent], [[message], ['a', 'b']]);
   const second = started([many], { otherwise: ', or give up' });
-  await assert.rejects(second.inTurn(a, b), { message, next: 'keep one of them, or give up' });
+  await assert.rejects(second.pastRollout(a, b), { message, next: 'keep one of them, or give up' });
   assert.deepEqual(second.sent, ['a', 'b']);
 });
 
@@ -111,8 +111,8 @@ test('in turn, a refusal counts for all pods that are alike, and a pod that term
   const pods = ['a', 'b'].map(name => makePod({ name, labels: { app: 'web' } }));
   const other = makePod({ name: 'c', labels: { app: 'db' } });
   const ends = makePod({ name: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' });
-  const { evictor, sent, events, inTurn } = started([budget('needs 2')]);
-  assert.equal(await inTurn(...pods, other, ends), 'goes on');
+  const { evictor, sent, events, pastRollout } = started([budget('needs 2')]);
+  assert.equal(await pastRollout(...pods, other, ends), 'goes on');
   assert.deepEqual([sent, evictor.held.size], [['a', 'c'], 2]);
   assert.deepEqual(
     events.filter(line => line.startsWith('asking')),
@@ -122,9 +122,9 @@ test('in turn, a refusal counts for all pods that are alike, and a pod that term
 
 test('no further pod is asked about after the signal', async () => {
   const stop = new AbortController();
-  const { sent, atOnce, inTurn } = started([], { signal: stop.signal });
+  const { sent, atOnce, pastRollout } = started([], { signal: stop.signal });
   stop.abort();
   await atOnce(makePod({ name: 'a' }));
-  assert.equal(await inTurn(makePod({ name: 'b' })), 'waits');
+  assert.equal(await pastRollout(makePod({ name: 'b' })), 'waits');
   assert.deepEqual(sent, []);
 });

@@ -6,7 +6,7 @@ import { dueOf } from '../../../../src/nodepool/plan/plan.ts';
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import type { MembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
-import { planOf } from '../../../../src/reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { NodeBirths } from '../../../../src/reconciler/state/node-births.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
@@ -64,7 +64,7 @@ test('a node that is added by name gets the spec, also where its rollout was sto
   const plan = planMembershipChange(state, 'n1', moveTo(stopped));
   assert.deepEqual([plan?.patch?.labels, plan?.kind], [{ team: 'a', tier: 'gold' }, 'write']);
   const matching = new ClusterState([stopped], [aNode({ labels: { team: 'a' } })], [], {}, births);
-  assert.deepEqual(dueOf(planOf(matching, 'n1'))?.changes, [], 'by its labels it waits');
+  assert.deepEqual(dueOf(nodePlan(matching, 'n1'))?.changes, [], 'by its labels it waits');
 });
 
 test('plans only what is missing for a node with the label, without a membership change', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
 import { planCluster } from '../../../../src/reconciler/plan/cluster-plan.ts';
 import { planMembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
-import { planOf } from '../../../../src/reconciler/plan/node-plan.ts';
+import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { begin, role } from '../node-server.ts';
@@ -45,7 +45,7 @@ test("refuses to add a node to such a pool, and keeps the node's labels", async 
     node,
     owner: undefined,
     previous: undefined,
-    isStep: false,
+    isRolloutStep: false,
   });
   const { server, writer } = begin(node, [strict], { changes: new Map([['n1', joining]]) });
   await assert.rejects(writer.write('n1'), refused);
@@ -56,8 +56,8 @@ test('keeps a node with its pool that would join such a pool by a restored label
   const next = aPool({ ...strict.spec, nodeSelector: { zone: 'a' } }, { name: 'next', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const node = aNode({ labels: { zone: 'b', ...many(1001) }, record });
-  const plan = planOf(new ClusterState([next], [node], []), 'n1');
-  assert.deepEqual(plan, { kind: 'oversized', node, owner: 'gone', previous: 'gone', isStep: false });
+  const plan = nodePlan(new ClusterState([next], [node], []), 'n1');
+  assert.deepEqual(plan, { kind: 'oversized', node, owner: 'gone', previous: 'gone', isRolloutStep: false });
   const { server, writer } = begin(node, [next]);
   await assert.rejects(writer.write('n1'), refused);
   assert.deepEqual(server.requests, []);

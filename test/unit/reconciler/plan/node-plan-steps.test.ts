@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePatch, WritePlan } from '../../../../src/nodepool/plan/plan.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
-import { followed, noExecuteOf, patchedNode, planOf } from '../../../../src/reconciler/plan/node-plan.ts';
+import { nodePlan, noExecuteOf, patchedNode, withNextSteps } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { viewOf } from '../../nodepool/plan/plan-view.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const planned = (pools: NodePool[], node: Node) =>
-  viewOf(planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail());
+  viewOf(nodePlan(new ClusterState(pools, [node], []), 'n1') ?? assert.fail());
 
 /** A node that has just left `a`, and joins `b` by a restored label. */
 function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: object } = {}) {
@@ -67,9 +67,9 @@ test('a chain that begins with a step of a rollout is one', () => {
   const whose = { node, owner: 'a', previous: 'a' };
   const write: WritePlan = { ...whose, kind: 'write', changes: [], patch };
   const state = new ClusterState([a, b], [node], []);
-  const whole = viewOf(followed(state, [{ ...whose, kind: 'turn', after: write }]));
-  assert.deepEqual([whole.owner, whole.previous, whole.kind, whole.patch?.labels?.x], ['b', 'a', 'turn', '1']);
-  assert.equal(followed(state, [write]).kind, 'write');
+  const whole = viewOf(withNextSteps(state, [{ ...whose, kind: 'rollout step', after: write }]));
+  assert.deepEqual([whole.owner, whole.previous, whole.kind, whole.patch?.labels?.x], ['b', 'a', 'rollout step', '1']);
+  assert.equal(withNextSteps(state, [write]).kind, 'write');
 });
 
 test('reports taints of one key and two effects as two changes', () => {
@@ -97,7 +97,7 @@ function runThrough(pools: number, more: Record<number, Record<string, string>> 
   });
   const labels = { s1: '1', ...more[0] };
   const record = recordOf({ pool: 'p0', labels, displaced: { labels: displaced } });
-  return planOf(new ClusterState(chain, [aNode({ labels, record })], []), 'n1') ?? assert.fail();
+  return nodePlan(new ClusterState(chain, [aNode({ labels, record })], []), 'n1') ?? assert.fail();
 }
 
 test('writes a chain of pools as one patch of the final difference', () => {
@@ -147,13 +147,13 @@ test('returns the same plan each time for an up-to-date node', () => {
   const free = aNode({ name: 'free' });
   const state = new ClusterState([aPool({ labels: { tier: 'gold' } })], [member, free], []);
   for (let times = 0; times < 3; times++) {
-    assert.deepEqual(planOf(state, 'n1'), {
+    assert.deepEqual(nodePlan(state, 'n1'), {
       kind: 'same',
       node: member,
       owner: 'worker',
       previous: 'worker',
     });
-    assert.deepEqual(planOf(state, 'free'), {
+    assert.deepEqual(nodePlan(state, 'free'), {
       kind: 'same',
       node: free,
       owner: undefined,
@@ -192,7 +192,7 @@ test('unmanaged: Remove keeps the labels by which rival pools match', () => {
 });
 
 test('has no plan for an unknown node', () => {
-  assert.equal(planOf(new ClusterState([aPool()], [], []), 'n1'), undefined);
+  assert.equal(nodePlan(new ClusterState([aPool()], [], []), 'n1'), undefined);
 });
 
 test('applies a patch to a node: labels set and removed, taints and record replaced, the rest kept', () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
-import { patchedNode, planOf } from '../../../../src/reconciler/plan/node-plan.ts';
+import { nodePlan, patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { viewOf } from '../../nodepool/plan/plan-view.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const planned = (pools: NodePool[], node: Node) =>
-  viewOf(planOf(new ClusterState(pools, [node], []), 'n1') ?? assert.fail());
+  viewOf(nodePlan(new ClusterState(pools, [node], []), 'n1') ?? assert.fail());
 const texts = (changes: ReturnType<typeof planned>['changes']) =>
   changes.map(({ key, action, from, to, reason }) => [key, action, from, to, reason].join(' '));
 
@@ -51,6 +51,6 @@ test('names pools that move the node back and forth, and writes nothing', () => 
   const nvidia = aPool({ nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { name: 'nvidia' });
   const record = recordOf({ pool: 'gpu', labels: { accelerator: 'nvidia' } });
   const node = aNode({ labels: { accelerator: 'nvidia' }, record });
-  const plan = planOf(new ClusterState([gpu, nvidia], [node], []), 'n1');
+  const plan = nodePlan(new ClusterState([gpu, nvidia], [node], []), 'n1');
   assert.deepEqual(plan, { kind: 'circle', node, owner: 'gpu', previous: 'gpu', pools: ['gpu', 'nvidia'] });
 });

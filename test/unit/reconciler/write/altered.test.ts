@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dueOf, planNode } from '../../../../src/nodepool/plan/plan.ts';
+import { dueOf, planMerge } from '../../../../src/nodepool/plan/plan.ts';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
@@ -13,11 +13,11 @@ const node = aNode({ labels: { team: 'a' }, taints: [taint('foreign:NoSchedule')
 
 /** The message when the server alters the first write of a pool to the node. */
 function altered(change: (stored: Node) => Node, owner = pool): string {
-  const plan = planNode(node, undefined, owner);
+  const plan = planMerge(node, undefined, owner);
   const patch = dueOf(plan)?.patch;
   assert.ok(patch);
   const answer = change(patchedNode(node, patch));
-  const next = () => planNode(answer, parseRecord(answer.record), owner);
+  const next = () => planMerge(answer, parseRecord(answer.record), owner);
   const slots = alteredSlots({ node, patch }, answer, next);
   return slots.length === 0 ? '' : alteredError('node n1', slots).message.replace(/^.* while it was written: /, '');
 }

@@ -56,7 +56,7 @@ async function propose(
   return { ...proposal, read };
 }
 
-function planOf({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan {
+function nodePlan({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan {
   assert.ok(!(plan instanceof NodepoolError));
   return plan;
 }
@@ -70,7 +70,7 @@ test("counts current nodes, and asks about each node and the pools' UIDs", async
     needsYes: undefined,
   });
   assert.deepEqual(
-    planOf(proposal).nodes.map(({ node, patch }) => [node.name, patch?.labels, patch?.record]),
+    nodePlan(proposal).nodes.map(({ node, patch }) => [node.name, patch?.labels, patch?.record]),
     [
       ['n1', { tier: null }, null],
       ['n2', { tier: null }, null],
@@ -96,7 +96,7 @@ test('reads nodes for NoExecute taints of next owners', async () => {
   const proposal = await propose([pool('a', { tier: 'x' }), other], [node], { readsNodes: false });
   assert.deepEqual(proposal.read, ['pools', 'nodes']);
   assert.deepEqual(
-    planOf(proposal).nodes.map(({ owner, patch }) => [owner, patch?.taints]),
+    nodePlan(proposal).nodes.map(({ owner, patch }) => [owner, patch?.taints]),
     [['b', [taint('d:NoExecute')]]],
   );
 });
@@ -136,9 +136,9 @@ test('reports a name that does not exist, or ignores it', async () => {
 test('detaches the member label with the release, and keeps labels of a selector', async () => {
   const nodes = [member('n1', 'a', 'x')];
   const detached = await propose([pool('a', { tier: 'x' })], nodes, { detachNodes: true });
-  const [plan] = planOf(detached).nodes;
+  const [plan] = nodePlan(detached).nodes;
   assert.deepEqual(plan?.patch?.labels, { tier: null, 'node-role.kubernetes.io/a': null });
-  const [kept] = planOf(await propose([pool('a', { tier: 'x' })], nodes)).nodes;
+  const [kept] = nodePlan(await propose([pool('a', { tier: 'x' })], nodes)).nodes;
   assert.deepEqual(kept?.patch?.labels, { tier: null });
 
   const selecting = aPool({ nodeSelector: { zone: 'z', 'x.io/y': '1' } }, { name: 'a' });
@@ -192,7 +192,7 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
   const cluster = { classes: [ownClass], pods: [podOf('x'), podOf('y')] };
   for (const detachNodes of [false, true]) {
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
-    assert.deepEqual(planOf(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
+    assert.deepEqual(nodePlan(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
     assert.deepEqual(proposal.warnings, [
       'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates',
       'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
