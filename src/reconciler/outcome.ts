@@ -5,7 +5,7 @@ import { recordProblem } from '../nodepool/plan/record.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import { andMore } from '../nodepool/text.ts';
 import type { NodePoolStatus, Taint } from '../nodepool/types.ts';
-import type { Held } from './limits/rate-limiters.ts';
+import type { Throttled } from './limits/rate-limiters.ts';
 
 export interface PoolOutcome {
   pool: string;
@@ -14,7 +14,7 @@ export interface PoolOutcome {
    * stopped before all of it was written.
    */
   kind: 'reconciled' | 'released' | 'interrupted';
-  /** As written, or as it would be where the write is among the failures. Undefined, too, where it was held back. */
+  /** As written, or as it would be where the write is among the failures. Undefined, too, where it was throttled. */
   status: NodePoolStatus | undefined;
   /** Fields that the installed CRD lacks: paths, as `status.conditions`. `kubectl nodepool install` adds them. */
   lacking: string[];
@@ -31,7 +31,7 @@ export interface PoolOutcome {
   unwritten: number;
   /** Of these, nodes that a drain has written in part: their taints wait for the pods. */
   unfinished?: readonly string[];
-  /** Milliseconds until the first node that is held back, or the status, may be written. */
+  /** Milliseconds until the first node that waits, or the status, may be written. */
   retryAfterMs?: number;
   /** Members whose pods are evicted before they get a taint: another reconcile goes on with them. */
   drain?: DrainState;
@@ -50,7 +50,7 @@ export interface DrainState {
   nodes: string[];
   /** Pods that were left when they were looked at last. */
   pods: number;
-  /** Of the first of them that a budget or the server holds back, as a sentence. */
+  /** Of the first of them that a budget or the server blocks, as a sentence. */
   blocked: string | undefined;
   /** Milliseconds until the first of them is looked at again; undefined where none is. */
   afterMs: number | undefined;
@@ -139,7 +139,7 @@ export interface WriteFailure {
   /** The node that was to be written, which the message names. */
   node?: string | undefined;
   /** No write was sent: after an earlier failure the node waits. */
-  isHeldBack?: boolean;
+  isThrottled?: boolean;
   /** See NodepoolError. */
   isPermanent?: boolean;
 }
@@ -148,41 +148,41 @@ export interface WriteFailure {
 export class NodeWriteError extends NodepoolError {
   /** Undefined where it may be retried at any time. */
   readonly retryAfterMs: number | undefined;
-  readonly isHeldBack: boolean;
+  readonly isThrottled: boolean;
   /** What was written before the failure. */
   readonly move: NodeMove | undefined;
 
   constructor(
     error: NodepoolError,
-    options: { retryAfterMs: number | undefined; isHeldBack: boolean; move?: NodeMove | undefined },
+    options: { retryAfterMs: number | undefined; isThrottled: boolean; move?: NodeMove | undefined },
   ) {
     const { kind, lines, next, isGeneral, isTransient, isPermanent } = error;
     const [message = '', ...items] = lines;
     super(kind, message, next, { items, isGeneral, isTransient, isPermanent, cause: error });
     this.retryAfterMs = options.retryAfterMs;
-    this.isHeldBack = options.isHeldBack;
+    this.isThrottled = options.isThrottled;
     this.move = options.move;
   }
 }
 
 /** The rate limit does not allow a write now. */
-export function heldBack({ error, ms }: Held): NodeWriteError {
-  return new NodeWriteError(error, { retryAfterMs: ms, isHeldBack: true });
+export function throttledError({ error, ms }: Throttled): NodeWriteError {
+  return new NodeWriteError(error, { retryAfterMs: ms, isThrottled: true });
 }
 
 /** The error with what was written before it. A move that it has already is complete. */
 export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
   if (!(error instanceof NodeWriteError))
-    return new NodeWriteError(error, { retryAfterMs: undefined, isHeldBack: false, move });
+    return new NodeWriteError(error, { retryAfterMs: undefined, isThrottled: false, move });
   return error.move === undefined
-    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack, move })
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled, move })
     : error;
 }
 
 /** The error without its move, for other callers that wait for the same write: the move is counted once. */
 export function withoutMove(error: unknown): unknown {
   return error instanceof NodeWriteError && error.move !== undefined
-    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isHeldBack: error.isHeldBack })
+    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled })
     : error;
 }
 
@@ -206,28 +206,28 @@ export async function attempt(
 export interface WriteOutcome {
   moves: NodeMove[];
   failures: WriteFailure[];
-  /** Milliseconds until the first of what is held back may be written. */
+  /** Milliseconds until the first of what is throttled may be written. */
   retryAfterMs?: number;
 }
 
-/** As attempt(), for a write that may be held back. */
-export async function attemptHeld(
+/** As attempt(), for a write that the rate limit may refuse. */
+export async function attemptWrite(
   outcome: WriteOutcome,
   work: () => Promise<void>,
 ): Promise<NodepoolError | undefined> {
   const error = await attempt(outcome.failures, work);
-  if (error instanceof NodeWriteError) holdBack(error, outcome);
+  if (error instanceof NodeWriteError) addRetry(error, outcome);
   return error;
 }
 
-/** As attemptHeld(), for an error that was thrown before. */
+/** As attemptWrite(), for an error that was thrown before. */
 export function addFailure(outcome: WriteOutcome, error: NodeWriteError): void {
   outcome.failures.push(failureOf(error));
-  holdBack(error, outcome);
+  addRetry(error, outcome);
 }
 
 /** Adds what was written before the error, and when the pool may be written again. */
-export function holdBack(
+export function addRetry(
   { retryAfterMs, move }: Pick<NodeWriteError, 'retryAfterMs' | 'move'>,
   outcome: Omit<WriteOutcome, 'failures'>,
 ): void {
@@ -236,9 +236,9 @@ export function holdBack(
 }
 
 export function failureOf(error: NodepoolError, node?: string): WriteFailure {
-  const isHeldBack = error instanceof NodeWriteError && error.isHeldBack;
+  const isThrottled = error instanceof NodeWriteError && error.isThrottled;
   const { oneLine: message, next, isPermanent } = error;
-  return { message, next, node, ...(isHeldBack ? { isHeldBack } : {}), ...(isPermanent ? { isPermanent } : {}) };
+  return { message, next, node, ...(isThrottled ? { isThrottled } : {}), ...(isPermanent ? { isPermanent } : {}) };
 }
 
 /** Of a run without caches. @param reconciled the pool whose nodes were written */

@@ -22,11 +22,11 @@ import { WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { ReconcilerOptions } from './options.ts';
 import {
   addFailure,
+  addRetry,
   attempt,
-  attemptHeld,
+  attemptWrite,
   type DrainState,
   emptyOutcome,
-  holdBack,
   messagesOf,
   NodeWriteError,
   type PoolOutcome,
@@ -144,7 +144,7 @@ export class Reconciler {
     if (isClassRight && isGradual(pool)) await writeRuntimeClass(pool, outcome, this.#options);
     const drain = this.#nodes.drain(name);
     if (drain !== undefined) outcome.drain = drain;
-    if (drain?.afterMs !== undefined) holdBack({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
+    if (drain?.afterMs !== undefined) addRetry({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
     const due = this.#nodes.due(name);
     const others = due.filter(node => !this.#nodes.isSelected(node));
     const isUnknown = isStatusUnknown(pool, due.length, others.length);
@@ -159,9 +159,9 @@ export class Reconciler {
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const contested = await this.#contests.textOf(pool, node => state.ownership(node)?.owner === name);
     const contestMs = contested === undefined ? undefined : this.#contests.endsAfterMs(pool);
-    if (contestMs !== undefined) holdBack({ retryAfterMs: contestMs, move: undefined }, outcome);
+    if (contestMs !== undefined) addRetry({ retryAfterMs: contestMs, move: undefined }, outcome);
     const stuck = stuckStartupTaints(pool, state.members(name), () => this.#options.cluster.nodes.serverTime());
-    if (stuck.afterMs !== undefined) holdBack({ retryAfterMs: stuck.afterMs, move: undefined }, outcome);
+    if (stuck.afterMs !== undefined) addRetry({ retryAfterMs: stuck.afterMs, move: undefined }, outcome);
     const observed = observe(pool, state, outcome, {
       stuckStartup: stuck.texts,
       unmet,
@@ -172,13 +172,13 @@ export class Reconciler {
       podsOn,
     });
     if (!isPaused(pool) && step?.settlesAfterMs !== undefined)
-      holdBack({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
+      addRetry({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =
       written === 'written'
-        ? await attemptHeld(outcome, () => limitObjects(() => finishTakeover(name, outcome.status, this.#options)))
+        ? await attemptWrite(outcome, () => limitObjects(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
-    const isNewFailure = unmarked instanceof NodeWriteError && !unmarked.isHeldBack;
+    const isNewFailure = unmarked instanceof NodeWriteError && !unmarked.isThrottled;
     await this.#events.send(
       [
         ...this.#events.ofWrites(outcome, pool),
@@ -188,14 +188,14 @@ export class Reconciler {
       ],
       outcome,
     );
-    if (outcome.status !== undefined || written === 'held') return outcome;
+    if (outcome.status !== undefined || written === 'throttled') return outcome;
     // The pool was deleted while its nodes were written: nodes that were written after its release are released again.
     return { ...outcome, isChanged: true };
   }
 
   async #endTakeover(pool: NodePool, outcome: PoolOutcome): Promise<NodePool> {
     let ended = pool;
-    await attemptHeld(outcome, async () => {
+    await attemptWrite(outcome, async () => {
       ended = await this.#options.limitObjects(() => endTakeover(pool, this.#options));
     });
     return ended;
@@ -306,8 +306,8 @@ class PoolRelease {
     const { state } = this.#options;
     const { name, uid } = pool.metadata;
     // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
-    const isAsked = await this.#ask(name, deletesRuntimeClass(pool, state));
-    if (isAsked && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
+    const isRead = await this.#readBeforeRelease(name, deletesRuntimeClass(pool, state));
+    if (isRead && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     return this.#interruption.until(
       () => outcome,
@@ -341,7 +341,7 @@ class PoolRelease {
     const { state, cluster } = this.#options;
     // In a dry run the pool has its deletionTimestamp in the cluster state alone.
     if (cluster.isDryRun) return;
-    const members = state.held(outcome.pool);
+    const members = state.managedNodes(outcome.pool);
     const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
     const differing = members.map(({ name }) => name);
     const nothing = { specErrors: [], conflicts: [], podCount: undefined };
@@ -359,7 +359,7 @@ class PoolRelease {
   /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */
   async ofGone(name: string): Promise<PoolOutcome | undefined> {
     // Nodes and pools are read separately: the record of a new pool may be known before that pool.
-    if ((await this.#ask(name)) && this.#options.state.pool(name) !== undefined) return undefined;
+    if ((await this.#readBeforeRelease(name)) && this.#options.state.pool(name) !== undefined) return undefined;
     const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
     await this.#nodes.apply(name, outcome);
     if (outcome.unwritten > 0) return this.#interruption.end(outcome);
@@ -371,10 +371,10 @@ class PoolRelease {
    * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
    * @param isDue read it in any case: its RuntimeClass is about to be deleted
    */
-  async #ask(name: string, isDue = false): Promise<boolean> {
+  async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
     const { state, limitObjects } = this.#options;
-    if (!isDue && !state.held(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limitObjects(() => this.#nodes.gonePools.ask(name));
+    if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    await limitObjects(() => this.#nodes.gonePools.read(name));
     return true;
   }
 }

@@ -80,7 +80,7 @@ export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
       return { key: node.name, node, membership: isLeaving ? { kind: 'leaving' } : undefined, changes: 0 };
     });
   }
-  const rows = clusterState.held(pool).map((node): NodeRow => {
+  const rows = clusterState.managedNodes(pool).map((node): NodeRow => {
     if (clusterState.ownership(node.name)?.owner !== pool)
       return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
     const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;

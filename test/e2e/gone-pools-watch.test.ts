@@ -15,7 +15,7 @@ const { testEnv, tierOf, kept, startFalsifying } = usePoolW();
 /** Checks that the process still reconciles the pool and its node. */
 async function assertFollowed(): Promise<void> {
   await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
-  await eventually('the pool is withNextSteps', async () => (await tierOf('a')) === 'silver');
+  await eventually('the pool is followed', async () => (await tierOf('a')) === 'silver');
 }
 
 test('ignores a DELETED event of a pool that the server still has', async t => {

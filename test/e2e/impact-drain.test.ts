@@ -14,7 +14,7 @@ const patient = [
   { key: 'maintenance', operator: 'Exists' as const, effect: 'NoExecute' as const, tolerationSeconds: 60 },
 ];
 
-test('the twin keeps pods away while nodes are drained, and a budget without room holds the drain up', async () => {
+test('the stand-in keeps pods away while nodes are drained, and a budget without room holds the drain up', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('web') });
   await testEnv.pool('web');
   await testEnv.reconcile();

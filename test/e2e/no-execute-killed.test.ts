@@ -101,7 +101,7 @@ test('killed after each write, the next run goes on', { timeout: 300_000 }, asyn
     [expected.nodes.map(([, taints]) => taints), expected.pods],
     [[['dedicated=x:NoExecute'], ['dedicated=x:NoExecute'], ['dedicated=x:NoExecute']], []],
   );
-  // A twin and a taint for each node.
+  // A stand-in and a taint for each node.
   assert.deepEqual(writes, { nodes: 6, evictions: 3 });
   for (let kills = 1; ; kills++) {
     await prepare();

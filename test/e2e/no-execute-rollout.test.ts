@@ -100,7 +100,7 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   assert.deepEqual(await pods.names(), ['p-c']);
   await watching.end();
 
-  // Another process goes on, and a twin that somebody removed comes back first.
+  // Another process goes on, and a stand-in that somebody removed comes back first.
   await testEnv.patchNode('c', { spec: { taints: null } });
   await pods.budget('web', WEB, 1);
   const next = await startWatching(t, testEnv.cluster());

@@ -95,12 +95,12 @@ test('a pool that is edited or paused meanwhile evicts no more', async t => {
     await pods.budget('web', WEB, 0);
     await testEnv.edit('web', { spec: { paused: null, taints: null } });
     assert.equal((await reconcile()).code, 0);
-    assert.deepEqual(await taints('a'), [''], 'the twin is taken back');
+    assert.deepEqual(await taints('a'), [''], 'the stand-in is taken back');
     await testEnv.edit('web', { spec: SPEC });
   }
 });
 
-test('deletion, relabelling and undo take the twin back; a NoSchedule taint of somebody else stays', async () => {
+test('deletion, relabelling and undo take the stand-in back; a NoSchedule taint of somebody else stays', async () => {
   await nodes('a', 'b');
   const theirs = { key: 'dedicated', value: 'theirs', effect: 'NoSchedule' };
   await testEnv.patchNode('b', { spec: { taints: [theirs] } });

@@ -58,7 +58,7 @@ test('the watch: only nodes that wait have their pods listed, and what blocks is
   );
   assert.doesNotMatch(watching.log(), /web: .*PodDisruptionBudgets are not respected/);
   await testEnv.edit('web', { spec: { taints: null } });
-  await eventually('the twin is taken back', async () => (await taints('a')).join() === '');
+  await eventually('the stand-in is taken back', async () => (await taints('a')).join() === '');
   await testEnv.edit('web', { spec: { taints: [TAINT], paused: true } });
   const since = await audited();
   await pods.budget('web', WEB, 1);

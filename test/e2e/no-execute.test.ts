@@ -1,4 +1,4 @@
-/** `noExecute: Drain`: one-shot commands, from the twin to the taint, and what they tell before. */
+/** `noExecute: Drain`: one-shot commands, from the stand-in to the taint, and what they tell before. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../src/nodepool/plan/record.ts';
@@ -16,7 +16,7 @@ const { ok, unchanged } = commandsOf(cluster);
 const pods = poolsWithPods(testEnv);
 const { audited, evictions, nodes, pod, reconcile, taints } = nodesToDrain(testEnv, pods);
 
-test('one-shot: the twin, evictions, then the taint; progress on stderr, and one line to stdout', async () => {
+test('one-shot: the stand-in, evictions, then the taint; progress on stderr, and one line to stdout', async () => {
   await nodes('a', 'b');
   await testEnv.pool('web', SPEC);
   await pod('p', 'a', { labels: WEB });

@@ -61,7 +61,7 @@ test('nodes that an earlier rollout changed are no canary of the switch to unman
   assert.deepEqual(left, [undefined, 'driver', 'driver', 'driver', 'driver']);
 });
 
-test('a canary that fails and is deleted, as auto-repair does, is not withNextSteps by another', async t => {
+test('a canary that fails and is deleted, as auto-repair does, is not followed by another', async t => {
   await create(6);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 600 } });
   await testEnv.reconcile();

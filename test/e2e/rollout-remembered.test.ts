@@ -134,19 +134,19 @@ test('a stopped spec reaches no running node that comes back', { timeout: 120_00
   await eventually('it is stopped', says(/^RolloutStopped/));
 
   const [cluster, rest] = [testEnv.cluster(), names(5).slice(1)];
-  const isHeldBack = async (what: string) => {
+  const isThrottled = async (what: string) => {
     await eventually(what, says(/^RolloutStopped: 1 of 5 nodes updated; stopped: node n0 turned NotReady/));
     assert.deepEqual(await withTier(rest, '2'), [], what);
   };
   const recordOf = async (name: string) => (await testEnv.node(name)).metadata.annotations?.[RECORD_ANNOTATION];
   await testEnv.patchNode('n1', { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
   await eventually('n1 has another record', async () => (await recordOf('n1')) !== undefined);
-  await isHeldBack('a record that was lost');
+  await isThrottled('a record that was lost');
   await labelNode(cluster, 'n2', { 'node-role.kubernetes.io/web': null });
   await eventually('n2 leaves', async () => (await tierOf('n2')) === undefined);
   await labelNode(cluster, 'n2', role('web'));
   await eventually('n2 is a member', async () => (await recordOf('n2')) !== undefined);
-  await isHeldBack('a label that was gone');
+  await isThrottled('a label that was gone');
   await watching.end();
 
   // An hour after the nodes registered, without the memory of a process.
@@ -160,7 +160,7 @@ test('a stopped spec reaches no running node that comes back', { timeout: 120_00
   await edit({ nodeSelector: null });
   await testEnv.reconcileLater(60);
   await testEnv.reconcileLater(60);
-  await isHeldBack('a selector that was edited and edited back');
+  await isThrottled('a selector that was edited and edited back');
   await ok(['rollout', 'resume', 'web']);
   await testEnv.reconcileLater(60);
   assert.equal((await withTier(rest, '2')).length, 1, 'the canary comes first, as it would have');

@@ -237,7 +237,7 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
     .filter(name => state.ownership(name)?.owner === undefined);
   const details = [
     ...gone.map(pool => {
-      const held = state.held(pool).map(({ name }) => name);
+      const held = state.managedNodes(pool).map(({ name }) => name);
       return `pool ${pool} is deleted, and its labels and taints are still on ${plural(held.length, 'node')}: ${named(held)}`;
     }),
     ...(unreadable.length === 0

@@ -6,7 +6,7 @@ import type { DrainPod, DrainRules } from '../../nodepool/drain/drain-filters.ts
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
 import type { CordonChange } from '../../nodepool/drain/plan-cordon.ts';
 import type { NodepoolError, Warning } from '../../nodepool/errors.ts';
-import type { EvictionEvent, HeldPod } from '../../reconciler/evict/evictor.ts';
+import type { BlockedPod, EvictionEvent } from '../../reconciler/evict/evictor.ts';
 import type { CordonOptions, CordonResult } from '../shared/cordon/cordon.ts';
 import type { MaintenanceClient } from '../shared/cordon/maintenance.ts';
 
@@ -67,7 +67,7 @@ export interface NodeDrain {
   pods: number;
   gone: number;
   /** Pods that are not evicted yet, with what they wait for, by UID. */
-  held: Map<string, Pick<HeldPod, 'pod' | 'why'>>;
+  blocked: Map<string, Pick<BlockedPod, 'pod' | 'why'>>;
   /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
   terminating?: Set<string>;
   /** Pods came that the drain did not list. */
@@ -84,8 +84,8 @@ export type DrainEvent =
   | PodEvent
   /** @param returned as in NodeDrain */
   | { kind: 'drained'; node: string; returned: number }
-  /** Only in a dry run. @param held as in NodeDrain */
-  | { kind: 'waits'; node: string; held: NodeDrain['held'] }
+  /** Only in a dry run. @param blocked as in NodeDrain */
+  | { kind: 'waits'; node: string; blocked: NodeDrain['blocked'] }
   /** The node is no longer a member. */
   | { kind: 'left'; node: string; pool: string; isCordoned: boolean }
   | { kind: 'replaced'; node: string }

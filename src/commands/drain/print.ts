@@ -46,14 +46,14 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
       return { to: 'err', text: `warning: ${sanitizeLine(event.text)}` };
     case 'stuck':
       return { to: 'err', text: `pod ${event.pod} has been terminating for too long, skipping` };
-    case 'held':
+    case 'blocked':
       return { to: 'err', text: evictionLine(event) + suffix };
     case 'drained':
       return { to: 'out', text: `node/${sanitizeLine(event.node)} drained${backText(event.returned)}${suffix}` };
     case 'waits':
       return {
         to: 'out',
-        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.held, REASON_WIDTH))}${suffix}`,
+        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.blocked, REASON_WIDTH))}${suffix}`,
       };
     case 'left': {
       const { node, pool, isCordoned } = event;
@@ -75,7 +75,7 @@ function backText(pods: number): string {
 
 /** On a terminal, what is waited for is yellow, and what is done green. */
 export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined {
-  if (kind === 'held' || kind === 'stuck' || kind === 'waits') return 'yellow';
+  if (kind === 'blocked' || kind === 'stuck' || kind === 'waits') return 'yellow';
   return kind === 'drained' ? 'green' : undefined;
 }
 
@@ -100,8 +100,8 @@ export function drainHeading(
 export function drainProgress(pool: string, drains: readonly NodeDrain[]): string {
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
-  const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, held }) => {
-    return `; ${node} ${gone}/${plural(pods, 'pod')}${held.size === 0 ? '' : `, ${waiting(held, NOTE_WIDTH)}`}`;
+  const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, blocked }) => {
+    return `; ${node} ${gone}/${plural(pods, 'pod')}${blocked.size === 0 ? '' : `, ${waiting(blocked, NOTE_WIDTH)}`}`;
   });
   parts.push(andMore(underWay.length - MAX_SPINNER_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
@@ -110,8 +110,8 @@ export function drainProgress(pool: string, drains: readonly NodeDrain[]): strin
 /** A line for each node: state, evicted pods, and why pods are not evicted yet. @param isTerminal a long reason is cut */
 export function renderDrains(drains: readonly NodeDrain[], style: Style, isTerminal: boolean): string {
   const rows = drains.map((drain): Cell[] => {
-    const { node, phase, pods, gone, held } = drain;
-    const note = held.size === 0 ? '' : waiting(held, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
+    const { node, phase, pods, gone, blocked } = drain;
+    const note = blocked.size === 0 ? '' : waiting(blocked, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
   return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
@@ -123,9 +123,9 @@ function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
 }
 
 /** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
-function waiting(held: NodeDrain['held'], width: number): string {
+function waiting(blocked: NodeDrain['blocked'], width: number): string {
   // What follows the colon counts healthy pods, and differs from one refusal to the next.
-  const groups = [...Map.groupBy(held.values(), ({ why }) => why.split(':', 1)[0]).values()];
+  const groups = [...Map.groupBy(blocked.values(), ({ why }) => why.split(':', 1)[0]).values()];
   const texts = groups
     .toSorted((a, b) => b.length - a.length)
     .map(([first, ...same]) => {
@@ -189,9 +189,9 @@ function nextStep(left: readonly NodeDrain[], planned: PlannedPool | undefined, 
   const others = new Set(
     planned?.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [node.name] : [])),
   );
-  const held = left.filter(({ node }) => others.has(node)).length;
-  if (held === left.length && held > 0) return 'ask the owner of the maintenance, or use --takeover';
-  const takeover = held === 0 ? '' : ', with --takeover also the nodes in maintenance of others';
+  const inMaintenance = left.filter(({ node }) => others.has(node)).length;
+  if (inMaintenance === left.length && inMaintenance > 0) return 'ask the owner of the maintenance, or use --takeover';
+  const takeover = inMaintenance === 0 ? '' : ', with --takeover also the nodes in maintenance of others';
   return `run the command again to continue${takeover}${hint}`;
 }
 

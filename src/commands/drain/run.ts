@@ -68,7 +68,7 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
   const nodes = planned.map(({ node }) => node);
   return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrain => {
     const terminating = new Set(planned.find(({ node }) => node.name === name)?.terminating);
-    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, held: new Map(), terminating };
+    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, blocked: new Map(), terminating };
   });
 }
 
@@ -150,11 +150,11 @@ function preview(each: NodeDrain, pods: readonly DrainPod[], { plan, report }: P
   for (const pod of pods) {
     const why = plan.blocked.why.get(pod.uid);
     if (why === undefined) continue;
-    each.held.set(pod.uid, { pod: podName(pod), why });
-    report({ kind: 'held', node: each.node, pod: podName(pod), why });
+    each.blocked.set(pod.uid, { pod: podName(pod), why });
+    report({ kind: 'blocked', node: each.node, pod: podName(pod), why });
   }
-  each.gone = each.pods - each.held.size;
-  if (each.held.size === 0) nodeDrained(each, report);
+  each.gone = each.pods - each.blocked.size;
+  if (each.blocked.size === 0) nodeDrained(each, report);
   else waits(each, report);
 }
 
@@ -177,7 +177,7 @@ async function drainOne(each: NodeDrain, planned: PlannedNode, run: PoolRun): Pr
     else if (end === 'replaced') {
       each.phase = 'failed';
       each.isReplaced = true;
-      each.held.clear();
+      each.blocked.clear();
       report({ kind: 'replaced', node: each.node });
     } else if (isDry && !signal?.aborted) waits(each, report);
   } catch (error) {
@@ -272,7 +272,7 @@ function checkOthersMaintenance(node: Node, current: Node | undefined): void {
 
 function waits(each: NodeDrain, report: PoolRun['report']): void {
   each.phase = 'waits';
-  report({ kind: 'waits', node: each.node, held: each.held });
+  report({ kind: 'waits', node: each.node, blocked: each.blocked });
 }
 
 function nodeDrained(each: NodeDrain, report: PoolRun['report']): void {
@@ -319,7 +319,7 @@ async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd> {
     isDryRun: options.dryRun === 'server',
     otherwise: ', or use --disable-eviction',
   });
-  drain.held = evictor.held;
+  drain.blocked = evictor.blocked;
   const work: Work = {
     ...{ drain, options, report, evictor },
     left: new Map(evict.map(pod => [pod.uid, pod])),
@@ -342,7 +342,7 @@ async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd> {
     if (await run.isReplaced()) return 'replaced';
   }
   if (errors.length > 0) throw new NodepoolError('cluster', errors.join('; '));
-  return left.size === 0 && drain.held.size === 0 ? 'drained' : 'not drained';
+  return left.size === 0 && drain.blocked.size === 0 ? 'drained' : 'not drained';
 }
 
 interface Work {
@@ -358,7 +358,7 @@ interface Work {
   errors: string[];
 }
 
-/** A dry run does not wait: a pod that would go counts as gone, and one that would be held back is not asked about again. */
+/** A dry run does not wait: a pod that would go counts as gone, and one that would be blocked is not asked about again. */
 function take(answer: Removal | NodepoolError, pod: DrainPod, work: Work): void {
   const { options, evictor, left, errors } = work;
   const isDry = options.dryRun === 'server';
@@ -367,7 +367,7 @@ function take(answer: Removal | NodepoolError, pod: DrainPod, work: Work): void 
     evictor.forget(pod.uid);
     errors.push(answer.next === undefined ? answer.message : `${answer.message} (${answer.next})`);
   } else if (answer.kind === 'gone' || (isDry && answer.kind === 'accepted')) podEnded('gone', pod, work);
-  else if (isDry && evictor.held.has(pod.uid)) left.delete(pod.uid);
+  else if (isDry && evictor.blocked.has(pod.uid)) left.delete(pod.uid);
 }
 
 function podEnded(kind: 'gone' | 'stuck', pod: DrainPod, { drain, report, evictor, left }: Work): void {
@@ -406,7 +406,7 @@ function pauseMs({ left, evictor, options: { clock, timeoutMs } }: Work, began: 
 
 function timedOut({ evictor, options, left, errors }: Work): NodepoolError {
   const outcomes = [...left.values()].map(pod => {
-    const why = evictor.held.get(pod.uid)?.why;
+    const why = evictor.blocked.get(pod.uid)?.why;
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: podName(pod) };
   });
   const pods = groupByOutcome(outcomes, (what, names) => `${names} ${what}`).join('; ');

@@ -7,7 +7,7 @@ import { isObject } from '../../nodepool/json.ts';
 import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { RecordCache } from '../../nodepool/plan/record-cache.ts';
-import { type ControllerRevision, causeOf, keptSpec, ownRevisions } from '../../nodepool/rollout/revisions.ts';
+import { type ControllerRevision, causeOf, keptSpec, poolRevisions } from '../../nodepool/rollout/revisions.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { specChanges } from '../../nodepool/spec/edits.ts';
 import { firstFew, suggest } from '../../nodepool/text.ts';
@@ -95,13 +95,13 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promi
     nodes,
     [],
   );
-  const held = state.held(name);
+  const held = state.managedNodes(name);
   const { read, unread } = await readTouched(held, deps);
   const isOwn = ({ poolUid = '' }: PoolEventRecord) => poolUid === '' || poolUid === uid;
   const entries = [
     ...registrations(held),
     ...read,
-    ...poolEntries(pool, ownRevisions(pool, itemsOf(revisions))),
+    ...poolEntries(pool, poolRevisions(pool, itemsOf(revisions))),
     ...itemsOf(events).filter(isOwn).map(ofPoolEvent),
     ...itemsOf(ended)
       .filter(({ node, uid }) => held.some(each => each.name === node && each.uid === uid))

@@ -345,7 +345,7 @@ export function poolReconcile(
     if (outcome.isChanged || outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
     const { failures, retryAfterMs } = outcome;
     if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
-    const failure = failures.find(({ isHeldBack }) => isHeldBack !== true);
+    const failure = failures.find(({ isThrottled }) => isThrottled !== true);
     if (failure === undefined) {
       if (failures.length === 0) onSuccess(name);
       return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
@@ -353,7 +353,7 @@ export function poolReconcile(
     // What is held back has a delay of its own: a retry with backoff would come too early or too late for it.
     if (retryAfterMs !== undefined) requeueAfter(name, retryAfterMs);
     const error = new NodepoolError('cluster', failure.message, failure.next);
-    const isPermanent = failures.every(({ isPermanent, isHeldBack }) => isPermanent || isHeldBack);
+    const isPermanent = failures.every(({ isPermanent, isThrottled }) => isPermanent || isThrottled);
     return { kind: 'error', error, ...(isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
   };
 }

@@ -4,7 +4,7 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import type { ControllerRevisionsClient, NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type ControllerRevision, foreignWriter, ownRevisions } from '../../nodepool/rollout/revisions.ts';
+import { type ControllerRevision, foreignWriter, poolRevisions } from '../../nodepool/rollout/revisions.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
 
@@ -60,7 +60,7 @@ export interface RolloutHistory {
 /** Throws NodepoolError where the pool does not exist. */
 export async function rolloutHistory(name: string, { cluster }: RolloutHistoryDeps): Promise<RolloutHistory> {
   const pool = await existingPool('rollout', name, cluster);
-  return { pool, revisions: ownRevisions(pool, await cluster.revisions.list(name)) };
+  return { pool, revisions: poolRevisions(pool, await cluster.revisions.list(name)) };
 }
 
 /** Throws NodepoolError, with kubectl's words. */

@@ -173,7 +173,7 @@ function usageOf(state: ClusterState): CrdUsage {
     pools: names.filter(name => state.pool(name) !== undefined),
     orphans: names
       .filter(name => state.pool(name) === undefined)
-      .map(pool => ({ pool, nodes: state.held(pool).length })),
+      .map(pool => ({ pool, nodes: state.managedNodes(pool).length })),
   };
 }
 

@@ -41,15 +41,15 @@ export type Forecast =
 /** @param pods all that are to be evicted */
 export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
   const budgetsOf = budgetMatcher(budgets);
-  const held = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
+  const covered = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
   const several: Forecast[] = [];
   for (const pod of pods.filter(isCounted)) {
     const own = budgetsOf(pod);
     const [first, ...others] = own;
     if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
-    else if (first !== undefined) held.get(first)?.push(pod);
+    else if (first !== undefined) covered.get(first)?.push(pod);
   }
-  const ofBudgets = [...held].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
+  const ofBudgets = [...covered].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
 }
 

@@ -1,7 +1,7 @@
 /** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
 import { own } from '../json.ts';
 import { drainingTaints } from '../plan/no-execute.ts';
-import { heldStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
+import { keptStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
 import type { FieldError } from '../spec/field-error.ts';
 import { taintFrom, taintId } from '../spec/taints.ts';
 import { isSelectorKnown } from '../spec/validation.ts';
@@ -47,7 +47,7 @@ export interface StartupReason {
   /** Its value is the one that was given. */
   taint: Taint;
   /** It is there as it was given; else it was lifted, removed or changed, or never given. */
-  isHeld: boolean;
+  isThere: boolean;
   /** The condition that it waits for. */
   until: string | undefined;
   /** It is given again when the node boots. */
@@ -113,10 +113,10 @@ function startupReasons(
 ): Pick<Explanation, 'startup'> {
   if (record === undefined || record.pool !== owner || record.startup.size === 0) return {};
   const wanted = startupTaintsById(pools.get(owner)?.spec ?? {});
-  const held = new Set(heldStartupTaints(node, record).map(taintId));
+  const kept = new Set(keptStartupTaints(node, record).map(taintId));
   const startup = [...record.startup].map(([id, given]) => ({
     taint: taintFrom(id, given ?? ''),
-    isHeld: held.has(id),
+    isThere: kept.has(id),
     until: wanted.get(id)?.until?.nodeCondition,
     isGivenAgain: wanted.get(id)?.again === 'Boot',
   }));

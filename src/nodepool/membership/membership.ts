@@ -188,8 +188,8 @@ function transientKeysText({ metadata }: NodePool): string | undefined {
  * the end of the takeover is also marked on the pool.
  */
 export function isInherited(pool: NodePool): boolean {
-  const isHeld = pool.metadata.finalizers?.includes(FINALIZER) === true;
-  return isHeld && isWithoutGeneration(pool) && takeoverOf(pool) !== 'finished';
+  const hasFinalizer = pool.metadata.finalizers?.includes(FINALIZER) === true;
+  return hasFinalizer && isWithoutGeneration(pool) && takeoverOf(pool) !== 'finished';
 }
 
 /** The earlier operator wrote no records: what equals the spec of an inherited pool counts as applied by it. */

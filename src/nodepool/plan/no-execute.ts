@@ -1,6 +1,6 @@
 /**
  * `spec.noExecute: Drain`: a taint with the effect NoExecute is set on a node when no pod is left there that it would evict. Until
- * then its twin, a taint with the same key and value and the effect NoSchedule, keeps pods away, and the record says since
+ * then its stand-in, a taint with the same key and value and the effect NoSchedule, keeps pods away, and the record says since
  * when it was decided: for which values the drain has begun.
  *
  * What is due follows from spec, record and node. That pods are gone is not known from these: who plans says so.
@@ -11,7 +11,7 @@ import { andMore, firstFew, plural } from '../text.ts';
 import type { NodePool, Taint } from '../types.ts';
 import type { Change } from './change.ts';
 import type { SlotPolicy, SlotWrite } from './merge-slots.ts';
-import { type AppliedRecord, type AppliedSlot, isStrippable } from './record.ts';
+import { type AppliedRecord, type AppliedSlot, mayRemoveUnmanaged } from './record.ts';
 
 /** Values by id of the taint, as `dedicated:NoExecute`. */
 export type Draining = ReadonlyMap<string, string>;
@@ -20,8 +20,8 @@ export interface Deferred {
   /** Taints that wait, with their values. */
   draining: Draining;
   /** Taints that the pool sets meanwhile, by their ids. */
-  twins: ReadonlyMap<string, string>;
-  /** Live taints that stay as they are meanwhile: what the waiting ones replace, and twins of somebody else. */
+  standIns: ReadonlyMap<string, string>;
+  /** Live taints that stay as they are meanwhile: what the waiting ones replace, and standIns of somebody else. */
   untouched: ReadonlySet<string>;
 }
 
@@ -50,7 +50,7 @@ export function deferredTaints(
     ...restoredTaints(applied, live, pool).filter(taint => !own.has(taintId(taint)) && !isTransient(taintId(taint))),
   ];
   if (waiting.length === 0) return undefined;
-  const twins = new Map<string, string>();
+  const standIns = new Map<string, string>();
   const untouched = new Set(waiting.map(taintId));
   for (const { key, value = '' } of waiting) {
     const id = taintId({ key, effect: 'NoSchedule' });
@@ -58,9 +58,9 @@ export function deferredTaints(
     const isTheirs = kept.has(id) && record?.taints.get(id)?.value !== kept.get(id);
     if (isTheirs) untouched.add(id);
     // A startup taint of that key keeps pods away, too.
-    else if (!startup.has(id)) twins.set(id, value);
+    else if (!startup.has(id)) standIns.set(id, value);
   }
-  return { draining: new Map(waiting.map(taint => [taintId(taint), taint.value ?? ''])), twins, untouched };
+  return { draining: new Map(waiting.map(taint => [taintId(taint), taint.value ?? ''])), standIns, untouched };
 }
 
 /** Taints with the effect NoExecute that the pool displaced, and sets again as its spec no longer has or strips them. */
@@ -72,7 +72,7 @@ function restoredTaints(
   return [...applied].flatMap(([id, { value, displaced }]) => {
     const isLeft = displaced !== undefined && (live.get(id) ?? null) === value && displaced !== value;
     if (!isLeft || !id.endsWith(':NoExecute')) return [];
-    return spec.unmanaged === 'Remove' && isStrippable(id) ? [] : [taintFrom(id, displaced)];
+    return spec.unmanaged === 'Remove' && mayRemoveUnmanaged(id) ? [] : [taintFrom(id, displaced)];
   });
 }
 
@@ -82,7 +82,7 @@ export function hasBegun(record: AppliedRecord | undefined, { draining }: Deferr
   return begun?.size === draining.size && [...draining].every(([id, value]) => begun.get(id) === value);
 }
 
-/** What is written in the end, beside liftedTwins(). */
+/** What is written in the end, beside liftedStandIns(). */
 export function deferredWrites(
   { draining }: Deferred,
   live: ReadonlyMap<string, string>,
@@ -95,9 +95,9 @@ export function deferredWrites(
   });
 }
 
-/** The twins that go in the end. */
-export function liftedTwins({ twins }: Deferred, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
-  return [...twins].map(([id, from]): SlotWrite => {
+/** The standIns that go in the end. */
+export function liftedStandIns({ standIns }: Deferred, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
+  return [...standIns].map(([id, from]): SlotWrite => {
     const to = applied.get(id)?.displaced ?? null;
     return { id, from, to, action: to === null ? 'remove' : 'restore', why: 'released' };
   });

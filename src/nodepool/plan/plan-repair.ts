@@ -119,7 +119,7 @@ function forgotten(
 }
 
 /**
- * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the twins of those that
+ * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the standIns of those that
  * a drain has begun for, and that are still wanted, are.
  */
 function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<string> {
@@ -127,8 +127,8 @@ function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<st
   if (noExecute !== 'Drain') return new Set(taints.map(taintId));
   const waits = ({ effect }: Taint) => effect === 'NoExecute';
   const begun = taints.filter(taint => waits(taint) && draining?.has(taintId(taint)));
-  const twins = begun.map(({ key }) => taintId({ key, effect: 'NoSchedule' }));
-  return new Set([...taints.filter(taint => !waits(taint)).map(taintId), ...twins]);
+  const standIns = begun.map(({ key }) => taintId({ key, effect: 'NoSchedule' }));
+  return new Set([...taints.filter(taint => !waits(taint)).map(taintId), ...standIns]);
 }
 
 /** Startup taints that left the spec go with it, in the node's turn. */

@@ -10,8 +10,8 @@ import {
   taintPolicy,
   written,
 } from './merge-slots.ts';
-import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedTwins } from './no-execute.ts';
-import { type AppliedRecord, type AppliedSlot, isStrippable } from './record.ts';
+import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedStandIns } from './no-execute.ts';
+import { type AppliedRecord, type AppliedSlot, mayRemoveUnmanaged } from './record.ts';
 import { type Birth, bootDue, startupDue, startupGiven, startupSince, startupTaintsById } from './startup-taints.ts';
 
 /**
@@ -40,12 +40,12 @@ export function planTaints(
   const deferred = owner && deferredTaints(live, kept, record, owner, due, policy);
   // The record names the taints that the pods were looked at for: a spec that has others by now needs another look.
   const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
-  const held = isCleared && begun ? undefined : deferred;
-  const had = held === undefined ? record?.taints : without(record?.taints, held.draining);
-  const visible = held === undefined ? seen : without(seen, held.untouched);
-  const desired = desiredTaints(visible, had, owner, held, leaving, policy);
+  const waiting = isCleared && begun ? undefined : deferred;
+  const had = waiting === undefined ? record?.taints : without(record?.taints, waiting.draining);
+  const visible = waiting === undefined ? seen : without(seen, waiting.untouched);
+  const desired = desiredTaints(visible, had, owner, waiting, leaving, policy);
   const merged = mergeSlots(policy, leaving, had, desired, visible);
-  for (const id of held?.draining.keys() ?? []) {
+  for (const id of waiting?.draining.keys() ?? []) {
     const slot = record?.taints.get(id);
     if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
   }
@@ -55,12 +55,12 @@ export function planTaints(
     startup: start === undefined || start.slots.size === 0 ? since.slots : new Map([...since.slots, ...start.slots]),
     boot: owner && bootDue(node, record, owner),
     writes: foldWrites([...since.writes, ...merged.writes, ...(start?.writes ?? [])]),
-    draining: held?.draining,
+    draining: waiting?.draining,
     withheld: merged.withheld,
     deferred: deferred && {
       hasBegun: begun,
       writes: deferredWrites(deferred, live, leaving ? undefined : record?.taints),
-      lifted: liftedTwins(deferred, merged.applied),
+      lifted: liftedStandIns(deferred, merged.applied),
     },
   };
 }
@@ -69,19 +69,19 @@ function desiredTaints(
   live: ReadonlyMap<string, string>,
   applied: ReadonlyMap<string, AppliedSlot> | undefined,
   owner: NodePool | undefined,
-  held: Deferred | undefined,
+  waiting: Deferred | undefined,
   leaving: boolean,
   policy: SlotPolicy,
 ) {
   const own = (owner?.spec.taints ?? []).map(taint => [taintId(taint), taint.value ?? ''] as const);
   const desired = new Map<string, string | null>([
-    ...own.filter(([id]) => held?.draining.has(id) !== true),
-    ...(held?.twins ?? []),
+    ...own.filter(([id]) => waiting?.draining.has(id) !== true),
+    ...(waiting?.standIns ?? []),
   ]);
   if (owner?.spec.unmanaged === 'Remove') {
     const startup = startupTaintsById(owner.spec);
     // What an earlier pool stripped comes back, as this one would leave it. What this one stripped stays away from its members.
-    strip(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)), policy);
+    removeUnmanaged(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)), policy);
   }
   return desired;
 }
@@ -111,15 +111,15 @@ export function rewriteTaints(live: Taint[], writes: SlotWrite[]): Taint[] {
  * Empties every unmanaged slot: live ones, and those already stripped, which would otherwise be restored. A state that passes is
  * not stripped; what an earlier version stripped of it stays in the record until it is set again.
  */
-export function strip(
+export function removeUnmanaged(
   desired: Map<string, string | null>,
   live: readonly string[],
   applied: ReadonlyMap<string, AppliedSlot> | undefined,
-  mayStrip: (id: string) => boolean,
+  mayRemove: (id: string) => boolean,
   { isTransient }: SlotPolicy,
 ): void {
   const stripped = [...(applied ?? [])].filter(([, slot]) => slot.value === null).map(([id]) => id);
-  const isUnmanaged = (id: string) => !desired.has(id) && isStrippable(id) && mayStrip(id);
+  const isUnmanaged = (id: string) => !desired.has(id) && mayRemoveUnmanaged(id) && mayRemove(id);
   const passing = new Set(live.filter(id => isUnmanaged(id) && isTransient(id)));
   for (const id of [...live, ...stripped]) if (isUnmanaged(id) && !passing.has(id)) desired.set(id, null);
 }

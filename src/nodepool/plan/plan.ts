@@ -26,7 +26,7 @@ import {
   type SlotWrite,
 } from './merge-slots.ts';
 import { drainingTaints, isOfDrain } from './no-execute.ts';
-import { planTaints, rewriteTaints, strip } from './plan-taints.ts';
+import { planTaints, removeUnmanaged, rewriteTaints } from './plan-taints.ts';
 import {
   type AppliedRecord,
   type AppliedSlot,
@@ -393,7 +393,7 @@ function desiredLabels(
   const desired = new Map<string, string | null>(owner === undefined ? [] : Object.entries(memberLabels(owner)));
   if (owner?.spec.unmanaged === 'Remove') {
     const membership = new Set([owner, ...rivals].flatMap(pool => keysOf(membershipSelector(pool))));
-    strip(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key), policy);
+    removeUnmanaged(desired, Object.keys(node.labels), record?.labels, key => !membership.has(key), policy);
   }
   return desired;
 }

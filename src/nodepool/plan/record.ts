@@ -233,7 +233,7 @@ export interface AppliedSlot {
 export type StartupSlots = ReadonlyMap<string, string | null>;
 
 /** `unmanaged: Remove` never strips labels and taints whose key contains "kubernetes". */
-export function isStrippable(key: string): boolean {
+export function mayRemoveUnmanaged(key: string): boolean {
   return !key.includes('kubernetes');
 }
 
@@ -252,18 +252,18 @@ interface SlotRules {
   isId: (id: string) => boolean;
   isValue: (value: unknown) => value is string;
   /** Whether a pool removes such a slot (`unmanaged: Remove`). */
-  isStripped: (id: string) => boolean;
+  isRemovable: (id: string) => boolean;
 }
 
 /** Leaves out invalid slots: they would make a patch that the server always rejects. */
 function parseSlots(
   values: readonly [string, unknown][],
   displaced: unknown,
-  { isId, isValue, isStripped }: SlotRules,
+  { isId, isValue, isRemovable }: SlotRules,
 ): Map<string, AppliedSlot> {
   const slots = new Map<string, AppliedSlot>();
   for (const [id, value] of values) {
-    if (!isId(id) || !(value === null ? isStripped(id) : isValue(value))) continue;
+    if (!isId(id) || !(value === null ? isRemovable(id) : isValue(value))) continue;
     const before = isObject(displaced) && Object.hasOwn(displaced, id) ? displaced[id] : undefined;
     slots.set(
       id,
@@ -294,12 +294,12 @@ function isTaintId(id: string): boolean {
   return colon > 0 && keyProblem(id.slice(0, colon)) === undefined && isTaintEffect(id.slice(colon + 1));
 }
 
-const LABEL: SlotRules = { isId: id => keyProblem(id) === undefined, isValue, isStripped: isStrippable };
+const LABEL: SlotRules = { isId: id => keyProblem(id) === undefined, isValue, isRemovable: mayRemoveUnmanaged };
 const TAINT: SlotRules = { ...LABEL, isId: isTaintId };
 const ANNOTATION: SlotRules = {
   isId: isPoolAnnotation,
   isValue: value => typeof value === 'string',
-  isStripped: () => false,
+  isRemovable: () => false,
 };
 
 function section<S>(

@@ -164,10 +164,10 @@ function earlierTaints(pool: NodePool, taints: readonly Taint[], reached: readon
 function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
   if (noExecute !== 'Drain') return taints;
   const own = new Set(taints.map(taintId));
-  const twins = taints
+  const standIns = taints
     .filter(({ effect }) => effect === 'NoExecute')
     .map((taint): Taint => ({ ...taint, effect: 'NoSchedule' }));
-  return [...taints, ...twins.filter(twin => !own.has(taintId(twin)))];
+  return [...taints, ...standIns.filter(standIn => !own.has(taintId(standIn)))];
 }
 
 /** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */

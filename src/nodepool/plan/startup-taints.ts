@@ -110,8 +110,8 @@ function isUnreadable(node: Pick<Node, 'record'>, record: AppliedRecord | undefi
 /** Of a record that the node leaves, or has lost. Null: the node had its startup taint of that id, and needs no other. */
 function lastOf(id: string, node: Node, record: AppliedRecord | undefined, former: StartupSlots) {
   if (record?.startup.has(id) !== true) return former.get(id);
-  const held = heldStartupTaints(node, record).find(taint => taintId(taint) === id);
-  return held === undefined ? null : (held.value ?? '');
+  const found = keptStartupTaints(node, record).find(taint => taintId(taint) === id);
+  return found === undefined ? null : (found.value ?? '');
 }
 
 /**
@@ -168,15 +168,15 @@ export function startupSince(
     // The next pool goes on with the same taint.
     const goesOn = stays || (taint?.value ?? '') === given;
     const why = given === null || live.get(id) !== given ? undefined : releasedBy(node, goesOn ? taint : undefined);
-    const isHeld = why === 'held';
-    slots.set(id, isHeld ? given : null);
-    if (why !== undefined && !isHeld) writes.push({ id, from: given, to: null, action: 'remove', why });
+    const isKept = why === 'kept';
+    slots.set(id, isKept ? given : null);
+    if (why !== undefined && !isKept) writes.push({ id, from: given, to: null, action: 'remove', why });
   }
   return { slots: stays ? slots : NO_STARTUP, writes };
 }
 
 /** Those that the pool gave, and that are there as it gave them. */
-export function heldStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }: AppliedRecord): Taint[] {
+export function keptStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }: AppliedRecord): Taint[] {
   return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
 }
 
@@ -230,14 +230,14 @@ export function isStartupApplied(node: Node, record: AppliedRecord, owner: NodeP
     if (given === null) continue;
     const isLive = node.taints.some(taint => taintId(taint) === id && (taint.value ?? '') === given);
     const taint = spec.startupTaints?.find(candidate => taintId(candidate) === id);
-    if (!isLive || releasedBy(node, taint) !== 'held') return false;
+    if (!isLive || releasedBy(node, taint) !== 'kept') return false;
   }
   return true;
 }
 
-function releasedBy(node: Conditions, taint: StartupTaint | undefined): 'held' | 'released' | 'condition' {
+function releasedBy(node: Conditions, taint: StartupTaint | undefined): 'kept' | 'released' | 'condition' {
   if (taint === undefined) return 'released';
-  return isLifted(node, taint) ? 'condition' : 'held';
+  return isLifted(node, taint) ? 'condition' : 'kept';
 }
 
 function isLifted(node: Conditions, { until }: StartupTaint): boolean {

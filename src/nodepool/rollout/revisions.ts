@@ -53,14 +53,14 @@ export function restoredSpec(spec: object, revision: ControllerRevision): Record
 }
 
 /** The revisions of the pool with this UID, the oldest first. */
-export function ownRevisions(
+export function poolRevisions(
   { metadata }: Pick<NodePool, 'metadata'>,
   all: readonly ControllerRevision[],
 ): ControllerRevision[] {
   return all.filter(revision => isOwn(revision, metadata)).toSorted(byAge);
 }
 
-/** What is to be written so that the last revision is the spec of the pool. @param own see ownRevisions() */
+/** What is to be written so that the last revision is the spec of the pool. @param own see poolRevisions() */
 export function planRevision(pool: Pool, own: readonly ControllerRevision[]): RevisionPlan {
   const last = own.at(-1);
   const current = own.findLast(revision => isRevisionOf(pool, revision));

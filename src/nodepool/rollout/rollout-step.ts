@@ -134,8 +134,8 @@ export function rolloutStep(
   const isComplete = nodes.length > 0 && pending.length + inFlight.length === 0;
   const stop = isComplete ? undefined : stopOf(nodes, failed, times.stopped, rules);
   // What others add to nodes that have the spec is removed, too, where the rollout was complete.
-  const isHeld = pending.length > 0 && (rules.isUnfinished || !times.wasComplete);
-  const isStopped = failed.length > 0 || (stop !== undefined && isHeld);
+  const keepsStop = pending.length > 0 && (rules.isUnfinished || !times.wasComplete);
+  const isStopped = failed.length > 0 || (stop !== undefined && keepsStop);
   const needed = neededCanary(nodes, canary, rules);
   const isOpen = pending.length > 0 || nodes.some(({ isUnderWay }) => isUnderWay);
   const isCanary = isOpen && provenBy(settled, pending, rules) < needed;

@@ -1,13 +1,13 @@
-/** What is remembered of the nodes whose pods are evicted: when each is looked at again, and what was seen. */
+/** What is remembered of the nodes whose pods are evicted: when each is polled again, and what was seen. */
 import type { Clock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { DrainPlan } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { type DrainState, NodeWriteError } from '../outcome.ts';
-import { type Evictor, type HeldPod, RETRY_MS } from './evictor.ts';
+import { type BlockedPod, type Evictor, RETRY_MS } from './evictor.ts';
 
-/** Between two looks while pods terminate. */
-const LOOK_MS = 2_000;
+/** Between two polls while pods terminate. */
+const POLL_MS = 2_000;
 /** After an error that only somebody else can mend. */
 const PERMANENT_MS = 30_000;
 /** Rows of evictions, of which all but the last one were interrupted. */
@@ -15,34 +15,34 @@ const MAX_ROWS = 3;
 /** Before that, no pod that tolerates the stand-in is evicted. The time is cut to whole seconds. */
 const SEEN_MS = 2_000;
 const KEPT_MS = 10 * 60_000;
-/** A pod that is held back for so long is worth an Event. */
+/** A pod that is blocked for so long is worth an Event. */
 const STUCK_MS = 30_000;
 
 export interface Entry {
   uid: string;
   taints: string;
-  /** When the twin was seen first. */
+  /** When the stand-in was seen first. */
   since: number;
-  lookAt: number;
-  /** Pods that were left at the last look. */
+  pollAt: number;
+  /** Pods that were left at the last poll. */
   pods: number;
   evictor: Evictor;
   /** UIDs of the pods that each owner had on the node before, or when, the first of them was evicted. */
   owners: Map<string, Set<string>>;
-  /** UIDs of the pods that were there before schedulers had seen the twin. */
+  /** UIDs of the pods that were there before schedulers had seen the stand-in. */
   first: Set<string>;
   /** How many of those were evicted, and how many of owners that came later. */
   firstEvictions: number;
   lateEvictions: number;
   /** Milliseconds since 1970, by the record, but not ahead of when this process saw it first; NaN: not known. */
   begunAt: number;
-  /** The last list was made when schedulers had seen the twin. */
+  /** The last list was made when schedulers had seen the stand-in. */
   isSettled: boolean;
   /** How many times pods that came back may still be evicted in a row. More than once only where a row was interrupted. */
   rowsLeft: number;
   /** A budget has refused the rest of a row. */
   isRefused: boolean;
-  /** Of the last look, or of the write after it. */
+  /** Of the last poll, or of the write after it. */
   error?: NodepoolError;
 }
 
@@ -64,12 +64,12 @@ export class DrainEntries {
     if (known?.uid === uid && known.taints === taints) return known;
     const now = this.#clock.now();
     // Of nodes that were deleted meanwhile.
-    for (const [node, { lookAt }] of this.#entries) if (now - lookAt > KEPT_MS) this.#entries.delete(node);
+    for (const [node, { pollAt }] of this.#entries) if (now - pollAt > KEPT_MS) this.#entries.delete(node);
     const entry = {
       uid,
       taints,
       since: now,
-      lookAt: now,
+      pollAt: now,
       pods: 0,
       evictor: this.#newEvictor(name),
       owners: new Map(),
@@ -85,17 +85,17 @@ export class DrainEntries {
     return entry;
   }
 
-  /** No pod was left, and the taints could not be written: until the next look, NodeDrainer.look() throws the error. */
+  /** No pod was left, and the taints could not be written: until the next poll, NodeDrainer.poll() throws the error. */
   failed(node: string, error: NodepoolError): void {
     const entry = this.#entries.get(node);
-    if (entry !== undefined && entry.lookAt <= this.#clock.now()) this.fail(entry, error);
+    if (entry !== undefined && entry.pollAt <= this.#clock.now()) this.fail(entry, error);
   }
 
-  /** The look, or the write after it, has failed. Returns the milliseconds until the next look. */
+  /** The look, or the write after it, has failed. Returns the milliseconds until the next poll. */
   fail(entry: Entry, error: NodepoolError): number {
     const known = error instanceof NodeWriteError ? error.retryAfterMs : undefined;
     const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);
-    Object.assign(entry, { error, lookAt: this.#clock.now() + ms });
+    Object.assign(entry, { error, pollAt: this.#clock.now() + ms });
     return ms;
   }
 
@@ -106,23 +106,23 @@ export class DrainEntries {
       const entry = this.#entries.get(node);
       return entry === undefined || entry.error !== undefined ? [] : [{ node, ...entry }];
     });
-    const [first] = known.flatMap(({ node, evictor }) => sentences(node, [...evictor.held.values()]));
+    const [first] = known.flatMap(({ node, evictor }) => sentences(node, [...evictor.blocked.values()]));
     return {
       nodes: [...nodes],
       pods: known.reduce((sum, { pods }) => sum + pods, 0),
       blocked: first,
-      afterMs: known.length === 0 ? undefined : Math.max(0, Math.min(...known.map(({ lookAt }) => lookAt)) - now),
+      afterMs: known.length === 0 ? undefined : Math.max(0, Math.min(...known.map(({ pollAt }) => pollAt)) - now),
     };
   }
 
-  /** Sentences about pods of these nodes that are held back for long, each once. */
+  /** Sentences about pods of these nodes that are blocked for long, each once. */
   takeStuck(nodes: readonly string[]): string[] {
     const now = this.#clock.now();
     return nodes.flatMap(node => {
-      const stuck = [...(this.#entries.get(node)?.evictor.held.values() ?? [])].filter(
+      const stuck = [...(this.#entries.get(node)?.evictor.blocked.values() ?? [])].filter(
         ({ since, isReported }) => !isReported && now - since >= STUCK_MS,
       );
-      for (const held of stuck) held.isReported = true;
+      for (const blocked of stuck) blocked.isReported = true;
       return sentences(node, stuck);
     });
   }
@@ -142,11 +142,11 @@ function begunAt(since: number, now: number): number {
   return now >= since && now - since < SEEN_MS ? Number.NaN : Math.min(since, now);
 }
 
-/** Milliseconds until the next look. */
+/** Milliseconds until the next poll. */
 export function pauseMs({ pods, evictor }: Entry): number {
-  const { evicted, held } = evictor;
-  if (evicted.size > 0 || held.size < pods || held.size === 0) return LOOK_MS;
-  return Math.max(LOOK_MS, evictor.heldMs());
+  const { evicted, blocked } = evictor;
+  if (evicted.size > 0 || blocked.size < pods || blocked.size === 0) return POLL_MS;
+  return Math.max(POLL_MS, evictor.blockedMs());
 }
 
 /** Up to a quarter more, so that the nodes of a pool do not stay in step. */
@@ -154,8 +154,8 @@ export function withJitter(ms: number): number {
   return ms * (1 + Math.random() / 4);
 }
 
-function sentences(node: string, held: readonly HeldPod[]): string[] {
-  return held
+function sentences(node: string, blocked: readonly BlockedPod[]): string[] {
+  return blocked
     .toSorted((a, b) => (a.pod < b.pod ? -1 : 1))
     .map(({ pod, why }) => `pod ${pod} on node ${node} waits for ${why}`);
 }

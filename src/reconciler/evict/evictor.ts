@@ -9,10 +9,10 @@ import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
-/** Of a pod, as `namespace/name`. `held`: why it is not evicted, once for each reason. */
+/** Of a pod, as `namespace/name`. `blocked`: why it is not evicted, once for each reason. */
 export type EvictionEvent =
   | { kind: 'asking' | 'gone'; node: string; pod: string }
-  | { kind: 'held'; node: string; pod: string; why: string };
+  | { kind: 'blocked'; node: string; pod: string; why: string };
 
 export interface EvictorOptions {
   node: string;
@@ -30,7 +30,7 @@ export interface EvictorOptions {
 }
 
 /** A pod that is not evicted yet. */
-export interface HeldPod {
+export interface BlockedPod {
   /** As `namespace/name`. */
   pod: string;
   /** What it waits for, as `PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently`. */
@@ -49,14 +49,14 @@ export type Stop = 'again' | 'waits' | 'late';
 
 type OnAnswer = (pod: DrainPod, removal: Removal) => void;
 
-/** Between two evictions of a pod that is held back, as kubectl drain. */
+/** Between two evictions of a pod that is blocked, as kubectl drain. */
 export const RETRY_MS = 5_000;
 /** After a conflict. */
 const CONFLICT_MS = 1_000;
 
 export class Evictor {
   /** By UID. */
-  readonly held = new Map<string, HeldPod>();
+  readonly blocked = new Map<string, BlockedPod>();
   /** Names of the pods whose eviction was accepted, by UID: they terminate. */
   readonly evicted = new Map<string, string>();
   readonly #options: EvictorOptions;
@@ -74,9 +74,9 @@ export class Evictor {
     return Math.max(0, (this.#askAt.get(uid) ?? now) - now);
   }
 
-  /** Milliseconds until the first pod that is held is asked about again. */
-  heldMs(): number {
-    return Math.min(...[...this.held.keys()].map(uid => this.dueInMs({ uid }) ?? 0));
+  /** Milliseconds until the first pod that is blocked is asked about again. */
+  blockedMs(): number {
+    return Math.min(...[...this.blocked.keys()].map(uid => this.dueInMs({ uid }) ?? 0));
   }
 
   /**
@@ -124,7 +124,7 @@ export class Evictor {
       const kind = kindOf(pod);
       const alike = refused.get(kind);
       isLate ||= clock.now() - begun >= limitMs;
-      // Those that are alike are held back all the same.
+      // Those that are alike are blocked all the same.
       if (isLate && alike === undefined) continue;
       // An eviction that the server tries again takes seconds.
       const next = alike === undefined ? await goesOn() : 'goes on';
@@ -169,15 +169,15 @@ export class Evictor {
       case 'budget': {
         const { budget, message } = removal;
         const name = budget === undefined ? 'a PodDisruptionBudget' : `PodDisruptionBudget ${pod.namespace}/${budget}`;
-        this.hold(pod, `${name}: ${message}`);
+        this.block(pod, `${name}: ${message}`);
         break;
       }
       case 'busy':
-        this.hold(pod, `the server: ${removal.message}`, removal.afterMs);
+        this.block(pod, `the server: ${removal.message}`, removal.afterMs);
         break;
       case 'namespace ends':
         if (pod.deletionTimestamp !== undefined && !this.#options.isDryRun) this.#accepted(pod);
-        else this.hold(pod, `the deletion of its namespace: ${removal.message}`);
+        else this.block(pod, `the deletion of its namespace: ${removal.message}`);
         break;
       case 'many budgets':
         throw manyBudgetsError(pod, removal.budgets, this.#options.otherwise);
@@ -187,18 +187,18 @@ export class Evictor {
 
   #accepted(pod: DrainPod): void {
     this.evicted.set(pod.uid, podName(pod));
-    this.held.delete(pod.uid);
+    this.blocked.delete(pod.uid);
   }
 
   /** The pod is asked about again after RETRY_MS. @param afterMs not sooner */
-  hold(pod: DrainPod, why: string, afterMs = 0): void {
+  block(pod: DrainPod, why: string, afterMs = 0): void {
     const { node, clock, jitter = ms => ms, onEvent } = this.#options;
     const now = clock.now();
-    const before = this.held.get(pod.uid);
+    const before = this.blocked.get(pod.uid);
     const { since = now, isReported = false } = before ?? {};
-    this.held.set(pod.uid, { pod: podName(pod), why, since, isReported });
+    this.blocked.set(pod.uid, { pod: podName(pod), why, since, isReported });
     this.#askAt.set(pod.uid, now + jitter(Math.max(afterMs, RETRY_MS)));
-    if (before?.why !== why) onEvent?.({ kind: 'held', node, pod: podName(pod), why });
+    if (before?.why !== why) onEvent?.({ kind: 'blocked', node, pod: podName(pod), why });
   }
 
   /** Forgets the pods that are not in the list, and tells which of those that it evicted are gone. */
@@ -211,7 +211,7 @@ export class Evictor {
 
   forget(uid: string): void {
     this.evicted.delete(uid);
-    this.held.delete(uid);
+    this.blocked.delete(uid);
     this.#askAt.delete(uid);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Evicts the pods of nodes that wait for a taint with the effect NoExecute (nodepool/plan/no-execute.ts), a look at a time: lists the
- * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is looked at again, and
+ * Evicts the pods of nodes that wait for a taint with the effect NoExecute (nodepool/plan/no-execute.ts), a poll at a time: lists the
+ * pods of one node, evicts those that are left, and says whether none is. It remembers only when a node is polled again, and
  * what was seen: a process that is killed at any point loses nothing, as the next one lists the pods again.
  *
  * The pods of an owner are evicted from a node once. Of owners that come later, as many are as of the pods that were there at
@@ -9,8 +9,8 @@
  * Those that no budget covers are left to the taint.
  * So that a new process does not begin again, a pod that tolerates the stand-in and is younger than that counts as one that came back.
  *
- * Not guaranteed: that no pod comes between the last list and the taint. The twin keeps schedulers away, and a list counts only
- * if it was made SETTLE_MS after this process saw the twin; a scheduler with an older cache, or somebody who sets
+ * Not guaranteed: that no pod comes between the last list and the taint. The stand-in keeps schedulers away, and a list counts only
+ * if it was made SETTLE_MS after this process saw the stand-in; a scheduler with an older cache, or somebody who sets
  * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
  * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
@@ -26,8 +26,8 @@ import { type DrainPlan, type NodePlan, pastRollout } from '../../nodepool/plan/
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
-import type { RolloutTurn } from '../limits/rollout-gates.ts';
-import { heldBack, NodeWriteError } from '../outcome.ts';
+import type { RolloutSlot } from '../limits/rollout-admission.ts';
+import { NodeWriteError, throttledError } from '../outcome.ts';
 import { nodePlan } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
@@ -47,11 +47,11 @@ export interface NodeDrainerDeps {
 }
 
 /** `cleared`: no pod is left. */
-export type Look = Exclude<Stop, 'late'> | 'cleared';
+export type PollResult = Exclude<Stop, 'late'> | 'cleared';
 /** Whether the pods of the node are still to be evicted. */
 export type GoesOn = () => Promise<Exclude<Stop, 'late'> | 'goes on'>;
 
-/** The reconcile of a pool waits for its looks. After that none is begun or goes on: the next reconcile goes on at once. */
+/** The reconcile of a pool waits for its polls. After that none is begun or goes on: the next reconcile goes on at once. */
 const LIMIT_MS = 2_000;
 /** A scheduler sees a new taint within some 100 ms. */
 const SETTLE_MS = 2_000;
@@ -79,32 +79,32 @@ export class NodeDrainer {
   }
 
   /**
-   * A look at the node, if one is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
-   * until the next look, it throws that error again.
+   * A poll at the node, if one is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
+   * until the next poll, it throws that error again.
    * @param goesOn asked before the list and before each eviction
    */
-  async look(plan: DrainPlan, goesOn: GoesOn): Promise<Look> {
+  async poll(plan: DrainPlan, goesOn: GoesOn): Promise<PollResult> {
     const entry = this.entries.of(plan);
     const { clock, limitPolls = work => work() } = this.#deps;
-    const ms = entry.lookAt - clock.now();
-    if (ms > 0 && entry.error !== undefined) throw heldBack({ error: entry.error, ms });
+    const ms = entry.pollAt - clock.now();
+    if (ms > 0 && entry.error !== undefined) throw throttledError({ error: entry.error, ms });
     if (ms > 0) return 'waits';
     delete entry.error;
     try {
-      const asked = clock.now();
-      const isLate = () => clock.now() - asked >= LIMIT_MS;
-      const look = await limitPolls(async () => (isLate() ? 'late' : this.#look(plan, entry, goesOn)));
-      if (look === 'late') return 'waits';
-      if (look === 'waits') entry.lookAt = clock.now() + withJitter(pauseMs(entry));
-      return look;
+      const requested = clock.now();
+      const isLate = () => clock.now() - requested >= LIMIT_MS;
+      const result = await limitPolls(async () => (isLate() ? 'late' : this.#pollOnce(plan, entry, goesOn)));
+      if (result === 'late') return 'waits';
+      if (result === 'waits') entry.pollAt = clock.now() + withJitter(pauseMs(entry));
+      return result;
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
       const retryAfterMs = this.entries.fail(entry, error);
-      throw new NodeWriteError(error, { retryAfterMs, isHeldBack: false });
+      throw new NodeWriteError(error, { retryAfterMs, isThrottled: false });
     }
   }
 
-  async #look(plan: DrainPlan, entry: Entry, goesOn: GoesOn): Promise<Look | Stop> {
+  async #pollOnce(plan: DrainPlan, entry: Entry, goesOn: GoesOn): Promise<PollResult | Stop> {
     // It may have waited for the limiter.
     if (this.#deps.signal?.aborted) return 'waits';
     const before = await goesOn();
@@ -142,8 +142,8 @@ export class NodeDrainer {
         },
       });
       if (evicted !== 'goes on') return evicted;
-      // Pods that come back are gone for a moment only: the next look would find others.
-      if (!areLast || lists > 1 || entry.evictor.held.size > 0) return 'waits';
+      // Pods that come back are gone for a moment only: the next poll would find others.
+      if (!areLast || lists > 1 || entry.evictor.blocked.size > 0) return 'waits';
     }
   }
 
@@ -171,7 +171,7 @@ export class NodeDrainer {
     entry: Entry,
     { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
     { client, goesOn }: Evicting,
-  ): Promise<Look | Stop> {
+  ): Promise<PollResult | Stop> {
     const { name } = plan.node;
     const budgets = await budgetsOf(pods, client);
     const covered = coveredBy(budgets, pods);
@@ -233,7 +233,7 @@ function allowRow(plan: DrainPlan, entry: Entry, pods: readonly DrainPod[], budg
   entry.pods = pods.length;
   const matching = budgetMatcher(budgets.filter(budget => refOf(budget) === first.budget));
   const why = `PodDisruptionBudget ${first.budget}: it has to allow ${plural(first.pods, 'eviction')} at once`;
-  for (const pod of pods) if (matching(pod).length > 0) entry.evictor.hold(pod, why);
+  for (const pod of pods) if (matching(pod).length > 0) entry.evictor.block(pod, why);
   return false;
 }
 
@@ -312,7 +312,7 @@ interface DrainStepDeps {
 interface DrainGates {
   drainer: NodeDrainer;
   /** Of the node in the rollout; undefined where it needs none. */
-  turn: RolloutTurn | undefined;
+  slot: RolloutSlot | undefined;
   changed: ChangedMeanwhile;
 }
 
@@ -322,35 +322,35 @@ interface DrainGates {
  */
 export async function drainStep(
   plan: DrainPlan,
-  { drainer, turn, changed }: DrainGates,
+  { drainer, slot, changed }: DrainGates,
   deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
   const { node, previous } = plan;
   const { state, cluster } = deps;
   const cleared = () => nodePlan(state, node.name, true) ?? 'again';
   if (cluster.isDryRun) return cleared();
-  const isTurn = turn !== undefined && previous !== undefined ? turnOf(previous, turn, state) : () => true;
-  if (!isTurn()) return 'waits';
-  const look = await drainer.look(plan, stillDecided(plan, { isTurn, changed }, deps));
-  if (look !== 'cleared') return look;
-  // Without its twin, pods may have come since they were listed.
+  const isAdmitted = slot !== undefined && previous !== undefined ? hasSlot(previous, slot, state) : () => true;
+  if (!isAdmitted()) return 'waits';
+  const result = await drainer.poll(plan, stillDecided(plan, { isAdmitted, changed }, deps));
+  if (result !== 'cleared') return result;
+  // Without its stand-in, pods may have come since they were listed.
   return isAsPlanned(node, state) ? cleared() : 'again';
 }
 
-/** Whether the node has its turn. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for again. */
-function turnOf(pool: string, turn: RolloutTurn, state: ClusterState): () => boolean {
+/** Whether the node has its slot. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for again. */
+function hasSlot(pool: string, slot: RolloutSlot, state: ClusterState): () => boolean {
   let readiness = state.readiness(pool);
   return () => {
-    if (state.readiness(pool) !== readiness) turn.giveBack();
+    if (state.readiness(pool) !== readiness) slot.release();
     readiness = state.readiness(pool);
-    return turn.admits(pool) !== undefined;
+    return slot.admits(pool) !== undefined;
   };
 }
 
 /** By what is known when it is called; in a run without caches that is not older than MAX_AGE_MS. */
 function stillDecided(
   plan: DrainPlan,
-  { isTurn, changed }: { isTurn: () => boolean; changed: ChangedMeanwhile },
+  { isAdmitted, changed }: { isAdmitted: () => boolean; changed: ChangedMeanwhile },
   deps: DrainStepDeps,
 ): GoesOn {
   const { state, clock, hasCaches = false } = deps;
@@ -364,7 +364,7 @@ function stillDecided(
     }
     const isSame = await changed.isSame(plan);
     if (!isStillPlanned(plan, state)) return 'again';
-    return isSame && isTurn() ? 'goes on' : 'waits';
+    return isSame && isAdmitted() ? 'goes on' : 'waits';
   };
 }
 

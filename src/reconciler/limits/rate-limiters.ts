@@ -11,15 +11,15 @@ const QUIET_MS = 10_000;
 const FIRST_DELAY_MS = 1_000;
 const KEPT_MS = 2 * WINDOW_MS;
 
-export interface Held {
+export interface Throttled {
   error: NodepoolError;
-  /** Milliseconds until it may be written, or is no longer held against its pool. */
+  /** Milliseconds until it may be written, or is no longer counted against its pool. */
   ms: number;
 }
 
-export type Turn =
+export type WriteVerdict =
   | { kind: 'free' }
-  | ({ kind: 'held' } & Held)
+  | ({ kind: 'throttled' } & Throttled)
   /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */
   | { kind: 'limit'; isContested: boolean };
 
@@ -29,7 +29,7 @@ interface Entry {
   lastAt: number;
   /** Writes in a row that the server altered. */
   altered: number;
-  hold?: {
+  throttle?: {
     error: NodepoolError;
     until: number;
     /** What was to be written; undefined where that does not matter. */
@@ -59,13 +59,17 @@ export class WriteRateLimiter {
   }
 
   /** Whether the node may be written now. */
-  check(uid: string, changes: readonly Change[]): Turn {
+  check(uid: string, changes: readonly Change[]): WriteVerdict {
     const entry = this.#nodes.get(uid);
     if (entry === undefined) return { kind: 'free' };
     const now = this.#clock.now();
-    const { hold } = entry;
-    if (hold !== undefined && now < hold.until && (hold.wanted === undefined || hold.wanted === wanted(changes))) {
-      return { kind: 'held', error: hold.error, ms: hold.until - now };
+    const { throttle } = entry;
+    if (
+      throttle !== undefined &&
+      now < throttle.until &&
+      (throttle.wanted === undefined || throttle.wanted === wanted(changes))
+    ) {
+      return { kind: 'throttled', error: throttle.error, ms: throttle.until - now };
     }
     entry.writes = entry.writes.filter(({ at }) => now - at < WINDOW_MS);
     const limit = entry.contest === undefined ? MAX_WRITES : 1;
@@ -81,7 +85,7 @@ export class WriteRateLimiter {
     const isRepair = changes.some(({ reason }) => reason === 'drift' || reason === 'unmanaged');
     entry.writes = [...entry.writes.filter(({ at }) => now - at < WINDOW_MS), { at: now, isRepair }];
     entry.lastAt = now;
-    delete entry.hold;
+    delete entry.throttle;
     this.#nodes.delete(uid);
     this.#nodes.set(uid, entry);
     for (const [oldest, { lastAt }] of this.#nodes) {
@@ -102,7 +106,7 @@ export class WriteRateLimiter {
     const delay = Math.min(FIRST_DELAY_MS * 2 ** (entry?.altered ?? 0), WINDOW_MS);
     if (entry === undefined) return delay;
     entry.altered += 1;
-    entry.hold = { error, until: this.#clock.now() + delay, wanted: wanted(changes) };
+    entry.throttle = { error, until: this.#clock.now() + delay, wanted: wanted(changes) };
     return delay;
   }
 
@@ -112,12 +116,12 @@ export class WriteRateLimiter {
     if (entry === undefined) return 0;
     if (isContested) entry.contest ??= error;
     const since = isContested ? entry.lastAt : (entry.writes[0]?.at ?? entry.lastAt);
-    entry.hold = { error: entry.contest ?? error, until: since + WINDOW_MS, wanted: undefined };
-    return entry.hold.until - this.#clock.now();
+    entry.throttle = { error: entry.contest ?? error, until: since + WINDOW_MS, wanted: undefined };
+    return entry.throttle.until - this.#clock.now();
   }
 
   /** For a node that needs no write: the error while others have kept changing it until a short while ago. */
-  contested(uid: string): Held | undefined {
+  contested(uid: string): Throttled | undefined {
     const entry = this.#nodes.get(uid);
     if (entry?.contest === undefined) return undefined;
     const ms = entry.lastAt + QUIET_MS - this.#clock.now();
@@ -146,7 +150,7 @@ interface StatusWrites {
 /**
  * Rate limit of status writes of one pool in `reconcile --watch`: a burst of 20, then one every 2 s. A kubelet can change
  * what the status is computed from at any rate, and every write goes to all watchers of pools. Nothing is lost: a pool that
- * is held back is reconciled again after the delay. The first status of a generation is never held back.
+ * is throttled is reconciled again after the delay. The first status of a generation is never throttled.
  *
  * Not guaranteed: a bound over several processes.
  */

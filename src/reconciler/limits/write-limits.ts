@@ -3,7 +3,7 @@ import type { ClusterPort, NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, dueOf, type WritePlan } from '../../nodepool/plan/plan.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
-import { heldBack, type NodeMove, NodeWriteError } from '../outcome.ts';
+import { type NodeMove, NodeWriteError, throttledError } from '../outcome.ts';
 import { nodePlan, patchedNode } from '../plan/node-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { alteredError, alteredSlots, limitError } from '../write/write-errors.ts';
@@ -24,19 +24,19 @@ export class NodeWriteLimits {
   /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
   contested(name: string): NodeWriteError | undefined {
     const uid = this.#state.node(name)?.uid;
-    const held = uid === undefined ? undefined : this.#limiter.contested(uid);
-    return held && heldBack(held);
+    const contest = uid === undefined ? undefined : this.#limiter.contested(uid);
+    return contest && throttledError(contest);
   }
 
   /** Throws NodeWriteError when the node has to wait. */
   async assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
-    const turn = this.#limiter.check(uid, changes);
-    if (turn.kind === 'free') return;
-    if (turn.kind === 'held') throw heldBack(turn);
-    const error = await limitError(name, changes, turn.isContested, this.#cluster.nodes);
+    const verdict = this.#limiter.check(uid, changes);
+    if (verdict.kind === 'free') return;
+    if (verdict.kind === 'throttled') throw throttledError(verdict);
+    const error = await limitError(name, changes, verdict.isContested, this.#cluster.nodes);
     throw new NodeWriteError(error, {
-      retryAfterMs: this.#limiter.limited(uid, error, turn.isContested),
-      isHeldBack: false,
+      retryAfterMs: this.#limiter.limited(uid, error, verdict.isContested),
+      isThrottled: false,
     });
   }
 
@@ -58,7 +58,7 @@ export class NodeWriteLimits {
     const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
     throw new NodeWriteError(error, {
       retryAfterMs,
-      isHeldBack: false,
+      isThrottled: false,
       move: isMoved ? { ...move, changes: before?.changes ?? [] } : undefined,
     });
   }
@@ -92,9 +92,9 @@ export async function assertMetadataFree(
   const key = keyOf(pool, field);
   const state = writeLimiter?.check(key, []);
   if (writeLimiter === undefined || state === undefined || state.kind === 'free') return;
-  if (state.kind === 'held') throw heldBack(state);
+  if (state.kind === 'throttled') throw throttledError(state);
   const error = await removedError(pool, field, cluster);
-  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(key, error, true), isHeldBack: false });
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(key, error, true), isThrottled: false });
 }
 
 /** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
@@ -103,8 +103,8 @@ export function assertUncontested(
   field: MetadataField,
   { writeLimiter }: Pick<Deps, 'writeLimiter'>,
 ): void {
-  const held = writeLimiter?.contested(keyOf(pool, field));
-  if (held !== undefined) throw heldBack(held);
+  const contest = writeLimiter?.contested(keyOf(pool, field));
+  if (contest !== undefined) throw throttledError(contest);
 }
 
 /** The server accepted a write. */

@@ -48,10 +48,10 @@ export function nodesOf(
 ): string[] {
   const changed = changes === undefined ? [] : [...changes.keys()];
   if (changes !== undefined && !isDeletion) return changed;
-  const held = [...new Set([before, after])].flatMap(each => pools.flatMap(pool => each.held(pool)));
+  const managed = [...new Set([before, after])].flatMap(each => pools.flatMap(pool => each.managedNodes(pool)));
   // Its labels may make a node a member of a pool outside of the intent.
   const labelled = labels === undefined ? [] : [...labels.keys()];
-  return [...new Set([...held.map(({ name }) => name), ...labelled, ...changed])].toSorted();
+  return [...new Set([...managed.map(({ name }) => name), ...labelled, ...changed])].toSorted();
 }
 
 function withPools(state: ClusterState, pools: readonly NodePool[]): NodePool[] {

@@ -63,8 +63,8 @@ export function planMembershipChange(
 }
 
 function assertNotPaused(state: ClusterState, plan: NodePlan, before: Ownership): void {
-  const isHeld = before.record !== undefined && !state.isActive(before.record.pool);
-  const paused = plan.kind === 'paused' ? plan.pool : isHeld ? undefined : pausedPool(state, before);
+  const isReleasing = before.record !== undefined && !state.isActive(before.record.pool);
+  const paused = plan.kind === 'paused' ? plan.pool : isReleasing ? undefined : pausedPool(state, before);
   if (paused !== undefined) throw pausedError(`node ${plan.node.name} is not changed`, paused);
 }
 

@@ -140,8 +140,8 @@ export function pausedPool(
 /** @param holder the pool of the record */
 export function rulesFor(state: ClusterState, holder: string | undefined, owner: NodePool | undefined): PlanRules {
   const { transient = [] } = state.rules;
-  const held = holder === undefined || holder === owner?.metadata.name ? undefined : state.pool(holder);
-  const more = [...transientKeysOf(owner), ...transientKeysOf(held)];
+  const holderPool = holder === undefined || holder === owner?.metadata.name ? undefined : state.pool(holder);
+  const more = [...transientKeysOf(owner), ...transientKeysOf(holderPool)];
   return more.length === 0 ? state.rules : { ...state.rules, transient: [...transient, ...more] };
 }
 

@@ -113,7 +113,7 @@ export class ClusterState {
   }
 
   /** Nodes whose labels and taints are the pool's to write: its members, and those that still carry its record. */
-  held(pool: string): Node[] {
+  managedNodes(pool: string): Node[] {
     return this.#ownerships.select(pool, ownership => ownership.owner === pool || ownership.record?.pool === pool);
   }
 
@@ -156,11 +156,11 @@ export class ClusterState {
     return this.#deleted.beginRead();
   }
 
-  /** @param asked beginRead() before the read that returned it; none for an object from a cache or from the response to a write */
-  setPool(pool: NodePool, asked?: ReadTime): void {
+  /** @param readTime beginRead() before the read that returned it; none for an object from a cache or from the response to a write */
+  setPool(pool: NodePool, readTime?: ReadTime): void {
     const { name } = pool.metadata;
     const before = this.#pools.get(name);
-    if (this.#isPast(before?.metadata, pool.metadata, asked)) return;
+    if (this.#isPast(before?.metadata, pool.metadata, readTime)) return;
     // A new status or finalizer moves no node: without this check, every status write would recompute all ownerships.
     const moves = before === undefined || !sameOwnership(before, pool);
     const neighbours = moves && this.#observer !== undefined ? this.#ownerships.neighbours(name) : [];
@@ -194,9 +194,9 @@ export class ClusterState {
     if (this.#observer !== undefined) this.#observer.concerned(this.#ownerships.neighbours(name));
   }
 
-  /** @param asked as of setPool() */
-  setNode(node: Node, asked?: ReadTime): void {
-    if (this.#isPast(this.#nodes.get(node.name), node, asked)) return;
+  /** @param readTime as of setPool() */
+  setNode(node: Node, readTime?: ReadTime): void {
+    if (this.#isPast(this.#nodes.get(node.name), node, readTime)) return;
     // A node that was recreated under the name: the earlier one is gone.
     const earlier = this.#nodes.get(node.name)?.uid ?? node.uid;
     if (earlier !== node.uid) this.removeNode(node.name, earlier);
@@ -230,11 +230,11 @@ export class ClusterState {
     this.#observer?.concerned(concerned);
   }
 
-  /** @param asked as of setPool() */
-  setRuntimeClass(runtimeClass: RuntimeClass, asked?: ReadTime): void {
+  /** @param readTime as of setPool() */
+  setRuntimeClass(runtimeClass: RuntimeClass, readTime?: ReadTime): void {
     const { name } = runtimeClass.metadata;
     const before = this.#runtimeClasses.get(name)?.metadata;
-    if (this.#isPast(before, runtimeClass.metadata, asked)) return;
+    if (this.#isPast(before, runtimeClass.metadata, readTime)) return;
     this.#runtimeClasses.set(name, runtimeClass);
     if (!isSame(before, runtimeClass.metadata)) this.#concernOwner(name);
   }
@@ -252,8 +252,12 @@ export class ClusterState {
   }
 
   /** Whether the object is older than what is there, or known to be gone. */
-  #isPast(before: Versioned | undefined, { uid = '', resourceVersion = '' }: Versioned, asked: ReadTime = 0): boolean {
-    return this.#deleted.isDeleted(uid, asked) || isOlder(resourceVersion, before?.resourceVersion ?? '');
+  #isPast(
+    before: Versioned | undefined,
+    { uid = '', resourceVersion = '' }: Versioned,
+    readTime: ReadTime = 0,
+  ): boolean {
+    return this.#deleted.isDeleted(uid, readTime) || isOlder(resourceVersion, before?.resourceVersion ?? '');
   }
 
   /** Whether the object is in the state, to be removed; its UID counts as deleted from now on either way. */
@@ -297,12 +301,12 @@ class DeletedUids {
 
   /**
    * Whether the object counts as deleted although it is seen now. If not, its UID is forgotten.
-   * @param asked beginRead() before the read that returned it; 0 for an object from a cache or from the response to a write
+   * @param readTime beginRead() before the read that returned it; 0 for an object from a cache or from the response to a write
    */
-  isDeleted(uid: string, asked: ReadTime): boolean {
+  isDeleted(uid: string, readTime: ReadTime): boolean {
     const deletion = this.#deletions.get(uid);
     if (deletion === undefined) return false;
-    if (deletion >= asked) return true;
+    if (deletion >= readTime) return true;
     this.#deletions.delete(uid);
     return false;
   }

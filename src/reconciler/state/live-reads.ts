@@ -20,14 +20,14 @@ export async function readPool(
   uid: string | undefined,
   { cluster, state }: LiveReadDeps,
 ): Promise<NodePool | undefined> {
-  const [known, asked] = [state.pool(name), state.beginRead()];
+  const [known, readTime] = [state.pool(name), state.beginRead()];
   const pool = await cluster.pools.getCoerced(name);
   if (pool === undefined) {
     state.removePool(name, uid);
     return undefined;
   }
   assertNotRestored(known, pool);
-  state.setPool(pool, asked);
+  state.setPool(pool, readTime);
   return pool;
 }
 
@@ -39,10 +39,10 @@ export function isSamePool({ metadata, spec }: NodePool, latest: NodePool | unde
 
 /** Undefined when no node has the name. @param uid of the one that was known */
 export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
-  const asked = state.beginRead();
+  const readTime = state.beginRead();
   const node = await cluster.nodes.get(name);
   if (node === undefined) state.removeNode(name, uid);
-  else state.setNode(node, asked);
+  else state.setNode(node, readTime);
   return node;
 }
 

@@ -43,7 +43,7 @@ export class SpecChangedError extends NodepoolError {
 export class ChangedMeanwhile {
   readonly #deps: ChangedMeanwhileDeps;
   /** When each pool was read, by its name, and what was found; the run began with all of them. */
-  readonly #read = new Map<string, { at: number; found: Found }>();
+  readonly #lastRead = new Map<string, { at: number; found: Found }>();
   readonly #begun: number;
   /** The pools with which the run began: of their specs a person was shown what they do. */
   readonly #known: ReadonlyMap<string, NodePool>;
@@ -59,14 +59,14 @@ export class ChangedMeanwhile {
   }
 
   /**
-   * Whether a pool of the plan is paused by now: the cluster state has it, and the caller plans again. That one is gone is left to
+   * `paused`: a pool of the plan is paused by now, the cluster state has it, and the caller plans again. That one is gone is left to
    * the end of the run. Throws SpecChangedError where the spec of one was edited: neither the former nor the new one is written; NodepoolError
    * where one cannot be read.
    */
-  async isPaused(plan: Pools): Promise<boolean> {
+  async check(plan: Pools): Promise<'same' | 'paused'> {
     const found = await this.#found(plan);
     for (const [pool, what] of found) if (what === 'edited') throw new SpecChangedError(pool);
-    return found.some(([, what]) => what === 'paused');
+    return found.some(([, what]) => what === 'paused') ? 'paused' : 'same';
   }
 
   /** Whether a pool of the plan is the one that was planned with, as far as the server says. Throws NodepoolError where one cannot be read. */
@@ -87,13 +87,13 @@ export class ChangedMeanwhile {
     if (this.#isEdited(name)) return 'edited';
     const running = this.#reading.get(name);
     if (running !== undefined) return running;
-    const { at, found } = this.#read.get(name) ?? { at: this.#begun, found: 'same' };
+    const { at, found } = this.#lastRead.get(name) ?? { at: this.#begun, found: 'same' };
     // The answers to writes have the pool, too: a cold run writes the finalizer right before the nodes.
     const seenAt = Math.min(state.poolReadAt(name), clock.now());
     const isKnown = clock.now() - at < MAX_AGE_MS || (found === 'same' && clock.now() - seenAt < MAX_AGE_MS);
     // A pool that is paused is so in the cluster state, and may have been resumed there since.
     if (isKnown) return found === 'paused' ? 'same' : found;
-    const reading = this.#ask(name).finally(() => this.#reading.delete(name));
+    const reading = this.#read(name).finally(() => this.#reading.delete(name));
     this.#reading.set(name, reading);
     return reading;
   }
@@ -104,14 +104,14 @@ export class ChangedMeanwhile {
     return known !== undefined && now !== undefined && foundOf(known, now) === 'edited';
   }
 
-  async #ask(name: string): Promise<Found> {
+  async #read(name: string): Promise<Found> {
     const { cluster, state, clock } = this.#deps;
-    const [known, asked] = [state.pool(name), state.beginRead()];
+    const [known, readTime] = [state.pool(name), state.beginRead()];
     // Whoever may list pools, and not get one, has them as they were when the run began.
     const pool = await cluster.pools.getCoerced(name).catch(ignoreRefusal);
     const found = pool === 'refused' || known === undefined ? 'same' : foundOf(known, pool);
-    this.#read.set(name, { at: clock.now(), found });
-    if (found === 'paused' && pool !== 'refused' && pool !== undefined) state.setPool(pool, asked);
+    this.#lastRead.set(name, { at: clock.now(), found });
+    if (found === 'paused' && pool !== 'refused' && pool !== undefined) state.setPool(pool, readTime);
     return found;
   }
 }
@@ -145,7 +145,7 @@ function ignoreRefusal(error: unknown): 'refused' {
 export class StalePools {
   readonly #deps: LiveReadDeps;
   /** Nodes that had their record when the pool was read. */
-  readonly #asked = new WeakSet<Node>();
+  readonly #checked = new WeakSet<Node>();
   /** Reads under way, by name of the pool. */
   readonly #reading = new Map<string, Promise<void>>();
 
@@ -162,7 +162,7 @@ export class StalePools {
   async read(name: string): Promise<void> {
     const pool = this.#poolBehind(name);
     if (pool === undefined) return;
-    const reading = this.#reading.get(pool.name) ?? this.#ask(pool);
+    const reading = this.#reading.get(pool.name) ?? this.#readPool(pool);
     this.#reading.set(pool.name, reading);
     await reading;
   }
@@ -172,21 +172,21 @@ export class StalePools {
     const [node, record] = [state.node(name), state.ownership(name)?.record];
     const pool = record && state.pool(record.pool)?.metadata;
     if (node === undefined || record?.generation === undefined || pool?.generation === undefined) return undefined;
-    return record.generation > pool.generation && !this.#asked.has(node) ? pool : undefined;
+    return record.generation > pool.generation && !this.#checked.has(node) ? pool : undefined;
   }
 
-  async #ask({ name, uid }: ObjectMeta): Promise<void> {
-    const held = this.#deps.state.held(name);
+  async #readPool({ name, uid }: ObjectMeta): Promise<void> {
+    const managed = this.#deps.state.managedNodes(name);
     try {
       await readPool(name, uid, this.#deps);
-      for (const node of held) this.#asked.add(node);
+      for (const node of managed) this.#checked.add(node);
     } finally {
       this.#reading.delete(name);
     }
   }
 }
 
-interface Asked {
+interface PoolRead {
   /** The nodes that carried the pool's record at the read. */
   nodes: ReadonlySet<Node>;
   isGone: Promise<boolean>;
@@ -201,7 +201,7 @@ interface Asked {
 export class GonePools {
   readonly #deps: LiveReadDeps;
   /** By the pool's name. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #reads = new Map<string, PoolRead>();
 
   constructor(deps: LiveReadDeps) {
     this.#deps = deps;
@@ -213,29 +213,29 @@ export class GonePools {
    */
   async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
     if (previous === undefined || previous === owner || this.#deps.state.isActive(previous)) return true;
-    const known = this.#asked.get(previous);
-    return known?.nodes.has(node) ? known.isGone : this.ask(previous);
+    const known = this.#reads.get(previous);
+    return known?.nodes.has(node) ? known.isGone : this.read(previous);
   }
 
   /** Whether the pool is gone or has a deletionTimestamp. Updates the cluster state. */
-  ask(pool: string): Promise<boolean> {
-    const asked = { nodes: new Set(this.#deps.state.held(pool)), isGone: this.#isGone(pool) };
-    this.#asked.set(pool, asked);
+  read(pool: string): Promise<boolean> {
+    const read = { nodes: new Set(this.#deps.state.managedNodes(pool)), isGone: this.#isGone(pool) };
+    this.#reads.set(pool, read);
     const forget = () => {
-      if (this.#asked.get(pool) === asked) this.#asked.delete(pool);
+      if (this.#reads.get(pool) === read) this.#reads.delete(pool);
     };
-    asked.isGone.then(isGone => isGone || forget(), forget);
-    return asked.isGone;
+    read.isGone.then(isGone => isGone || forget(), forget);
+    return read.isGone;
   }
 
   /** Called after the nodes of the pool were reconciled: a later release reads the pool again. */
   forget(pool: string): void {
-    this.#asked.delete(pool);
+    this.#reads.delete(pool);
   }
 
   async #isGone(name: string): Promise<boolean> {
     const { cluster, state } = this.#deps;
-    const [known, asked] = [state.pool(name), state.beginRead()];
+    const [known, readTime] = [state.pool(name), state.beginRead()];
     const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {
       state.removePool(name, known?.metadata.uid);
@@ -246,7 +246,7 @@ export class GonePools {
     if (cluster.isDryRun && isKnown) return true;
     // The cluster state does not go back to an older resourceVersion: a plan from it would release the nodes.
     assertNotRestored(known, pool);
-    state.setPool(pool, asked);
+    state.setPool(pool, readTime);
     if (pool.metadata.deletionTimestamp !== undefined) return true;
     if (isKnown && !state.isActive(name)) throw notDeleted(pool);
     return false;

@@ -57,8 +57,8 @@ function unread(state: ClusterState, pool: string): string[] {
 }
 
 async function readInto(state: ClusterState, list: Lists['list']): Promise<void> {
-  const asked = state.beginRead();
-  for (const node of await list()) state.setNode(node, asked);
+  const readTime = state.beginRead();
+  for (const node of await list()) state.setNode(node, readTime);
 }
 
 function ignoreRefusal(error: unknown): void {

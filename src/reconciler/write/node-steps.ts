@@ -16,7 +16,7 @@ import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { drainStep, NodeDrainer } from '../evict/node-drainer.ts';
 import { WriteRateLimiter } from '../limits/rate-limiters.ts';
-import { RolloutGates, type RolloutTurn } from '../limits/rollout-gates.ts';
+import { RolloutAdmission, type RolloutSlot } from '../limits/rollout-admission.ts';
 import { NodeWriteLimits } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
@@ -39,7 +39,7 @@ export class NodeSteps {
   readonly gonePools: GonePools;
   readonly #options: ReconcilerOptions;
   /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
-  readonly rollouts: RolloutGates;
+  readonly rollouts: RolloutAdmission;
   readonly drainer: NodeDrainer;
   /** Membership changes that are not written yet. */
   readonly changes: Map<string, MembershipChange>;
@@ -51,7 +51,7 @@ export class NodeSteps {
     this.gonePools = new GonePools(options);
     this.#changedMeanwhile = new ChangedMeanwhile(options);
     this.#stalePools = new StalePools(options);
-    this.rollouts = new RolloutGates(options.state, options.now, options.hasCaches ?? false, options.clock);
+    this.rollouts = new RolloutAdmission(options.state, options.now, options.hasCaches ?? false, options.clock);
     this.drainer = new NodeDrainer(options);
     this.#options = options;
     const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
@@ -60,12 +60,12 @@ export class NodeSteps {
   }
 
   /** What is next for the node. Throws NodepoolError where it cannot be written. */
-  async next(name: string, turn: RolloutTurn): Promise<NodeStep> {
+  async next(name: string, slot: RolloutSlot): Promise<NodeStep> {
     const { state, consent, signal } = this.#options;
     if (signal?.aborted) return 'done';
     const planned = await this.#plannedOrRead(name);
     if (planned === 'done' || planned === 'again') return planned;
-    const due = await this.#drained(planned, turn);
+    const due = await this.#drained(planned, slot);
     if (due === 'done' || due === 'again') return due;
     const { plan } = due;
     const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
@@ -79,11 +79,11 @@ export class NodeSteps {
       return 'again';
     }
     if (!(await this.gonePools.mayRelease(plan))) return 'again';
-    if (await this.#changedMeanwhile.isPaused(plan)) return 'again';
+    if ((await this.#changedMeanwhile.check(plan)) === 'paused') return 'again';
     // While a pool was read, the node or any pool may have changed, and been paused.
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
-    const admitted = this.#admitted(due, turn);
+    const admitted = this.#admitted(due, slot);
     if (signal?.aborted) return 'done';
     return admitted === undefined ? 'again' : { plan: { ...plan, patch: this.#dated(plan, admitted) }, uid };
   }
@@ -123,10 +123,10 @@ export class NodeSteps {
   }
 
   /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
-  async #drained({ plan, isRolloutStep }: Due<DuePlan>, turn: RolloutTurn): Promise<Due<WritePlan> | 'done' | 'again'> {
+  async #drained({ plan, isRolloutStep }: Due<DuePlan>, slot: RolloutSlot): Promise<Due<WritePlan> | 'done' | 'again'> {
     if (plan.kind === 'write') return { plan, isRolloutStep };
     assertConsent(plan, this.#options.consent);
-    const gates = { drainer: this.drainer, turn: isRolloutStep ? turn : undefined, changed: this.#changedMeanwhile };
+    const gates = { drainer: this.drainer, slot: isRolloutStep ? slot : undefined, changed: this.#changedMeanwhile };
     const drained = await drainStep(plan, gates, this.#options);
     if (drained === 'waits') return 'done';
     if (drained === 'again') return 'again';
@@ -154,10 +154,10 @@ export class NodeSteps {
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
-  #admitted({ plan, isRolloutStep }: Due<WritePlan>, turn: RolloutTurn): NodePatch | undefined {
+  #admitted({ plan, isRolloutStep }: Due<WritePlan>, slot: RolloutSlot): NodePatch | undefined {
     const { node, owner, previous, patch } = plan;
     if (!isRolloutStep || previous === undefined) return patch;
-    const stamp = turn.admits(previous);
+    const stamp = slot.admits(previous);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
     const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;

@@ -3,7 +3,7 @@
 import { conflictDelay } from '../../controller/backoff.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isRolloutStep } from '../../nodepool/plan/plan.ts';
-import { RolloutTurn } from '../limits/rollout-gates.ts';
+import { RolloutSlot } from '../limits/rollout-admission.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { moveOf, type NodeMove, type NodeWriteError, withMove, withoutMove } from '../outcome.ts';
 import { isDue, nodePlan, patchedNode } from '../plan/node-plan.ts';
@@ -16,7 +16,7 @@ const MAX_ATTEMPTS = 50;
 /** What a call has written so far. */
 interface Written {
   move: NodeMove | undefined;
-  turn: RolloutTurn;
+  slot: RolloutSlot;
 }
 
 export class NodeWriter {
@@ -60,7 +60,7 @@ export class NodeWriter {
 
   /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string, isCurrent: () => boolean): Promise<NodeMove | undefined> {
-    const written: Written = { move: undefined, turn: new RolloutTurn(this.steps.rollouts, name) };
+    const written: Written = { move: undefined, slot: new RolloutSlot(this.steps.rollouts, name) };
     try {
       await this.#writeAll(name, written, isCurrent);
       this.steps.rollouts.wrote(name, false);
@@ -72,13 +72,13 @@ export class NodeWriter {
       if (written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
-      written.turn.end();
+      written.slot.end();
     }
   }
 
   async #writeAll(name: string, written: Written, isCurrent: () => boolean): Promise<void> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const step = await this.steps.next(name, written.turn);
+      const step = await this.steps.next(name, written.slot);
       if (step === 'done' || !isCurrent()) return;
       if (step !== 'again') await this.#send(step, attempt, written);
     }
@@ -98,11 +98,11 @@ export class NodeWriter {
     const expected = hasCaches ? {} : { expected: patchedNode(plan.node, plan.patch) };
     const sent = cluster.nodes.patch(name, plan.patch, expected);
     const read = () => readNode(name, uid, this.#options);
-    const write = await written.turn.during(sent, plan.patch.resourceVersion, read);
+    const write = await written.slot.during(sent, plan.patch.resourceVersion, read);
     if (write.kind === 'written') {
       state.setNode(write.node);
-      if (plan.drain !== undefined) written.turn.giveBack();
-      // A twin that is new, or was gone, has to be seen by schedulers first.
+      if (plan.drain !== undefined) written.slot.release();
+      // A stand-in that is new, or was gone, has to be seen by schedulers first.
       if (plan.patch.taints !== undefined) this.steps.drainer.entries.forget(name);
       this.steps.changes.delete(name);
       this.steps.written(plan, uid);

@@ -125,11 +125,15 @@ export function isPrepared(pool: NodePool, state: ClusterState): boolean {
 export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
   const { name } = pool.metadata;
   const isInherited = deps.state.poolIndex.isInherited(name);
-  const held = await addFinalizer(pool, deps);
-  if (held === undefined || held.metadata.uid !== pool.metadata.uid || !deps.state.poolIndex.isInherited(name))
-    return held;
+  const withFinalizer = await addFinalizer(pool, deps);
+  if (
+    withFinalizer === undefined ||
+    withFinalizer.metadata.uid !== pool.metadata.uid ||
+    !deps.state.poolIndex.isInherited(name)
+  )
+    return withFinalizer;
   // A pool that had no finalizer before was not that operator's, even if its status looks so.
-  return mark(held, isInherited ? 'started' : 'finished', deps);
+  return mark(withFinalizer, isInherited ? 'started' : 'finished', deps);
 }
 
 /**

@@ -6,10 +6,10 @@ import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import {
   addOnce,
+  addRetry,
   attempt,
   type DrainState,
   failureOf,
-  holdBack,
   type NodeMove,
   NodeWriteError,
   specChangedFailure,
@@ -26,7 +26,7 @@ export interface NodeOutcome {
   failures: WriteFailure[];
   /** Nodes that were not written because the run was interrupted. */
   unwritten: number;
-  /** Milliseconds until the first of the nodes that are held back may be written. */
+  /** Milliseconds until the first of the nodes that are throttled may be written. */
   retryAfterMs?: number;
 }
 
@@ -64,7 +64,7 @@ export class PoolNodes {
     const names = this.#turns(pool, selected);
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
     if (!this.#isPaused(pool))
-      holdBack({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
+      addRetry({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
     // A node whose pods are not gone is only looked at.
     const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
     progress?.planned(counted.size);
@@ -93,7 +93,7 @@ export class PoolNodes {
         if (signal?.aborted && error === undefined && this.#writer.needsWrite(name)) outcome.unwritten++;
         failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
-        if (error instanceof NodeWriteError) holdBack(error, outcome);
+        if (error instanceof NodeWriteError) addRetry(error, outcome);
       }
       if (counted.has(name)) progress?.done();
     };
@@ -103,7 +103,7 @@ export class PoolNodes {
       const error = failed.has(node) ? undefined : this.#writer.contested(node);
       if (error === undefined) continue;
       failures.push(failureOf(error, node));
-      holdBack(error, outcome);
+      addRetry(error, outcome);
     }
     for (const error of edited) addOnce(outcome.failures, specChangedFailure(error.pool, pool));
     // Sorted, not in the order of the responses: the same failures give the same status.
@@ -150,11 +150,11 @@ export class PoolNodes {
   /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */
   #selected(pool: string): string[] {
     const { state, changes = new Map(), only } = this.#options;
-    const held = state.held(pool).map(({ name }) => name);
+    const managed = state.managedNodes(pool).map(({ name }) => name);
     const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
-    if (!state.isActive(pool)) return [...new Set([...held, ...changed])];
+    if (!state.isActive(pool)) return [...new Set([...managed, ...changed])];
     if (changed.length > 0) return changed;
-    return only === undefined ? held : held.filter(name => only.has(name));
+    return only === undefined ? managed : managed.filter(name => only.has(name));
   }
 
   /** Members whose pods are evicted now, before they get a taint; undefined where there are none. */
@@ -164,8 +164,8 @@ export class PoolNodes {
     const next = this.#writer.steps.rollouts.begin(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = nodePlan(state, name);
-      const isTurn = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);
-      return plan !== undefined && isDraining(plan) && isTurn ? name : [];
+      const isAdmitted = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);
+      return plan !== undefined && isDraining(plan) && isAdmitted ? name : [];
     });
     return nodes.length === 0 ? undefined : this.#writer.steps.drainer.entries.stateOf(nodes.toSorted());
   }
@@ -179,9 +179,9 @@ export class PoolNodes {
   due(pool: string): string[] {
     const { state, changes, only } = this.#options;
     if (changes === undefined && only === undefined) return [];
-    const held = state.held(pool).map(({ name }) => name);
+    const managed = state.managedNodes(pool).map(({ name }) => name);
     // Membership changes are ignored: a node that could not be added is no member.
-    return held.filter(name => isDue(nodePlan(state, name)));
+    return managed.filter(name => isDue(nodePlan(state, name)));
   }
 
   /**

@@ -17,8 +17,8 @@ import {
   excessRevisions,
   isRevisionOf,
   newRevision,
-  ownRevisions,
   planRevision,
+  poolRevisions,
 } from '../../nodepool/rollout/revisions.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -96,7 +96,7 @@ export class RevisionWriter {
     const { cluster } = this.#deps;
     let raw: RawPool | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const own = ownRevisions(pool, await cluster.revisions.list(pool.metadata.name));
+      const own = poolRevisions(pool, await cluster.revisions.list(pool.metadata.name));
       if (planRevision(raw ?? pool, own).kind === 'none') {
         for (const revision of excessRevisions(own)) await cluster.revisions.delete(revision);
         return 'kept';
@@ -139,7 +139,7 @@ export class RevisionWriter {
       const found = await cluster.revisions.get(wanted.metadata.name);
       if (found === undefined) return false;
       // Another process, or our own request sent again.
-      if (ownRevisions(pool, [found]).some(each => isRevisionOf(pool, each))) return true;
+      if (poolRevisions(pool, [found]).some(each => isRevisionOf(pool, each))) return true;
       taken.push(found);
     }
     const names = taken.map(({ metadata }) => metadata.name).join(', ');

@@ -17,7 +17,13 @@ import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
 import { MAX_WRITES, type WriteRateLimiter } from '../limits/rate-limiters.ts';
 import type { MetadataField } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import { attemptHeld, heldBack, NodeWriteError, type PoolOutcome, type RuntimeClassOutcome } from '../outcome.ts';
+import {
+  attemptWrite,
+  NodeWriteError,
+  type PoolOutcome,
+  type RuntimeClassOutcome,
+  throttledError,
+} from '../outcome.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { editPool, type PoolEditDeps, poolAlteredError } from './pool-metadata.ts';
 
@@ -30,7 +36,7 @@ export async function writeRuntimeClass(
   options: ReconcilerOptions & { writeLimiter: WriteRateLimiter },
 ): Promise<boolean> {
   const { limitObjects } = options;
-  const error = await attemptHeld(outcome, async () => {
+  const error = await attemptWrite(outcome, async () => {
     const done = await limitObjects(() => applyRuntimeClass(pool, options));
     if (done.kind !== 'unchanged') outcome.runtimeClass = done;
     if (done.kind !== 'foreign') await limitObjects(() => forgetRest(pool, options));
@@ -72,10 +78,10 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
       if (plan.kind === 'patch' || cluster.isDryRun) return { kind: 'updated', name };
       isReplaced = true;
     } else {
-      const asked = state.beginRead();
+      const readTime = state.beginRead();
       const current = await cluster.runtimeClasses.get(name);
       if (current === undefined) state.removeRuntimeClass(name, known?.metadata.uid);
-      else state.setRuntimeClass(current, asked);
+      else state.setRuntimeClass(current, readTime);
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
@@ -98,15 +104,18 @@ export function deletesRuntimeClass(pool: NodePool, state: ClusterState): boolea
 
 /** Throws NodeWriteError when the rate limit does not allow a write. */
 function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
-  const turn = writeLimiter.check(keyOf(name), []);
-  if (turn.kind === 'free') return;
-  if (turn.kind === 'held') throw heldBack(turn);
+  const verdict = writeLimiter.check(keyOf(name), []);
+  if (verdict.kind === 'free') return;
+  if (verdict.kind === 'throttled') throw throttledError(verdict);
   const error = new NodepoolError(
     'cluster',
     `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
     `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
   );
-  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(keyOf(name), error, false), isHeldBack: false });
+  throw new NodeWriteError(error, {
+    retryAfterMs: writeLimiter.limited(keyOf(name), error, false),
+    isThrottled: false,
+  });
 }
 
 /** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
@@ -127,7 +136,7 @@ function assertUnaltered(
     `RuntimeClass ${name} was changed by an admission policy or webhook while it was written`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
   );
-  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(keyOf(name), [], error), isHeldBack: false });
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(keyOf(name), [], error), isThrottled: false });
 }
 
 function keyOf(name: string): string {

@@ -12,10 +12,10 @@ import type { StatusRateLimiter, WriteRateLimiter } from '../limits/rate-limiter
 import {
   addFailure,
   addOnce,
-  attemptHeld,
-  heldBack,
+  attemptWrite,
   NodeWriteError,
   specChangedFailure,
+  throttledError,
   type WriteFailure,
   type WriteOutcome,
 } from '../outcome.ts';
@@ -40,8 +40,8 @@ interface StatusOutcome extends WriteOutcome {
   lacking: string[];
 }
 
-/** `held`: the rate limit does not allow a write now, and the outcome has the delay. */
-export type StatusWrite = 'written' | 'failed' | 'held';
+/** `throttled`: the rate limit does not allow a write now, and the outcome has the delay. */
+export type StatusWrite = 'written' | 'failed' | 'throttled';
 
 const MAX_ATTEMPTS = 10;
 
@@ -56,7 +56,7 @@ export async function writeStatus(
   deps: StatusDeps,
 ): Promise<StatusWrite> {
   let result: StatusWrite = 'failed';
-  const refused = await attemptHeld(outcome, async () => {
+  const refused = await attemptWrite(outcome, async () => {
     result = await write(pool, observed, outcome, deps);
   });
   const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
@@ -76,7 +76,7 @@ async function write(
   observed: Observation,
   outcome: StatusOutcome,
   deps: StatusDeps,
-): Promise<'written' | 'held'> {
+): Promise<'written' | 'throttled'> {
   const { cluster, state, limitObjects, now, sleep, hasCaches = false, statusLimiter, writeLimiter } = deps;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
@@ -97,7 +97,7 @@ async function write(
     const waitMs = statusLimiter?.wait(metadata) ?? 0;
     if (waitMs > 0) {
       outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
-      return 'held';
+      return 'throttled';
     }
     assertStatusFree(metadata, writeLimiter);
     state.expectStatus(name, status);
@@ -171,7 +171,7 @@ export function alteredFields(
 /** Throws NodeWriteError when this status has to wait after an altered write. */
 export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimiter): void {
   const state = writeLimiter.check(keyOf(pool), []);
-  if (state.kind === 'held') throw heldBack(state);
+  if (state.kind === 'throttled') throw throttledError(state);
 }
 
 /** The error, with the delay of the next attempt: without a delay, each would be altered again. */
@@ -187,7 +187,7 @@ export function alteredStatus(
   }
   const error = alteredError(`the status of nodepool ${pool.name}`, altered);
   writeLimiter.written(key, []);
-  return new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isHeldBack: false });
+  return new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isThrottled: false });
 }
 
 /** The status of a new generation does not wait for that of the one before. */

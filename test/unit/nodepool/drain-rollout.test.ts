@@ -53,7 +53,7 @@ function repaired(each: Node, spec: NodePoolSpec = {}): string[] {
   return (patch?.taints ?? each.taints).map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`);
 }
 
-test('a member that waits gets no NoExecute taint back by repair, and keeps its twin', () => {
+test('a member that waits gets no NoExecute taint back by repair, and keeps its stand-in', () => {
   const lost = node({ ...STAMP, taints: { [EXECUTE]: 'x', 'a:NoSchedule': '1' } });
   const both = { taints: [taint('dedicated=x:NoExecute'), taint('a=1:NoSchedule')] };
   assert.deepEqual(repaired(lost, both), ['a=1:NoSchedule'], 'it would evict pods without a budget');
@@ -62,7 +62,7 @@ test('a member that waits gets no NoExecute taint back by repair, and keeps its 
   assert.deepEqual(repaired(another), ['dedicated=y:NoExecute'], 'another value');
 
   assert.deepEqual(repaired(node({ ...STAMP, ...begun }, 'dedicated=x:NoSchedule')), ['dedicated=x:NoSchedule']);
-  assert.deepEqual(repaired(node({ ...STAMP, ...begun })), ['dedicated=x:NoSchedule'], 'somebody removed the twin');
+  assert.deepEqual(repaired(node({ ...STAMP, ...begun })), ['dedicated=x:NoSchedule'], 'somebody removed the stand-in');
   assert.deepEqual(repaired(node({ ...STAMP, ...begun }), { taints: [] }), [], 'the spec has it no more');
   assert.deepEqual(repaired(node({ ...STAMP })), [], 'its drain has not begun');
 });

@@ -9,7 +9,7 @@ type Event =
   | { kind: 'wait'; ms: number }
   /** Where the simulation drains. */
   | { kind: 'pod'; at: number; pod: PodKind }
-  | { kind: 'budget'; isHeld: boolean }
+  | { kind: 'budget'; isThere: boolean }
   | { kind: 'delete'; at: number }
   /** during: at the write of that number. */
   | { kind: 'reconcile'; killAfter: number; during: Change; at: number }
@@ -35,7 +35,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 /** A drain needs some looks, seconds apart. */
 const shortWait = fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 8_000 }) });
 const pod = fc.record({ kind: fc.constant('pod' as const), at: fc.nat(), pod: fc.constantFrom(...POD_KINDS) });
-const budget = fc.record({ kind: fc.constant('budget' as const), isHeld: fc.boolean() });
+const budget = fc.record({ kind: fc.constant('budget' as const), isThere: fc.boolean() });
 const drainEvent: fc.Arbitrary<Event> = fc.oneof(
   { weight: 18, arbitrary: event },
   { weight: 8, arbitrary: shortWait },
@@ -64,7 +64,7 @@ async function happens(simulation: Simulation, names: readonly string[], each: E
   if (each.kind === 'wait') simulation.passes(each.ms);
   else if (each.kind === 'delete') simulation.remove(nameOf(each.at));
   else if (each.kind === 'pod') simulation.pods.comes(nameOf(each.at), each.pod);
-  else if (each.kind === 'budget') simulation.pods.isHeld = each.isHeld;
+  else if (each.kind === 'budget') simulation.pods.isThere = each.isThere;
   else if (each.kind === 'reconcile') {
     let writes = 0;
     await simulation.reconcile(each.killAfter, () => {
@@ -77,7 +77,7 @@ async function happens(simulation: Simulation, names: readonly string[], each: E
 async function ends(simulation: Simulation, names: readonly string[]): Promise<void> {
   for (const name of names) simulation.turn(name, true);
   simulation.resume();
-  simulation.pods.isHeld = false;
+  simulation.pods.isThere = false;
   // Each node takes its turn, and with pods three looks: evict, evict those that come back, find none.
   const steps = simulation.drains ? 5 : 1;
   for (let at = 0; at < names.length * steps + 3; at++) {

@@ -25,7 +25,7 @@ interface Version {
 
 export class SimulatedPods implements EvictionsClient {
   /** No eviction is allowed. */
-  isHeld = false;
+  isThere = false;
   evictions = 0;
   /** By name of the node, by UID. */
   readonly #on = new Map<string, Map<string, DrainPod>>();
@@ -44,7 +44,7 @@ export class SimulatedPods implements EvictionsClient {
 
   /** One, of all pods. */
   async budgets(): Promise<Budget[]> {
-    const disruptionsAllowed = this.isHeld ? 0 : 1_000;
+    const disruptionsAllowed = this.isThere ? 0 : 1_000;
     const status = { disruptionsAllowed, currentHealthy: 1_000, desiredHealthy: 1, expectedPods: 1_000 };
     return [makeBudget({ namespace: 'ns', name: 'all', selector: {}, status })];
   }
@@ -110,7 +110,7 @@ export class SimulatedPods implements EvictionsClient {
     const on = [...this.#on.values()].find(pods => pods.has(pod.uid));
     const live = on?.get(pod.uid);
     if (on === undefined || live === undefined) return { kind: 'gone' };
-    if (this.isHeld) return ANSWER;
+    if (this.isThere) return ANSWER;
     this.evictions++;
     on.set(pod.uid, { ...live, deletionTimestamp: '2026-05-01T12:00:00Z' });
     return { kind: 'accepted' };

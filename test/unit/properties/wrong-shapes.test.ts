@@ -21,7 +21,7 @@ import { workloadsPort } from '../../../src/kube/resources/workloads.ts';
 import type { Transport } from '../../../src/kube/transport/transport.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { quantityReader } from '../../../src/nodepool/quantity/amounts.ts';
-import { ownRevisions, planRevision } from '../../../src/nodepool/rollout/revisions.ts';
+import { planRevision, poolRevisions } from '../../../src/nodepool/rollout/revisions.ts';
 import { readPlacedPod } from '../../../src/scheduling/pod/read-pod.ts';
 import { property } from './property.ts';
 
@@ -205,7 +205,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
   revision: [
     async api => {
       const pool = { metadata: { ...metadata }, spec: { labels: { a: 'b' } } };
-      return planRevision(pool as never, ownRevisions(pool as never, await controllerRevisionsClient(api).list('a')));
+      return planRevision(pool as never, poolRevisions(pool as never, await controllerRevisionsClient(api).list('a')));
     },
   ],
   crd: [api => crdPort(api, systemClock).get(), established],

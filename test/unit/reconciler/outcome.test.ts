@@ -32,9 +32,9 @@ test('returns a refusal with its node and next step; throws a bug', async () => 
 });
 
 test('reports a write that was not attempted', () => {
-  const held = new NodeWriteError(refused, { retryAfterMs: 1, isHeldBack: true });
-  const tried = new NodeWriteError(refused, { retryAfterMs: 1, isHeldBack: false });
-  assert.deepEqual([failureOf(held).isHeldBack, 'isHeldBack' in failureOf(tried)], [true, false]);
+  const held = new NodeWriteError(refused, { retryAfterMs: 1, isThrottled: true });
+  const tried = new NodeWriteError(refused, { retryAfterMs: 1, isThrottled: false });
+  assert.deepEqual([failureOf(held).isThrottled, 'isThrottled' in failureOf(tried)], [true, false]);
 });
 
 const ofNodes = (names: string[], message: (name: string) => string): WriteFailure[] =>

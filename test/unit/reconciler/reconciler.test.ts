@@ -69,7 +69,7 @@ test('a pool is Stalled while a write fails, also one that is retried', async ()
     new NodepoolError('cluster', 'a policy denied it', undefined, { isPermanent: true }),
     new NodepoolError('input', 'invalid'),
   ];
-  const held = (error: NodepoolError) => new NodeWriteError(error, { retryAfterMs: 1, isHeldBack: true });
+  const held = (error: NodepoolError) => new NodeWriteError(error, { retryAfterMs: 1, isThrottled: true });
   for (const error of errors.flatMap(each => [each, held(each)])) {
     const { reconciler } = create(
       [aPool({ labels: { tier: 'gold' } }, METADATA)],

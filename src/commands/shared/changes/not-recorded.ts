@@ -10,7 +10,7 @@ const MAX_NAMED = 10;
 /** A text for each thing that is not up to date. A pool that was never reconciled has no counts yet. */
 export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const { name } = pool.metadata;
-  const due = state.held(name).flatMap(node => {
+  const due = state.managedNodes(name).flatMap(node => {
     const plan = nodePlan(state, node.name);
     const isOfRecord = plan !== undefined && dueOf(plan)?.changes.length === 0 && !mayWait(plan);
     return isOfRecord ? [plan] : [];

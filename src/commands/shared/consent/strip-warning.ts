@@ -17,7 +17,7 @@ export function firstStripWarning(
   { areShown = false, among }: { areShown?: boolean; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
 ): Warning[] {
   if (state.pool(name)?.spec.unmanaged !== 'Remove') return [];
-  const held = state.held(name);
+  const held = state.managedNodes(name);
   const before = held.some(node => strips(state.ownership(node.name)?.record));
   const written = among === undefined ? held : held.filter(node => among.has(node.name));
   const nodes = written.filter(node =>

@@ -145,7 +145,7 @@ export function deletionIntent(state: ClusterState, pools: readonly string[], de
 /** By node, the pool that holds it before the deletion. */
 function formerOwners(state: ClusterState, deletion: Intent): Map<string, string> {
   const before = stateBefore(state, deletion);
-  const owners = deletion.pools.flatMap(pool => before.held(pool).map(({ name }) => [name, pool] as const));
+  const owners = deletion.pools.flatMap(pool => before.managedNodes(pool).map(({ name }) => [name, pool] as const));
   return new Map(owners);
 }
 

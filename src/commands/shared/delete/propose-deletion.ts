@@ -61,7 +61,7 @@ export async function proposeDeletion(
     if (nodes !== undefined) {
       const before = stateBefore(state, intent);
       covers.push(...nodesOf(intent, before, state).map(node => `node ${node}`));
-      for (const name of names) counts.set(name, before.held(name).length);
+      for (const name of names) counts.set(name, before.managedNodes(name).length);
     }
     return planCluster(state, intent);
   });

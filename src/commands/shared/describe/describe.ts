@@ -55,7 +55,7 @@ export async function describe(
     const pool = state.pool(name);
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
-    const held = state.held(name).map((node): DescribedNode => {
+    const held = state.managedNodes(name).map((node): DescribedNode => {
       const plan = nodePlan(state, node.name);
       const { changes = [], drain } = dueOf(plan) ?? {};
       const circle = plan?.kind === 'circle' ? plan.pools : undefined;

@@ -131,7 +131,7 @@ function releasedNodes(state: ClusterState, is: NodePool): Leaving[] {
   const { name } = is.metadata;
   const after = stateAfter(state, { pools: [name], specs: [is] });
   return state
-    .held(name)
+    .managedNodes(name)
     .map(({ name: node }) => ({ node, to: after.ownership(node)?.owner }))
     .filter(({ to }) => to !== name)
     .toSorted((a, b) => (a.node < b.node ? -1 : 1));

@@ -3,7 +3,7 @@ import type { ClusterReader } from '../../../kube/cluster.ts';
 import { own, setOwn } from '../../../nodepool/json.ts';
 import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
-import { heldStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
+import { keptStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
 import { isSameTaint, taintFrom } from '../../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../../nodepool/types.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
@@ -109,7 +109,7 @@ function appliedTo(node: Node, record: AppliedRecord): PoolNode['applied'] {
     const taint = taintFrom(id, value);
     if (node.taints.some(live => isSameTaint(live, taint))) found.taints.push(taint);
   }
-  found.taints.push(...heldStartupTaints(node, record));
+  found.taints.push(...keptStartupTaints(node, record));
   return found;
 }
 

@@ -339,13 +339,13 @@ async function wasEdited(
   state: ClusterState,
   { pools }: Pick<ClusterPort, 'pools'>,
 ): Promise<boolean> {
-  const asked = state.beginRead();
+  const readTime = state.beginRead();
   const read = await attempt(() => pools.getCoerced(name));
   // It could be read when the run began.
   const latest = 'refusal' in read ? state.pool(name) : read.value;
   if (known === undefined) return latest !== undefined;
   if (latest === undefined || latest.metadata.uid !== known.metadata.uid) return true;
   if (!isPaused(latest) && !isSamePool(known, latest)) return true;
-  state.setPool(latest, asked);
+  state.setPool(latest, readTime);
   return false;
 }

@@ -13,7 +13,7 @@ export function evictionLine(event: EvictionEvent): string {
       return sanitizeLine(`evicting pod ${event.pod}`);
     case 'gone':
       return sanitizeLine(`pod ${event.pod} evicted`);
-    case 'held':
+    case 'blocked':
       // The reason may be a webhook's: of any length, with newlines.
       return sanitizeLine(`pod ${event.pod} on node ${event.node} waits for ${shorten(event.why, REASON_WIDTH)}`);
   }

@@ -49,7 +49,7 @@ export async function reconcileDeps(
       if (event.kind === 'gone') evicted++;
       show();
       // On a terminal the spinner counts pods; what one of them waits for is worth a line.
-      if (!quiet && (event.kind === 'held' || !io.stderrIsTTY)) io.err(evictionLine(event));
+      if (!quiet && (event.kind === 'blocked' || !io.stderrIsTTY)) io.err(evictionLine(event));
     },
     warn: warnings => {
       for (const warning of warnings) showWarning(io, warning);

@@ -188,4 +188,6 @@ export function fakeDrainCluster(setup: Setup) {
 }
 
 export const states = (drains: readonly NodeDrain[]) =>
-  drains.map(({ node, phase, gone, pods, held }) => `${node} ${phase} ${gone}/${pods}${held.size > 0 ? ' held' : ''}`);
+  drains.map(
+    ({ node, phase, gone, pods, blocked }) => `${node} ${phase} ${gone}/${pods}${blocked.size > 0 ? ' held' : ''}`,
+  );

@@ -9,8 +9,14 @@ import { colored, plain } from '../../print/fixtures.ts';
 
 const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';
 
-function makeDrain(node: string, phase: NodeDrain['phase'], gone: number, pods: number, ...held: string[]): NodeDrain {
-  return { node, phase, gone, pods, held: new Map(held.map(pod => [pod, { pod, why: WHY }])) };
+function makeDrain(
+  node: string,
+  phase: NodeDrain['phase'],
+  gone: number,
+  pods: number,
+  ...blocked: string[]
+): NodeDrain {
+  return { node, phase, gone, pods, blocked: new Map(blocked.map(pod => [pod, { pod, why: WHY }])) };
 }
 
 const drains = [
@@ -47,11 +53,11 @@ test('prints evicted or deleted pods', () => {
   assert.equal(text(drainLine({ kind: 'asking', ...pod }, remove)), 'deleting pod ns/p (server dry run)');
   assert.equal(text(drainLine({ kind: 'gone', ...pod }, evict)), 'pod ns/p evicted');
   assert.equal(text(drainLine({ kind: 'gone', ...pod }, remove)), 'pod ns/p deleted (server dry run)');
-  assert.equal(text(drainLine({ kind: 'held', why: WHY, ...pod }, evict)), `pod ns/p on node a waits for ${WHY}`);
+  assert.equal(text(drainLine({ kind: 'blocked', why: WHY, ...pod }, evict)), `pod ns/p on node a waits for ${WHY}`);
 });
 
 test('counts the pods of each budget', () => {
-  const held = new Map([
+  const blocked = new Map([
     ['ns/p2', 'PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently'],
     ['ns/a2', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently'],
     ['ns/p1', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 2 currently'],
@@ -59,21 +65,24 @@ test('counts the pods of each budget', () => {
   const texts =
     '2 pods wait for PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently, 1 pod waits for PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently';
   const suffix = ' (server dry run)';
-  const heldPods = new Map([...held].map(([pod, why]) => [pod, { pod, why }]));
-  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', held: heldPods }, { disableEviction: false, suffix }), {
+  const blockedPods = new Map([...blocked].map(([pod, why]) => [pod, { pod, why }]));
+  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', blocked: blockedPods }, { disableEviction: false, suffix }), {
     to: 'out',
     text: `node/a not drained: ${texts}${suffix}`,
   });
 });
 
 test("prints a webhook's message as one short line", () => {
-  const held = (why: string) =>
-    drainLine({ kind: 'held', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
+  const blocked = (why: string) =>
+    drainLine({ kind: 'blocked', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
   const begin = 'pod ns/p on node a waits for ';
-  assert.deepEqual(held('it\u001b[2J\nnode/a drained'), { to: 'err', text: `${begin}it\\u001b[2J\\nnode/a drained` });
-  assert.deepEqual(held('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
+  assert.deepEqual(blocked('it\u001b[2J\nnode/a drained'), {
+    to: 'err',
+    text: `${begin}it\\u001b[2J\\nnode/a drained`,
+  });
+  assert.deepEqual(blocked('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
   const long = makeDrain('a', 'under way', 0, 1);
-  long.held.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
+  long.blocked.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
   assert.ok(renderDrains([long], plain, true).endsWith(cut));
@@ -103,7 +112,7 @@ node-4   not begun   0/8
   );
   assert.match(renderDrains(drains, colored, true), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
-  evil.held.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
+  evil.blocked.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
   assert.match(renderDrains([evil], plain, true), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
 

@@ -1,4 +1,4 @@
-/** Plans of `noExecute: Drain`: a NoSchedule twin first, the taint when the pods are gone, and what becomes of both. */
+/** Plans of `noExecute: Drain`: a NoSchedule stand-in first, the taint when the pods are gone, and what becomes of both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { givenAtBirth } from '../../../../src/nodepool/membership/mark.ts';
@@ -22,7 +22,7 @@ const waits = (at: Node, by = strict) => {
 };
 const cleared = (at: Node, by = strict) => step(at, by, [], true);
 
-test('the twin and the record in one patch, then a wait, then the taint for the twin in one patch', () => {
+test('the stand-in and the record in one patch, then a wait, then the taint for the stand-in in one patch', () => {
   const { plan, after, said } = step(node(['cni:NoSchedule']), strict);
   assert.deepEqual(said, ['add taint dedicated:NoSchedule ->x (spec)']);
   assert.deepEqual(plan.patch, {
@@ -82,7 +82,7 @@ test('Immediate, unset, and taints that the node has already wait for nothing', 
   assert.deepEqual([had.said, had.plan.drain, taintsOf(had.after)], [[], undefined, ['dedicated=x:NoExecute']]);
 });
 
-test('a spec that does not want it any more takes the twin back', () => {
+test('a spec that does not want it any more takes the stand-in back', () => {
   const begun = step(node(['cni:NoSchedule']), strict).after;
   const dropped = step(begun, pool([]));
   assert.deepEqual(dropped.said, ['remove taint dedicated:NoSchedule x>- (spec)']);
@@ -169,7 +169,7 @@ test('a NoSchedule taint of that key is not touched: of the spec, of somebody el
   assert.deepEqual(taintsOf(lifted), ['dedicated=x:NoSchedule'], 'somebody lifted it');
 });
 
-test('who changes or removes the twin', () => {
+test('who changes or removes the stand-in', () => {
   const begun = step(node(), strict).after;
   const removed = step({ ...begun, taints: [] }, strict);
   assert.deepEqual(removed.said, ['add taint dedicated:NoSchedule ->x (drift)']);
@@ -179,7 +179,7 @@ test('who changes or removes the twin', () => {
   assert.deepEqual(taintsOf(step(changed.after, undefined).after), ['dedicated=theirs:NoSchedule']);
 });
 
-test('a NoSchedule taint that left the spec for NoExecute stays as the twin, and what it displaced comes back', () => {
+test('a NoSchedule taint that left the spec for NoExecute stays as the stand-in, and what it displaced comes back', () => {
   const before = step(node(['dedicated=old:NoSchedule']), pool(['dedicated=x:NoSchedule'])).after;
   const begun = step(before, strict);
   assert.deepEqual([begun.said, taintsOf(begun.after)], [[], ['dedicated=x:NoSchedule']]);
@@ -209,7 +209,7 @@ test('a rollout: members wait for their turn to begin, and a node that joined do
     assert.equal(plan.isRolloutStep, false, 'it goes on without a turn');
   }
   const member = step(node(['dedicated=x:NoSchedule'], { record: '{"pool":"worker"}' }), rolled);
-  assert.deepEqual([member.plan.changes, member.plan.isRolloutStep], [[], true], 'also without a twin to set');
+  assert.deepEqual([member.plan.changes, member.plan.isRolloutStep], [[], true], 'also without a stand-in to set');
   const record = JSON.stringify({ ...JSON.parse(member.after.record ?? ''), changed: '2026-01-01T00:00:00Z' });
   for (const isCleared of [false, true]) {
     const { plan } = step({ ...member.after, record }, rolled, [], isCleared);

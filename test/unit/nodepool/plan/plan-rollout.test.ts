@@ -59,16 +59,16 @@ test('a running node that comes back to a pool whose spec was stopped joins with
     ['worker', undefined, [], { resourceVersion: back.resourceVersion, record }],
   );
   assert.equal(planned(stopped(spec), { ...back, record }).isRolloutStep, true, 'then it is a member');
-  const isHeldBack = (...args: Parameters<typeof planned>) => planned(...args).changes.length === 0;
-  assert.equal(isHeldBack(stopped(gold)), false, 'without spec.rollout');
-  assert.equal(isHeldBack(stopped(spec, { ...silver, rollout })), false, 'another spec was stopped');
+  const isThrottled = (...args: Parameters<typeof planned>) => planned(...args).changes.length === 0;
+  assert.equal(isThrottled(stopped(gold)), false, 'without spec.rollout');
+  assert.equal(isThrottled(stopped(spec, { ...silver, rollout })), false, 'another spec was stopped');
   const later = { ...back, creationTimestamp: '2026-05-01T12:00:01Z' };
-  assert.equal(isHeldBack(stopped(spec), later), false, 'it registered after the stop');
+  assert.equal(isThrottled(stopped(spec), later), false, 'it registered after the stop');
   const young = { ...LONG_REGISTERED, isYoung: true };
-  assert.equal(isHeldBack(stopped(spec), back, young), false, 'a new node');
+  assert.equal(isThrottled(stopped(spec), back, young), false, 'a new node');
   for (const each of [back, later])
-    assert.equal(isHeldBack(stopped(spec), each, { ...young, wasMember: true }), true, 'a new node that has left');
-  assert.equal(isHeldBack(stopped(spec), node({ pool: 'other' }, {})), false, 'comes from another pool');
+    assert.equal(isThrottled(stopped(spec), each, { ...young, wasMember: true }), true, 'a new node that has left');
+  assert.equal(isThrottled(stopped(spec), node({ pool: 'other' }, {})), false, 'comes from another pool');
 });
 
 test('the time stays while the spec does, and nothing is written for it', () => {

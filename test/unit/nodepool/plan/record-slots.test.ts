@@ -4,7 +4,7 @@ import {
   type AppliedRecord,
   type AppliedSlot,
   formatRecord,
-  isStrippable,
+  mayRemoveUnmanaged,
   NO_SLOTS,
   NO_STARTUP,
   parseRecord,
@@ -139,5 +139,5 @@ test('drops a key of the cluster as stripped, but accepts it as set', () => {
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: null } })), {});
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: 'v' } })), { [key]: { value: 'v' } });
   assert.deepEqual(taintsOf(parsed({ pool: 'worker', taints: { [`${key}:NoSchedule`]: null } })), {});
-  assert.deepEqual([isStrippable(key), isStrippable('example.com/x')], [false, true]);
+  assert.deepEqual([mayRemoveUnmanaged(key), mayRemoveUnmanaged('example.com/x')], [false, true]);
 });

@@ -87,7 +87,7 @@ test('while a spec reaches the members step by step, pods fit on all of them', (
   const another = { ...spec, taints: [taint('a=2:NoSchedule')] };
   assert.deepEqual(scheduling(another, [old])[1], ['a=2:NoSchedule', 'a=1:NoSchedule', 'z=:NoExecute'], 'both values');
   assert.deepEqual(scheduling(spec, [{ ...old, taints: [taint('a=1:NoExecute')] }])[1], ['b=:NoSchedule'], 'forged');
-  // Of a node that is drained: the value of before, and the twin of the one that comes.
+  // Of a node that is drained: the value of before, and the stand-in of the one that comes.
   const drains = { ...spec, noExecute: 'Drain' as const, taints: [taint('z=2:NoExecute')] };
   const drained = member({ tier: '2', zone: 'a' }, 'z=1:NoExecute', 'z=2:NoSchedule');
   const tolerated = ['z=2:NoExecute', 'z=2:NoSchedule', 'z=1:NoExecute'];

@@ -6,8 +6,8 @@ import {
   excessRevisions,
   foreignWriter,
   newRevision,
-  ownRevisions,
   planRevision,
+  poolRevisions,
   restoredSpec,
   revisionToRestore,
 } from '../../../../src/nodepool/rollout/revisions.ts';
@@ -82,9 +82,9 @@ test('only what the pool of this UID owns is its history, in the order of the nu
     kept('x', 1.5),
     kept('x', 3, { metadata: { ...kept('x', 3).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } }),
   ];
-  assert.deepEqual(ownRevisions(aPool(), [second, ...foreign, first]), [first, second]);
+  assert.deepEqual(poolRevisions(aPool(), [second, ...foreign, first]), [first, second]);
   const { uid: _uid, ...metadata } = aPool().metadata;
-  assert.deepEqual(ownRevisions({ metadata }, [first]), []);
+  assert.deepEqual(poolRevisions({ metadata }, [first]), []);
 });
 
 test('a new spec gets the next number; one that comes back is raised; the current one is left alone', () => {

@@ -1,4 +1,4 @@
-/** What `drain` and pools with `noExecute: Drain` share: how pods are asked about, held back, and asked about again. */
+/** What `drain` and pools with `noExecute: Drain` share: how pods are asked about, blocked, and asked about again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EvictionsClient, Removal } from '../../../../src/kube/cluster.ts';
@@ -18,7 +18,7 @@ function started(answers: (Removal | NodepoolError)[], options: Partial<EvictorO
   const evictor = new Evictor({
     node: 'a',
     clock,
-    onEvent: event => events.push(`${event.kind} ${event.pod}${event.kind === 'held' ? `: ${event.why}` : ''}`),
+    onEvent: event => events.push(`${event.kind} ${event.pod}${event.kind === 'blocked' ? `: ${event.why}` : ''}`),
     ...options,
   });
   const client = {
@@ -43,23 +43,23 @@ function started(answers: (Removal | NodepoolError)[], options: Partial<EvictorO
   return { clock, evictor, sent, events, errors, atOnce, pastRollout };
 }
 
-test('a pod is announced once, and held back until it may be asked about again; each reason is told once', async () => {
+test('a pod is announced once, and blocked until it may be asked about again; each reason is told once', async () => {
   const pod = makePod({ name: 'p' });
   const { clock, evictor, sent, events, atOnce } = started([budget('needs 2'), budget('needs 2'), budget('needs 3')]);
   await atOnce(pod);
   await atOnce(pod);
-  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.heldMs()], [1, 5_000, 5_000]);
+  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.blockedMs()], [1, 5_000, 5_000]);
   for (let round = 1; round <= 3; round++) {
     await clock.advance(5_000);
     await atOnce(pod);
   }
-  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.held.size], [4, undefined, 0]);
+  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.blocked.size], [4, undefined, 0]);
   evictor.see([pod]);
   evictor.see([]);
   assert.deepEqual(events, [
     'asking ns/p',
-    'held ns/p: PodDisruptionBudget ns/web: needs 2',
-    'held ns/p: PodDisruptionBudget ns/web: needs 3',
+    'blocked ns/p: PodDisruptionBudget ns/web: needs 2',
+    'blocked ns/p: PodDisruptionBudget ns/web: needs 3',
     'gone ns/p',
   ]);
   assert.equal(evictor.evicted.size, 0);
@@ -80,8 +80,8 @@ test('a busy server says when; after a conflict a pod is asked about sooner', as
     [30_000, 1_000, 5_000],
   );
   assert.deepEqual(
-    events.filter(line => line.startsWith('held')),
-    ['held ns/a: the server: try later', 'held ns/c: the deletion of its namespace: it ends'],
+    events.filter(line => line.startsWith('blocked')),
+    ['blocked ns/a: the server: try later', 'blocked ns/c: the deletion of its namespace: it ends'],
   );
 });
 
@@ -90,7 +90,7 @@ test('a pod that terminates in a namespace that ends is waited for, but not in a
   for (const isDryRun of [false, true]) {
     const { evictor, atOnce } = started([{ kind: 'namespace ends', message: 'it ends' }], { isDryRun });
     await atOnce(pod);
-    assert.deepEqual([evictor.evicted.size, evictor.held.size], isDryRun ? [0, 1] : [1, 0]);
+    assert.deepEqual([evictor.evicted.size, evictor.blocked.size], isDryRun ? [0, 1] : [1, 0]);
   }
 });
 
@@ -113,7 +113,7 @@ test('in turn, a refusal counts for all pods that are alike, and a pod that term
   const ends = makePod({ name: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' });
   const { evictor, sent, events, pastRollout } = started([budget('needs 2')]);
   assert.equal(await pastRollout(...pods, other, ends), 'goes on');
-  assert.deepEqual([sent, evictor.held.size], [['a', 'c'], 2]);
+  assert.deepEqual([sent, evictor.blocked.size], [['a', 'c'], 2]);
   assert.deepEqual(
     events.filter(line => line.startsWith('asking')),
     ['asking ns/a', 'asking ns/c'],

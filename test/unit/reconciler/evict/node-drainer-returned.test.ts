@@ -378,7 +378,7 @@ function twoNodes() {
       since: '2025-01-01T00:00:00Z',
     };
     const plan = { node, previous: 'worker', owner: 'worker', patch: undefined, changes: [], drain };
-    return drainer.look(plan as unknown as DrainPlan, async () => 'goes on');
+    return drainer.poll(plan as unknown as DrainPlan, async () => 'goes on');
   };
   return { evictions, look, clock };
 }

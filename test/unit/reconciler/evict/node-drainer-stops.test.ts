@@ -50,7 +50,7 @@ test('a pool that is paused while pods are listed: the taint is not set', async 
   assert.deepEqual(taints, ['dedicated:NoSchedule']);
 });
 
-test('a twin that somebody removes while pods are listed: the list does not count', async () => {
+test('a stand-in that somebody removes while pods are listed: the list does not count', async () => {
   const found = drained([]);
   const { server, state } = found;
   const taints = await meanwhile(found, () => {
@@ -121,7 +121,7 @@ test('a rollout that is stopped evicts nothing, and goes on when it is resumed',
   assert.deepEqual(await write(), ['list']);
 });
 
-test('a node that fails while another gets its twin: no pod of that one is evicted', async () => {
+test('a node that fails while another gets its stand-in: no pod of that one is evicted', async () => {
   const rolled = pool({ rollout: {} });
   const [taints, record] = [[taint('dedicated=w:NoExecute')], { 'dedicated:NoExecute': 'w' }];
   const member = { labels: role('worker'), taints, record: recordOf({ pool: 'worker', taints: record }) };
@@ -188,7 +188,7 @@ for (const [what, change] of CHANGES) {
   });
 }
 
-test('another value of the taint after the first eviction: the twin first', async () => {
+test('another value of the taint after the first eviction: the stand-in first', async () => {
   const found = drained([pod('a'), pod('b')]);
   onFirstEviction(found, () => found.state.setPool(edited({ ...SPEC, taints: [taint('dedicated=y:NoExecute')] })));
   assert.deepEqual(await found.write(), ['patch n1', 'list', 'evict a', 'patch n1', 'list', 'evict b']);

@@ -7,7 +7,7 @@ import { aNode, recordOf } from '../../nodepool/fixtures.ts';
 import { BUDGET, drained, pod, pool } from '../drained.ts';
 import { role } from '../node-server.ts';
 
-test('twin, evictions at once, a look after 2 s, and the taint only after a list that found none', async () => {
+test('stand-in, evictions at once, a look after 2 s, and the taint only after a list that found none', async () => {
   const { write, on, clock, taints, events } = drained([pod('a'), pod('b'), pod('done', { phase: 'Succeeded' })]);
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a', 'evict b']);
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
@@ -25,11 +25,11 @@ test('twin, evictions at once, a look after 2 s, and the taint only after a list
   assert.deepEqual(await write(), []);
 });
 
-test('an empty node is looked at again once the twin was there for 2 s', async () => {
+test('an empty node is looked at again once the stand-in was there for 2 s', async () => {
   const { write, on, clock, taints } = drained([]);
   assert.deepEqual(await write(), ['patch n1', 'list']);
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
-  // Bound by a scheduler that had not seen the twin.
+  // Bound by a scheduler that had not seen the stand-in.
   on.set('late', pod('late'));
   await clock.advance(2_600);
   assert.deepEqual(await write(), ['list', 'evict late']);
@@ -79,14 +79,14 @@ test('a budget: tried again after 5 s, told once, and asked once for all pods th
   assert.deepEqual(await write(), ['list'], 'the free one terminates');
   await clock.advance(4_000);
   assert.deepEqual(await write(), ['list', 'evict a']);
-  assert.equal(events.filter(event => event === 'held ns/a').length, 1);
+  assert.equal(events.filter(event => event === 'blocked ns/a').length, 1);
   answers.clear();
   await clock.advance(6_500);
   assert.deepEqual(await write(), ['list', 'evict a', 'evict b', 'evict c']);
   assert.equal(writer.steps.drainer.entries.stateOf(['n1']).blocked, undefined);
 });
 
-test('a pod that is held back for 30 s is worth an Event, once', async () => {
+test('a pod that is blocked for 30 s is worth an Event, once', async () => {
   const { write, answers, clock, writer } = drained([pod('a')]);
   answers.set('a', BUDGET);
   await write();
@@ -145,11 +145,11 @@ test('an error stops no other pod, is told until the next look, and is one of th
   const forbidden = new NodepoolError('cluster', 'cannot evict', 'ask', { isPermanent: true });
   const { write, answers, clock, calls, writer } = drained([pod('a'), pod('b')]);
   answers.set('a', forbidden);
-  await assert.rejects(write(), { message: 'cannot evict', isHeldBack: false, retryAfterMs: 30_000 });
+  await assert.rejects(write(), { message: 'cannot evict', isThrottled: false, retryAfterMs: 30_000 });
   assert.deepEqual(calls, ['patch n1', 'list', 'evict a', 'evict b']);
   assert.deepEqual(writer.steps.drainer.entries.stateOf(['n1']).afterMs, undefined, 'it is a failure');
   await clock.advance(10_000);
-  await assert.rejects(write(), { message: 'cannot evict', isHeldBack: true, retryAfterMs: 20_000 });
+  await assert.rejects(write(), { message: 'cannot evict', isThrottled: true, retryAfterMs: 20_000 });
   assert.deepEqual(calls, []);
   answers.clear();
   await clock.advance(20_000);
@@ -163,7 +163,7 @@ test('a dry run evicts nothing, and ends with the taint', async () => {
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('a twin that somebody removed has to be seen again before a list counts', async () => {
+test('a stand-in that somebody removed has to be seen again before a list counts', async () => {
   const { write, clock, server, state, taints } = drained([]);
   await write();
   await clock.advance(2_600);

@@ -42,7 +42,7 @@ test('allows a contested node one write a minute after the first ten, and calls 
   const { clock, limiter, run } = create();
   const times = run(300_000, [drift]);
   assert.equal(times.length, 10 + 4);
-  assert.equal(limiter.check('uid', [drift]).kind, 'held');
+  assert.equal(limiter.check('uid', [drift]).kind, 'throttled');
   clock.freeze(60_000);
   assert.equal(limiter.check('uid', [drift]).kind, 'free');
   limiter.written('uid', [drift]);
@@ -64,7 +64,7 @@ test('does not delay another write after an altered one', () => {
   const { limiter } = create();
   limiter.written('uid', [drift]);
   assert.equal(limiter.altered('uid', [drift], error), 1000);
-  assert.deepEqual(limiter.check('uid', [drift]), { kind: 'held', error, ms: 1000 });
+  assert.deepEqual(limiter.check('uid', [drift]), { kind: 'throttled', error, ms: 1000 });
   assert.equal(limiter.check('uid', [{ ...drift, to: 'c' }]).kind, 'free');
   limiter.written('uid', [{ ...drift, to: 'c' }]);
   limiter.unaltered('uid');
@@ -122,7 +122,7 @@ test('delays a node at its limit until the first of its ten writes is a minute o
     clock.freeze(1000);
   }
   assert.equal(limiter.limited('uid', error, false), 50_000);
-  assert.deepEqual(limiter.check('uid', [spec]), { kind: 'held', error, ms: 50_000 });
+  assert.deepEqual(limiter.check('uid', [spec]), { kind: 'throttled', error, ms: 50_000 });
 });
 
 test('does not delay a node that was not written', () => {

@@ -1,7 +1,7 @@
 /** RefusedNodes: what is forgotten, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RefusedNodes } from '../../../../src/reconciler/limits/rollout-gates.ts';
+import { RefusedNodes } from '../../../../src/reconciler/limits/rollout-admission.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode } from '../../nodepool/fixtures.ts';
 

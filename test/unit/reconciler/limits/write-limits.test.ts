@@ -30,20 +30,20 @@ const SAYS =
 test('writes a repeatedly removed finalizer ten times, then once a minute, and fails until it stays', async () => {
   const { clock, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
-  await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
+  await assert.rejects(add(), { message: SAYS, isThrottled: false, retryAfterMs: 60_000 });
   await clock.advance(59_999);
-  await assert.rejects(add(), { message: SAYS, isHeldBack: true, retryAfterMs: 1 });
+  await assert.rejects(add(), { message: SAYS, isThrottled: true, retryAfterMs: 1 });
   assert.equal(writes(), 10);
   await clock.advance(1);
   // It is written; whether it stays is unknown until 10 s later.
-  await assert.rejects(add(), { message: SAYS, isHeldBack: true, retryAfterMs: 10_000 });
+  await assert.rejects(add(), { message: SAYS, isThrottled: true, retryAfterMs: 10_000 });
   assert.equal(writes(), 11);
-  await assert.rejects(add(), { message: SAYS, isHeldBack: false, retryAfterMs: 60_000 });
+  await assert.rejects(add(), { message: SAYS, isThrottled: false, retryAfterMs: 60_000 });
   await clock.advance(60_000);
   await assert.rejects(add(), { message: SAYS });
   const { bare } = fakeCluster();
   const held = { ...bare, metadata: { ...bare.metadata, finalizers: [FINALIZER] } };
-  await assert.rejects(add(held), { isHeldBack: true });
+  await assert.rejects(add(held), { isThrottled: true });
   await clock.advance(10_000);
   assert.deepEqual((await add(held))?.metadata.finalizers, [FINALIZER]);
   for (let nth = 0; nth < 9; nth++) await add();

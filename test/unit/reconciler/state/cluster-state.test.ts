@@ -21,7 +21,7 @@ test('updates members, held and lost nodes with each change', () => {
     [],
   );
   assert.deepEqual(names(state.members('worker')), ['a', 'b']);
-  assert.deepEqual(names(state.held('worker')), ['a', 'b', 'c']);
+  assert.deepEqual(names(state.managedNodes('worker')), ['a', 'b', 'c']);
   assert.deepEqual(names(state.lost('other').map(({ node }) => node)), ['b']);
   assert.deepEqual(state.poolNames(), ['gone', 'other', 'worker']);
 
@@ -105,7 +105,7 @@ test('the nodes that match a pool are those with its membership labels, whoever 
   ];
   const state = new ClusterState([worker, zone], nodes, []);
   assert.deepEqual([names(state.matching(worker)), names(state.matching(zone))], [['a', 'b'], ['b']]);
-  assert.deepEqual([state.members('zone'), state.held('zone')], [[], []], 'a node of another pool is neither');
+  assert.deepEqual([state.members('zone'), state.managedNodes('zone')], [[], []], 'a node of another pool is neither');
   assert.deepEqual(state.lost('worker'), []);
   const [lost] = state.lost('zone');
   assert.deepEqual([lost?.node.name, lost?.owner], ['b', worker]);

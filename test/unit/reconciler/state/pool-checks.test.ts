@@ -20,7 +20,7 @@ function create({ aheadMs = 10 * MAX_AGE_MS, madeAt = 0 } = {}) {
     state,
     clock: { now: () => systemClock.now() + lateMs },
   });
-  const isPaused = () => changed.isPaused({ previous: undefined, owner: 'worker' });
+  const isPaused = async () => (await changed.check({ previous: undefined, owner: 'worker' })) === 'paused';
   const later = (ms: number) => {
     lateMs += ms;
   };

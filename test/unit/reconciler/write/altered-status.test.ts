@@ -66,7 +66,7 @@ test('doubles the delay of an altered status until the server stores it as sent'
       1_000,
     ],
   );
-  assert.throws(() => assertStatusFree(P, writeLimiter), { isHeldBack: true, retryAfterMs: 1_000 });
+  assert.throws(() => assertStatusFree(P, writeLimiter), { isThrottled: true, retryAfterMs: 1_000 });
   assertStatusFree({ ...P, generation: 2 }, writeLimiter);
   clock.freeze(1_000);
   assertStatusFree(P, writeLimiter);

@@ -20,7 +20,7 @@ async function refusal(writer: NodeWriter): Promise<NodeWriteError> {
 test('names a label that the server stores with another value, as sent and as found', async () => {
   const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
-  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(writer);
+  const { kind, message, next, retryAfterMs, isThrottled } = await refusal(writer);
   assert.deepEqual(
     [kind, message, next],
     [
@@ -29,7 +29,7 @@ test('names a label that the server stores with another value, as sent and as fo
       'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
     ],
   );
-  assert.deepEqual([retryAfterMs, isHeldBack], [1000, false]);
+  assert.deepEqual([retryAfterMs, isThrottled], [1000, false]);
   assert.deepEqual(server.requests, ['patch n1']);
   assert.equal(state.node('n1'), server.live);
 });
@@ -67,11 +67,11 @@ test('repeats an altered write after 1 s, 2 s, 4 s, and sends no request before'
   for (const ms of [1000, 2000, 4000]) {
     clock.freeze(ms - 1);
     const held = await refusal(writer);
-    assert.deepEqual([held.isHeldBack, held.retryAfterMs, held.message], [true, 1, first.message]);
+    assert.deepEqual([held.isThrottled, held.retryAfterMs, held.message], [true, 1, first.message]);
     assert.equal(held.move, undefined);
     clock.freeze(1);
     const again = await refusal(writer);
-    assert.deepEqual([again.isHeldBack, again.retryAfterMs], [false, 2 * ms]);
+    assert.deepEqual([again.isThrottled, again.retryAfterMs], [false, 2 * ms]);
   }
   assert.deepEqual(server.requests, ['patch n1', 'patch n1', 'patch n1', 'patch n1']);
 });

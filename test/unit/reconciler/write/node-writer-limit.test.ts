@@ -53,7 +53,7 @@ async function contested() {
 
 test('delays the 11th write within a minute for edits of the pool, and blames no one else', async () => {
   const { server, writer } = await edited();
-  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(writer);
+  const { kind, message, next, retryAfterMs, isThrottled } = await refusal(writer);
   assert.deepEqual(
     [kind, message, next],
     [
@@ -62,7 +62,7 @@ test('delays the 11th write within a minute for edits of the pool, and blames no
       'wait a minute, and find out what changes its pool or its labels so often',
     ],
   );
-  assert.deepEqual([retryAfterMs, isHeldBack], [50_000, false]);
+  assert.deepEqual([retryAfterMs, isThrottled], [50_000, false]);
   assert.equal(server.requests.length, 10, 'no request of the field manager');
   assert.equal(writer.contested('n1'), undefined);
 });
@@ -72,7 +72,7 @@ test('sends no request for a node at its limit until it may be written', async (
   const first = await refusal(writer);
   clock.freeze(49_999);
   const held = await refusal(writer);
-  assert.deepEqual([held.message, held.retryAfterMs, held.isHeldBack], [first.message, 1, true]);
+  assert.deepEqual([held.message, held.retryAfterMs, held.isThrottled], [first.message, 1, true]);
   assert.equal(server.requests.length, 10);
   clock.freeze(1);
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'v11');
@@ -80,7 +80,7 @@ test('sends no request for a node at its limit until it may be written', async (
 
 test('names what else keeps changing the node, and what it changes, and waits a minute', async () => {
   const { server, clock, writer } = await contested();
-  const { message, next, retryAfterMs, isHeldBack } = await refusal(writer);
+  const { message, next, retryAfterMs, isThrottled } = await refusal(writer);
   assert.deepEqual(
     [message, next],
     [
@@ -88,7 +88,7 @@ test('names what else keeps changing the node, and what it changes, and waits a 
       'stop it, or take what it changes out of the pool',
     ],
   );
-  assert.deepEqual([retryAfterMs, isHeldBack], [59_000, false], 'a minute from the last write');
+  assert.deepEqual([retryAfterMs, isThrottled], [59_000, false], 'a minute from the last write');
   assert.deepEqual(server.requests.slice(10), ['manager of n1 metadata.labels.tier']);
   clock.freeze(59_000);
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'gold');
@@ -102,7 +102,7 @@ test('fails the pool of a contested node until the node stays right for 10 s', a
   clock.freeze(4000);
   assert.equal(writer.needsWrite('n1'), false);
   const error = writer.contested('n1') ?? assert.fail();
-  assert.deepEqual([error.message, error.retryAfterMs, error.isHeldBack], [message, 5000, true]);
+  assert.deepEqual([error.message, error.retryAfterMs, error.isThrottled], [message, 5000, true]);
   clock.freeze(5000);
   assert.equal(writer.contested('n1'), undefined);
   assert.equal(writer.contested('nobody'), undefined);
@@ -115,8 +115,8 @@ test('writes a contested node once a minute from then on', async () => {
   await writer.write('n1');
   clock.freeze(1000);
   drift();
-  const { retryAfterMs, isHeldBack } = await refusal(writer);
-  assert.deepEqual([retryAfterMs, isHeldBack], [59_000, false]);
+  const { retryAfterMs, isThrottled } = await refusal(writer);
+  assert.deepEqual([retryAfterMs, isThrottled], [59_000, false]);
   assert.equal(server.sent.length, 11);
 });
 
@@ -141,7 +141,7 @@ test('counts writes of one call too, and reports earlier writes with the error',
     state.setPool({ ...other, spec, metadata: { ...other.metadata, generation: attempt + 1 } });
     return undefined;
   };
-  const { move, isHeldBack } = await refusal(writer);
+  const { move, isThrottled } = await refusal(writer);
   assert.equal(server.sent.length, 10);
-  assert.deepEqual([move?.from, move?.to, move?.changes.length, isHeldBack], ['worker', 'other', 11, false]);
+  assert.deepEqual([move?.from, move?.to, move?.changes.length, isThrottled], ['worker', 'other', 11, false]);
 });

@@ -139,7 +139,7 @@ test('gives up after five attempts when someone changes it before every write', 
 test('fails when an admission policy alters the write, and repeats it after 1 s, 2 s, 4 s', async () => {
   const { server, clock, write, refusal } = begin();
   server.admit = stored => ({ ...stored, scheduling: {} });
-  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal();
+  const { kind, message, next, retryAfterMs, isThrottled } = await refusal();
   assert.deepEqual(
     [kind, message, next],
     [
@@ -148,10 +148,10 @@ test('fails when an admission policy alters the write, and repeats it after 1 s,
       'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
     ],
   );
-  assert.deepEqual([retryAfterMs, isHeldBack], [1000, false]);
+  assert.deepEqual([retryAfterMs, isThrottled], [1000, false]);
   clock.freeze(400);
   const held = await refusal();
-  assert.deepEqual([held.message, held.retryAfterMs, held.isHeldBack], [message, 600, true]);
+  assert.deepEqual([held.message, held.retryAfterMs, held.isThrottled], [message, 600, true]);
   clock.freeze(600);
   assert.equal((await refusal()).retryAfterMs, 2000);
   server.admit = stored => stored;
@@ -170,9 +170,9 @@ test('writes it at most ten times a minute', async () => {
     await write(edited(`v${edit}`));
     clock.freeze(1000);
   }
-  const { kind, message, next, retryAfterMs, isHeldBack } = await refusal(edited('v11'));
+  const { kind, message, next, retryAfterMs, isThrottled } = await refusal(edited('v11'));
   assert.deepEqual(
-    [kind, message, next, retryAfterMs, isHeldBack],
+    [kind, message, next, retryAfterMs, isThrottled],
     [
       'cluster',
       `RuntimeClass ${NAME} was written 10 times within a minute, which is the limit`,
@@ -181,7 +181,7 @@ test('writes it at most ten times a minute', async () => {
       false,
     ],
   );
-  assert.deepEqual([(await refusal(edited('v11'))).isHeldBack, server.requests.length], [true, 10]);
+  assert.deepEqual([(await refusal(edited('v11'))).isThrottled, server.requests.length], [true, 10]);
   server.live = undefined;
   const other = aPool({ handler: 'runc' }, { name: 'other' });
   assert.deepEqual(await write(other), { kind: 'created', name: 'node-pool-other' }, 'that of another pool is free');

@@ -101,7 +101,7 @@ test('pods that tolerate the taint for a time come back to it only where no othe
   );
 });
 
-test('a node that is drained is closed by the twin of the taint; afterwards, pods that tolerate the taint for a time come back', () => {
+test('a node that is drained is closed by the stand-in of the taint; afterwards, pods that tolerate the taint for a time come back', () => {
   const timed = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 60 }] };
   const found = impact([pod(0, timed)], [], true);
   const [db] = found.evicted;
@@ -111,7 +111,7 @@ test('a node that is drained is closed by the twin of the taint; afterwards, pod
     text(found),
     /none fits elsewhere; 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\); once the nodes are drained, may come back and leave again after 60s, without end: 1 on node a/,
   );
-  // It comes back to the twin, and not to the taint.
+  // It comes back to the stand-in, and not to the taint.
   const returning = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }] };
   const [other] = impact([pod(0, returning)], [], true).evicted;
   assert.deepEqual([other?.next?.nodes.size, other?.next?.pending, other?.pendingAfter], [0, 0, 1]);

@@ -9,7 +9,7 @@ import {
   RESUMED_ANNOTATION,
   TRANSIENT_KEYS_ANNOTATION,
 } from '../../../../src/nodepool/types.ts';
-import { RolloutGates, stepOf } from '../../../../src/reconciler/limits/rollout-gates.ts';
+import { RolloutAdmission, stepOf } from '../../../../src/reconciler/limits/rollout-admission.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
@@ -37,7 +37,7 @@ const done = (name: string, changed: string, more: Partial<Node> = {}, ofPool = 
   });
 const begin = (nodes: Node[], pools = [pool()]) => {
   const state = new ClusterState(pools, nodes, []);
-  return { state, gates: new RolloutGates(state, () => NOW, true, new FakeClock()) };
+  return { state, gates: new RolloutAdmission(state, () => NOW, true, new FakeClock()) };
 };
 
 test('a write under way takes its place until it has ended', () => {
@@ -235,7 +235,7 @@ test('a node that died before another spec came does not stop the undo of that s
 function clocks(nodes: Node[], rollout = {}) {
   const state = new ClusterState([pool({ rollout: { maxConcurrent: 1, settleSeconds: 60, ...rollout } })], nodes, []);
   let [wall, mono] = [NOW.getTime(), 0];
-  const gates = new RolloutGates(state, () => new Date(wall), true, { now: () => mono });
+  const gates = new RolloutAdmission(state, () => new Date(wall), true, { now: () => mono });
   const passes = (seconds: number, jump = 0) => {
     mono += seconds * 1000;
     wall += (seconds + jump) * 1000;
@@ -351,7 +351,7 @@ test('a node that is cordoned, updated, or has a key of the flag or of the annot
   const stepWith = (sign: Partial<Node>, rules = {}, metadata = {}) => {
     const pools = [pool({ rollout: canary }, metadata)];
     const state = new ClusterState(pools, [{ ...failed, ...sign }, old('b'), old('c')], [], rules);
-    return new RolloutGates(state, () => NOW, true, new FakeClock()).begin('worker');
+    return new RolloutAdmission(state, () => NOW, true, new FakeClock()).begin('worker');
   };
   const annotations = { [TRANSIENT_KEYS_ANNOTATION]: 'example.com/*' };
   for (const found of [

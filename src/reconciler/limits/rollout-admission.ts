@@ -26,7 +26,7 @@ import { nodePlan, rulesFor } from '../plan/node-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
 
-interface Gate {
+interface Admission {
   pool: NodePool;
   /** Of the state when the step was computed. */
   readiness: number;
@@ -50,11 +50,11 @@ interface Writes {
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
 const NO_WRITES: Writes = { underWay: NONE, refused: new Set() };
 
-export class RolloutGates {
+export class RolloutAdmission {
   readonly #state: ClusterState;
   readonly #now: () => Date;
   /** By name of the pool. */
-  readonly #gates = new Map<string, Gate>();
+  readonly #admissions = new Map<string, Admission>();
   /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
 
@@ -89,7 +89,7 @@ export class RolloutGates {
   begin(pool: string): RolloutStep | undefined {
     const found = this.#state.pool(pool);
     if (found?.spec.rollout === undefined) {
-      this.#gates.delete(pool);
+      this.#admissions.delete(pool);
       this.#sightings.forget(pool);
       // A new pool of that name has another past; one that only has no rollout now keeps its stop.
       if (found === undefined) this.#stops.delete(pool);
@@ -110,7 +110,7 @@ export class RolloutGates {
       generation === found.metadata.generation && !(step.isCanary && this.#state.node(node)?.ready === false);
     const current = [...underWay].filter(isCurrent).map(([node]) => node);
     const allowed = new Set([...step.next, ...current]);
-    this.#gates.set(pool, {
+    this.#admissions.set(pool, {
       pool: found,
       readiness: this.#state.readiness(pool),
       allowed,
@@ -128,16 +128,16 @@ export class RolloutGates {
 
   /** Of the last step that was computed, in milliseconds from then. */
   settlesAfterMs(pool: string): number | undefined {
-    return this.#gates.get(pool)?.settlesAfterMs;
+    return this.#admissions.get(pool)?.settlesAfterMs;
   }
 
   /** Whether the node may be changed now. */
   allows(pool: string, node: string): boolean {
-    const known = this.#gates.get(pool);
+    const known = this.#admissions.get(pool);
     if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool)) this.begin(pool);
-    const gate = this.#gates.get(pool);
+    const admission = this.#admissions.get(pool);
     // The pool has no rollout any more: a plan that is made now would say so.
-    return gate === undefined || gate.allowed.has(node);
+    return admission === undefined || admission.allowed.has(node);
   }
 
   /** As allows(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
@@ -343,23 +343,23 @@ export class RefusedNodes {
   }
 }
 
-// The turn of a node in the rollout of its pool, while it is written: from the first admits() that lets it through until end().
+// The slot of a node in the rollout of its pool, while it is written: from the first admits() that lets it through until end().
 // Whoever begins one ends it, so that no node counts as under way for ever.
 
-export class RolloutTurn {
-  readonly #gates: RolloutGates;
+export class RolloutSlot {
+  readonly #admission: RolloutAdmission;
   readonly #node: string;
   /** The pool that let the node through. */
   #pool: string | undefined;
 
-  constructor(gates: RolloutGates, node: string) {
-    this.#gates = gates;
+  constructor(admission: RolloutAdmission, node: string) {
+    this.#admission = admission;
     this.#node = node;
   }
 
   /** The stamp for the record of the node; undefined where it has to wait. */
   admits(pool: string): RolloutStamp | undefined {
-    const stamp = this.#gates.admits(pool, this.#node);
+    const stamp = this.#admission.admits(pool, this.#node);
     if (stamp === undefined) return undefined;
     // Since the last attempt the node may have got into another pool.
     if (this.#pool !== pool) this.end();
@@ -384,19 +384,19 @@ export class RolloutTurn {
   }
 
   #keep(resourceVersion: string): void {
-    if (this.#pool !== undefined) this.#gates.keep(this.#pool, this.#node, resourceVersion);
+    if (this.#pool !== undefined) this.#admission.keep(this.#pool, this.#node, resourceVersion);
     this.#pool = undefined;
   }
 
   /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
-  giveBack(): void {
+  release(): void {
     const pool = this.#pool;
     this.end();
-    if (pool !== undefined) this.#gates.begin(pool);
+    if (pool !== undefined) this.#admission.begin(pool);
   }
 
   end(): void {
-    if (this.#pool !== undefined) this.#gates.end(this.#pool, this.#node);
+    if (this.#pool !== undefined) this.#admission.end(this.#pool, this.#node);
     this.#pool = undefined;
   }
 }
