@@ -39,8 +39,8 @@ export async function selectionWarnings(
   const isAll = !isReconciled && !areNodesNamed;
   const judged = isAll ? pools : pools.filter(({ spec }) => spec.matchExpressions !== undefined);
   const pairs = isReconciled ? [] : await sharingPairs(pools, reader);
-  const asked = new Set([...pairs.map(({ pool }) => pool), ...judged]);
-  const nodes = await labelsOfMatching([...asked].map(membershipSelector), reader);
+  const selecting = new Set([...pairs.map(({ pool }) => pool), ...judged]);
+  const nodes = await labelsOfMatching([...selecting].map(membershipSelector), reader);
   if ('refusal' in nodes) return [];
   const found = nodes.value;
   // The list by the selector of the only pool: what other nodes have is asked where there are none.

@@ -8,7 +8,7 @@ import { error, type Finding, ok, warning } from '../shared/check.ts';
 import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 
 /** The leader renews the lease every 2 s. */
-const LOOK_AGAIN_MS = 4_000;
+const REREAD_MS = 4_000;
 
 export interface LeaseFacts {
   /** Where a lease may be; the first is where the controller in the cluster has its own. */
@@ -26,8 +26,8 @@ export interface SeenLease {
   isAlive: boolean;
 }
 
-export async function lookAtLeases(facts: LeaseFacts): Promise<SeenLease[]> {
-  const leases = await Promise.all(facts.namespaces.map(namespace => look(namespace, facts)));
+export async function readLeases(facts: LeaseFacts): Promise<SeenLease[]> {
+  const leases = await Promise.all(facts.namespaces.map(namespace => readLease(namespace, facts)));
   return leases.filter(lease => lease !== undefined);
 }
 
@@ -68,7 +68,7 @@ export async function checkController(
 }
 
 /** The time in a lease is by its holder's clock, which may be wrong: a lease that looks expired is read a second time. */
-async function look(namespace: string, { lease, now, sleep }: LeaseFacts): Promise<SeenLease | undefined> {
+async function readLease(namespace: string, { lease, now, sleep }: LeaseFacts): Promise<SeenLease | undefined> {
   const port = lease(namespace, LEASE);
   const first = await port.get();
   if (first === undefined) return undefined;
@@ -77,7 +77,7 @@ async function look(namespace: string, { lease, now, sleep }: LeaseFacts): Promi
   if (record.holder === '' || isTimely(ageMs, record)) {
     return { namespace, record, ageMs, isAlive: record.holder !== '' };
   }
-  await sleep(LOOK_AGAIN_MS);
+  await sleep(REREAD_MS);
   const second = await port.get();
   if (second === undefined) return undefined;
   const isAlive = second.resourceVersion !== first.resourceVersion && second.record.holder !== '';

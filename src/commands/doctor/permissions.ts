@@ -49,7 +49,7 @@ export async function checkPermissions(needs: readonly CommandNeeds[], port: Doc
   return { ...(isWorst ? error : warning)(message, remedy, exactLines(missing)), permissions: rowsOf(missing) };
 }
 
-interface Missing {
+interface MissingPermission {
   question: AccessQuestion;
   commands: string[];
 }
@@ -58,8 +58,8 @@ interface Missing {
 function missingPermissions(
   lacking: readonly CommandNeeds[],
   isDenied: (question: AccessQuestion) => boolean,
-): Missing[] {
-  const needed = new Map<string, Missing>();
+): MissingPermission[] {
+  const needed = new Map<string, MissingPermission>();
   for (const { command, questions } of lacking) {
     for (const question of questions.filter(isDenied)) {
       const text = questionText(question);
@@ -72,7 +72,7 @@ function missingPermissions(
 }
 
 /** Permissions that the same commands need are one: `get,patch nodes: needed by drain, reconcile`. */
-function exactLines(missing: readonly Missing[]): string[] {
+function exactLines(missing: readonly MissingPermission[]): string[] {
   const byCommands = Map.groupBy(missing, ({ commands }) => commands.join(', '));
   return [...byCommands].flatMap(([commands, alike]) =>
     questionTexts(alike.map(({ question }) => question)).map(permission => `${permission}: needed by ${commands}`),
@@ -83,7 +83,7 @@ function exactLines(missing: readonly Missing[]): string[] {
  * A row for each resource, without the names of objects. `install --controller` grants nearly every permission, so it is
  * named only where no other command needs one.
  */
-function rowsOf(missing: readonly Missing[]): PermissionRow[] {
+function rowsOf(missing: readonly MissingPermission[]): PermissionRow[] {
   const ofController = missing.filter(({ commands }) => commands.every(isOfController));
   const isMany = ofController.length > MAX_OF_CONTROLLER;
   const few = missing.filter(each => !isMany || !ofController.includes(each));
@@ -106,7 +106,7 @@ function isOfController(command: string): boolean {
 }
 
 /** Whole commands before those with a flag. */
-function namesOf(missing: readonly Missing[]): string[] {
+function namesOf(missing: readonly MissingPermission[]): string[] {
   const all = [...new Set(missing.flatMap(({ commands }) => commands))];
   const others = all.filter(command => !isOfController(command));
   const names = (others.length > 0 ? others : all).toSorted();

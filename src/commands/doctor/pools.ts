@@ -112,7 +112,7 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
   let count = 0;
   let omitted = 0;
   const writable: string[] = [];
-  const held: string[] = [];
+  const pausedPools: string[] = [];
   const details = pools.flatMap(pool => {
     const { metadata, status } = pool;
     const late = lateness(pool);
@@ -126,7 +126,7 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
     const found = nodes?.length ?? nodeCount - updatedNodeCount;
     count += found;
     const paused = isPaused(pool) ? ', it is paused' : '';
-    if (found > 0) (isPaused(pool) ? held : writable).push(metadata.name);
+    if (found > 0) (isPaused(pool) ? pausedPools : writable).push(metadata.name);
     const why = isNewer ? ', its spec is newer than what they carry' : '';
     return found === 0
       ? []
@@ -135,7 +135,7 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
   if (count > 0) {
     return warning(
       `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels, taints and annotations of ${count === 1 ? 'its pool' : 'their pools'}`,
-      `see what differs, and who set it, with \`kubectl nodepool diff\`; ${repair(writable, held)}`,
+      `see what differs, and who set it, with \`kubectl nodepool diff\`; ${repair(writable, pausedPools)}`,
       details,
     );
   }
@@ -144,10 +144,12 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
   return ok('every node carries the labels and taints of its pool');
 }
 
-/** @param held pools that are paused: a reconcile writes none of their nodes */
-function repair(writable: readonly string[], held: readonly string[]): string {
+/** @param pausedPools a reconcile writes none of their nodes */
+function repair(writable: readonly string[], pausedPools: readonly string[]): string {
   const resume =
-    held.length === 0 ? [] : [`\`kubectl nodepool rollout resume ${held.length === 1 ? held[0] : 'NAME'}\``];
+    pausedPools.length === 0
+      ? []
+      : [`\`kubectl nodepool rollout resume ${pausedPools.length === 1 ? pausedPools[0] : 'NAME'}\``];
   if (writable.length === 0) return `they are repaired after ${resume.join('')} and \`kubectl nodepool reconcile\``;
   const first = 'repair it with `kubectl nodepool reconcile`';
   return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
@@ -186,15 +188,15 @@ function latenessIn(pool: NodePool, state: ClusterState | undefined): string[] {
   return state === undefined ? [] : notRecorded(state, pool).map(text => `${pool.metadata.name}: ${text}`);
 }
 
-interface Late {
+interface Lateness {
   kind: 'newer spec' | 'other';
   text: string;
 }
 
-function lateness(pool: NodePool): Late | undefined {
+function lateness(pool: NodePool): Lateness | undefined {
   const { metadata, status } = pool;
   const { generation } = metadata;
-  const other = (text: string): Late => ({ kind: 'other', text });
+  const other = (text: string): Lateness => ({ kind: 'other', text });
   const deletion = deletionText(pool);
   if (deletion !== undefined) return other(deletion);
   // A status of another writer may be without the number.
@@ -237,8 +239,8 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
     .filter(name => state.ownership(name)?.owner === undefined);
   const details = [
     ...gone.map(pool => {
-      const held = state.managedNodes(pool).map(({ name }) => name);
-      return `pool ${pool} is deleted, and its labels and taints are still on ${plural(held.length, 'node')}: ${named(held)}`;
+      const owned = state.managedNodes(pool).map(({ name }) => name);
+      return `pool ${pool} is deleted, and its labels and taints are still on ${plural(owned.length, 'node')}: ${named(owned)}`;
     }),
     ...(unreadable.length === 0
       ? []
@@ -263,11 +265,11 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
   const handlersOf = new Map(nodes.map(({ name, handlers }) => [name, handlers]));
   const details: string[] = [];
   let silent = 0;
-  let asked = 0;
+  let withHandler = 0;
   for (const { metadata, spec } of pools) {
     const { handler } = spec;
     if (!handler) continue;
-    asked++;
+    withHandler++;
     const members = state.members(metadata.name);
     const lacking = members.filter(({ name }) => {
       const offered = handlersOf.get(name);
@@ -287,7 +289,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
       details,
     );
   }
-  if (asked === 0) return ok('no pool has a runtime handler');
+  if (withHandler === 0) return ok('no pool has a runtime handler');
   const untold =
     silent === 0
       ? ''

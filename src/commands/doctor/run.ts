@@ -25,7 +25,7 @@ import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/ad
 import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { checkNames, formerRoles } from '../shared/install/names.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
-import { checkController, type FindDeployment, lookAtLeases } from './controller.ts';
+import { checkController, type FindDeployment, readLeases } from './controller.ts';
 import { checkControllerPermissions, checkPermissions, checkPolicies } from './permissions.ts';
 import { readState, type State, stateFindings } from './state.ts';
 
@@ -75,7 +75,7 @@ async function examine(
   const { controller: manifest, policies, bornInPool } = options;
   const findDeployment = once(() => deploymentOf(manifest, connection));
   const own = namespaceOf(manifest);
-  const leases = lookAtLeases({
+  const leases = readLeases({
     namespaces: [own, LEASE_NAMESPACE],
     lease: connection.lease,
     now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
@@ -142,12 +142,12 @@ function isNotServed(pools: State['pools']): boolean {
 
 /** Of a user who may not read it: pools that can be listed show that there is one. */
 async function findCrd(
-  wanted: Record<string, unknown>,
+  expected: Record<string, unknown>,
   connection: DoctorConnection,
   read: Promise<State>,
 ): Promise<Finding> {
   const live = await attempt(() => connection.crd.get());
-  if ('value' in live) return checkCrd(wanted, live.value);
+  if ('value' in live) return checkCrd(expected, live.value);
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
   if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
@@ -271,8 +271,8 @@ const INSTALL = 'run `kubectl nodepool install`';
 
 type Json = Record<string, unknown>;
 
-/** @param wanted the manifest. @param live the CRD as the server has it; undefined when there is none */
-export function checkCrd(wanted: Json, live: Json | undefined): Finding {
+/** @param expected the manifest. @param live the CRD as the server has it; undefined when there is none */
+export function checkCrd(expected: Json, live: Json | undefined): Finding {
   if (live === undefined) return error('the CRD nodepools.nodes.lailin.xyz is not installed', INSTALL);
   const install = installRemedy(live);
   const metadata = objectAt(live, 'metadata');
@@ -289,11 +289,11 @@ export function checkCrd(wanted: Json, live: Json | undefined): Finding {
       'see its conditions: kubectl describe crd nodepools.nodes.lailin.xyz',
     );
   }
-  const lacking = listOf(objectAt(wanted, 'spec').versions).flatMap(version => missingIn(version, live));
+  const lacking = listOf(objectAt(expected, 'spec').versions).flatMap(version => missingIn(version, live));
   if (lacking.length > 0) {
     return error('the CRD is of another version, and lacks what this version uses', install, lacking);
   }
-  const differing = differences(objectAt(wanted, 'spec'), objectAt(live, 'spec'), 'spec');
+  const differing = differences(objectAt(expected, 'spec'), objectAt(live, 'spec'), 'spec');
   if (differing.length > 0) {
     return warning('the CRD is of another version: its rules differ', install, differing);
   }
@@ -322,23 +322,23 @@ function schemaOf(version: Json): Json {
   return objectAt(objectAt(version, 'schema'), 'openAPIV3Schema');
 }
 
-function missingFields(wanted: Json, live: Json, path: string): string[] {
+function missingFields(expected: Json, live: Json, path: string): string[] {
   if (live['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const known = objectAt(live, 'properties');
-  const fields = Object.entries(objectAt(wanted, 'properties')).flatMap(([name, schema]) => {
+  const fields = Object.entries(objectAt(expected, 'properties')).flatMap(([name, schema]) => {
     const field = path === '' ? name : `${path}.${name}`;
     const other = own(known, name);
     if (!isObject(schema)) return [];
     return isObject(other) ? missingFields(schema, other, field) : [`there is no field ${field}`];
   });
-  const items = isObject(wanted.items) ? missingFields(wanted.items, objectAt(live, 'items'), `${path}[]`) : [];
+  const items = isObject(expected.items) ? missingFields(expected.items, objectAt(live, 'items'), `${path}[]`) : [];
   return [...fields, ...items];
 }
 
 /** Paths at which they differ, the nearest to the root; what the server adds beside `versions` by itself is no difference. */
-function differences(wanted: Json, live: Json, path: string): string[] {
-  return Object.keys(wanted).flatMap(key => {
-    const [a, b] = [own(wanted, key), own(live, key)];
+function differences(expected: Json, live: Json, path: string): string[] {
+  return Object.keys(expected).flatMap(key => {
+    const [a, b] = [own(expected, key), own(live, key)];
     const field = `${path}.${key}`;
     if (key === 'versions') return deepEqual(a, b) ? [] : versionDifferences(listOf(a), listOf(b), field);
     if (isObject(a) && isObject(b)) return differences(a, b, field);
@@ -346,10 +346,10 @@ function differences(wanted: Json, live: Json, path: string): string[] {
   });
 }
 
-function versionDifferences(wanted: Json[], live: Json[], path: string): string[] {
-  const names = new Set([...wanted, ...live].map(({ name }) => String(name)));
+function versionDifferences(expected: Json[], live: Json[], path: string): string[] {
+  const names = new Set([...expected, ...live].map(({ name }) => String(name)));
   return [...names].flatMap(name => {
-    const [a, b] = [wanted, live].map(versions => versions.find(version => version.name === name));
+    const [a, b] = [expected, live].map(versions => versions.find(version => version.name === name));
     const field = `${path}[${name}]`;
     if (a === undefined || b === undefined) return [field];
     return Object.keys({ ...a, ...b }).flatMap(key => (deepEqual(own(a, key), own(b, key)) ? [] : [`${field}.${key}`]));

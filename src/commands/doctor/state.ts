@@ -130,7 +130,7 @@ export function stateFindings(
 /** In the order of the details. */
 const KINDS = ['overdue', 'stale', 'unreadable', 'active'] as const;
 
-interface Group {
+interface MaintenanceGroup {
   kind: (typeof KINDS)[number];
   pool: string | undefined;
   state: MaintenanceState;
@@ -143,7 +143,7 @@ const MAX_NODES = 10;
 /** @param nodes those of no pool, too */
 export function checkMaintenance(nodes: readonly Node[], state: ClusterState, now: Date): Finding {
   const groups = groupsOf(nodes, state, now);
-  const count = (kind: Group['kind']) =>
+  const count = (kind: MaintenanceGroup['kind']) =>
     groups.filter(group => group.kind === kind).reduce((sum, group) => sum + group.nodes.length, 0);
   const details = groups.map(group => `${detailOf(group, now)}${stepOf(group)}`);
   const [overdue, broken, active] = [count('overdue'), count('stale') + count('unreadable'), count('active')];
@@ -159,8 +159,8 @@ export function checkMaintenance(nodes: readonly Node[], state: ClusterState, no
   return warning(message, 'ask the owners, and end what is over: each line says how', details);
 }
 
-function groupsOf(nodes: readonly Node[], cluster: ClusterState, now: Date): Group[] {
-  const groups = new Map<string, Group>();
+function groupsOf(nodes: readonly Node[], cluster: ClusterState, now: Date): MaintenanceGroup[] {
+  const groups = new Map<string, MaintenanceGroup>();
   for (const node of nodes) {
     const state = maintenanceOf(node);
     if (state === undefined) continue;
@@ -172,17 +172,17 @@ function groupsOf(nodes: readonly Node[], cluster: ClusterState, now: Date): Gro
     group.nodes.push(node.name);
     groups.set(key, group);
   }
-  const rank = ({ kind }: Group) => KINDS.indexOf(kind);
+  const rank = ({ kind }: MaintenanceGroup) => KINDS.indexOf(kind);
   return [...groups.values()].toSorted((a, b) => rank(a) - rank(b) || (endOf(a) < endOf(b) ? -1 : 1));
 }
 
 /** The earliest end first. */
-function endOf({ state }: Group): string {
+function endOf({ state }: MaintenanceGroup): string {
   if (state.kind === 'unreadable' || state.maintenance.until === undefined) return '\uffff';
   return new Date(state.maintenance.until).toISOString();
 }
 
-function detailOf({ kind, pool, state, nodes }: Group, now: Date): string {
+function detailOf({ kind, pool, state, nodes }: MaintenanceGroup, now: Date): string {
   const where = `${pool === undefined ? '' : `${pool}: `}${plural(nodes.length, 'node')}: ${named(nodes)}`;
   if (state.kind === 'unreadable') return `${where}: the annotation ${MAINTENANCE_ANNOTATION} cannot be read`;
   if (state.kind === 'active') return `${where}: ${maintenanceText(state.maintenance, now)}`;
@@ -191,7 +191,7 @@ function detailOf({ kind, pool, state, nodes }: Group, now: Date): string {
 }
 
 /** What ends it on these nodes. Others of the pool, and a node whose annotation does not hold, may be cordoned for another reason. */
-function stepOf({ kind, pool, state, nodes }: Group): string {
+function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
   if (kind === 'active') return '';
   const names = nodes.length > MAX_NODES ? ['NODE…'] : nodes.toSorted();
   const annotate = `kubectl annotate node ${names.join(' ')} ${MAINTENANCE_ANNOTATION}-`;

@@ -13,12 +13,12 @@ import type { PodParts } from '../../scheduling/pod/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
-import type { DrainPlan } from './plan-drain.ts';
+import type { PoolDrainPlan } from './plan-drain.ts';
 
 export interface DrainFit {
   /** Pods that have a place, of those that are evicted and recreated. */
   fitting: number;
-  asked: number;
+  moving: number;
   /** For those without one, a line for each reason. */
   unfit: string[];
   /** Budgets that hold the drain up without end because of those: a line for each. */
@@ -34,7 +34,7 @@ interface FitDeps {
 }
 
 /** Pods of one owner that differ in nothing but their names. */
-interface Kind {
+interface PodKind {
   owner: string;
   pod: PodTraits;
   names: string[];
@@ -44,7 +44,7 @@ interface Kind {
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
-export async function drainFit({ pools, budgets }: DrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
+export async function drainFit({ pools, budgets }: PoolDrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
   const drained = new Set(pools.flatMap(({ nodes }) => nodes.map(({ node }) => node.name)));
   const evicted = new Map(
     pools.flatMap(({ nodes }) => nodes.flatMap(({ pods }) => pods.map(pod => [podName(pod), pod] as const))),
@@ -67,16 +67,16 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
   let fitting = 0;
   let bound = 0;
   const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
-  for (const kind of inOrder(kindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
+  for (const kind of inOrder(podKindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
     const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
     for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
     fitting += replicas;
-    const left = kind.names.slice(replicas);
-    if (left.length === 0) continue;
-    unfit.push({ owner: kind.owner, names: left, reasons: whyNoMore(kind.pod, others, snapshot) });
-    if (isBoundTo(kind, judge)) bound += left.length;
-    withoutPlace.push(...left.map(() => kind.pod));
+    const unplaced = kind.names.slice(replicas);
+    if (unplaced.length === 0) continue;
+    unfit.push({ owner: kind.owner, names: unplaced, reasons: whyNoMore(kind.pod, others, snapshot) });
+    if (isBoundTo(kind, judge)) bound += unplaced.length;
+    withoutPlace.push(...unplaced.map(() => kind.pod));
   }
   const notJudged = [
     ...knows.refusals,
@@ -84,7 +84,7 @@ export async function drainFit({ pools, budgets }: DrainPlan, { cluster, schedul
     ...[...byNotJudged(moving)].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
-  return { fitting, asked: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
+  return { fitting, moving: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
 }
 
 /** Pods that are named. */
@@ -110,10 +110,10 @@ function ownerText(pod: DrainPod | undefined): string {
   return `${kind} ${namespace}/${name}`;
 }
 
-function kindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: Pod) => string): Kind[] {
+function podKindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: Pod) => string): PodKind[] {
   return [...Map.groupBy(moving, ({ pod }) => ownerOf(pod))].flatMap(([owner, group]) => {
     const alike = Map.groupBy(group, ({ pod }) => parts.traits({ ...pod, isTerminating: false }));
-    return [...alike].map(([traits, pods]): Kind => {
+    return [...alike].map(([traits, pods]): PodKind => {
       const names = pods.map(({ pod }) => podName(pod));
       const from = new Set(pods.map(({ node }) => node));
       return { owner, pod: traits, names, from, takers: 0 };
@@ -122,18 +122,18 @@ function kindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: Pod
 }
 
 /** Those that few nodes take first, then the largest: so most find a place. */
-function inOrder(kinds: Kind[], others: readonly string[], snapshot: Snapshot): Kind[] {
+function inOrder(kinds: PodKind[], others: readonly string[], snapshot: Snapshot): PodKind[] {
   for (const kind of kinds) {
     const judge = new Judge(kind.pod, snapshot);
     kind.takers = others.filter(node => judge.firstWhyNot(node).length === 0).length;
   }
-  const size = ({ pod }: Kind) =>
+  const size = ({ pod }: PodKind) =>
     Number(pod.requests.get('cpu') ?? 0n) * 2 ** 20 + Number(pod.requests.get('memory') ?? 0n);
   return kinds.toSorted((a, b) => a.takers - b.takers || size(b) - size(a));
 }
 
 /** Whether their volumes are on the node that they are on, and on no other. */
-function isBoundTo({ from }: Kind, { volumes }: Judge): boolean {
+function isBoundTo({ from }: PodKind, { volumes }: Judge): boolean {
   return from.size === 1 && volumes.nodes?.every(node => from.has(node)) === true;
 }
 

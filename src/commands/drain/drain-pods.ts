@@ -42,17 +42,17 @@ export interface PodReader {
 
 /** Reads each DaemonSet once: the nodes of a pool have the same. */
 export function podReader({ rules, podSelector, evictions, now }: DrainOptions): PodReader {
-  const asked = new Map<string, Promise<boolean>>();
+  const reads = new Map<string, Promise<boolean>>();
   const hasDaemonSet = (pod: DrainPod): Promise<boolean> => {
     const name = daemonSetOf(pod);
     if (name === undefined) return Promise.resolve(false);
     const key = podName({ namespace: pod.namespace, name });
-    const known = asked.get(key);
+    const known = reads.get(key);
     if (known !== undefined) return known;
     const answer = evictions.hasDaemonSet(pod.namespace, name);
-    asked.set(key, answer);
+    reads.set(key, answer);
     // A failure is not remembered: the next node reads it again.
-    answer.catch(() => asked.delete(key));
+    answer.catch(() => reads.delete(key));
     return answer;
   };
   const judge = async (pods: readonly DrainPod[]): Promise<JudgedPods> => {

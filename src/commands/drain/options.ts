@@ -45,21 +45,21 @@ export interface DrainOptions extends DrainChoice {
   /** Ends the drain: nothing is written once it is aborted. */
   signal?: AbortSignal;
   /** In order. @param state the pool and all its nodes as they are now */
-  onEvent?: (event: DrainEvent, state: PoolDrain) => void;
+  onEvent?: (event: DrainEvent, state: PoolDrainState) => void;
   /** About a maintenance that is not published, and pods that may have come back. */
   onWarning: (warning: Warning) => void;
 }
 
 /** How far a pool is drained. */
-export interface PoolDrain {
+export interface PoolDrainState {
   pool: string;
   /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
-  drains: NodeDrain[];
+  drains: NodeDrainState[];
   /** Pods that were found on its drained nodes at the end: they came back, or others came. */
   returned?: DrainPod[];
 }
 
-export interface NodeDrain {
+export interface NodeDrainState {
   node: string;
   /** `waits`: in a dry run, some of its pods would wait. */
   phase: 'not begun' | 'under way' | 'drained' | 'failed' | 'waits';
@@ -67,7 +67,7 @@ export interface NodeDrain {
   pods: number;
   gone: number;
   /** Pods that are not evicted yet, with what they wait for, by UID. */
-  blocked: Map<string, Pick<BlockedPod, 'pod' | 'why'>>;
+  waitingPods: Map<string, Pick<BlockedPod, 'pod' | 'why'>>;
   /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
   terminating?: Set<string>;
   /** Pods came that the drain did not list. */
@@ -82,10 +82,10 @@ export interface NodeDrain {
 export type DrainEvent =
   | { kind: 'cordon'; result: CordonResult }
   | PodEvent
-  /** @param returned as in NodeDrain */
+  /** @param returned as in NodeDrainState */
   | { kind: 'drained'; node: string; returned: number }
-  /** Only in a dry run. @param blocked as in NodeDrain */
-  | { kind: 'waits'; node: string; blocked: NodeDrain['blocked'] }
+  /** Only in a dry run. @param waitingPods as in NodeDrainState */
+  | { kind: 'waits'; node: string; waitingPods: NodeDrainState['waitingPods'] }
   /** The node is no longer a member. */
   | { kind: 'left'; node: string; pool: string; isCordoned: boolean }
   | { kind: 'replaced'; node: string }

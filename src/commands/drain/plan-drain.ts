@@ -20,7 +20,7 @@ import { heldNodes, heldWarnings } from '../shared/cordon/maintenance.ts';
 import { type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
 import type { DrainOptions } from './options.ts';
 
-export interface DrainPlan {
+export interface PoolDrainPlan {
   pools: PlannedPool[];
   /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
   warnings: Warning[];
@@ -55,17 +55,17 @@ export interface PlannedNode {
 }
 
 /** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
-export async function planDrain(names: readonly string[], options: DrainOptions): Promise<DrainPlan> {
+export async function planDrain(names: readonly string[], options: DrainOptions): Promise<PoolDrainPlan> {
   const { cluster, cordon, maintenance, disableEviction, isRolling } = options;
   const { members, nodes: all, ownerOf } = await readMembers('drain', names, cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
   const others = await heldNodes([...chosen], cordon, maintenance);
-  const held = new Set(others.map(({ name }) => name));
+  const othersNodes = new Set(others.map(({ name }) => name));
   const reader = podReader(options);
   const judged = await Promise.all(
     [...members].flatMap(([pool, nodes]) =>
       nodes
-        .filter(node => chosen.has(node) && !held.has(node.name))
+        .filter(node => chosen.has(node) && !othersNodes.has(node.name))
         .map(async node => ({ pool, node, ...(await reader.read(node.name)) })),
     ),
   );
@@ -92,7 +92,7 @@ export async function planDrain(names: readonly string[], options: DrainOptions)
           warned: new Set(warnings.flatMap(({ evicts }) => evicts ?? [])),
         })),
         ...ofPool
-          .filter(node => chosen.has(node) && held.has(node.name))
+          .filter(node => chosen.has(node) && othersNodes.has(node.name))
           .map(node => ({ node, pods: [], warned: new Set<string>(), inOthersMaintenance: true })),
       ],
       otherMembers: ofPool.filter(node => !chosen.has(node)),

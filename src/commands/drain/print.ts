@@ -17,7 +17,7 @@ import { type Cell, renderTable } from '../../print/table.ts';
 import { formatDuration } from '../../print/time.ts';
 import { cordonLine, type NodeLine, unable } from '../shared/cordon/print-cordon.ts';
 import { evictionLine, REASON_WIDTH } from '../shared/reconcile/eviction-line.ts';
-import type { DrainChoice, DrainEvent, NodeDrain, PoolDrain } from './options.ts';
+import type { DrainChoice, DrainEvent, NodeDrainState, PoolDrainState } from './options.ts';
 import type { PlannedPool } from './plan-drain.ts';
 
 export interface DrainWords {
@@ -53,7 +53,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'waits':
       return {
         to: 'out',
-        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waiting(event.blocked, REASON_WIDTH))}${suffix}`,
+        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waitingText(event.waitingPods, REASON_WIDTH))}${suffix}`,
       };
     case 'left': {
       const { node, pool, isCordoned } = event;
@@ -97,35 +97,35 @@ export function drainHeading(
 }
 
 /** The spinner's line: `Draining worker: 2/5 nodes; node-3 4/10 pods, 2 wait for …`. */
-export function drainProgress(pool: string, drains: readonly NodeDrain[]): string {
+export function drainProgress(pool: string, drains: readonly NodeDrainState[]): string {
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
-  const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, blocked }) => {
-    return `; ${node} ${gone}/${plural(pods, 'pod')}${blocked.size === 0 ? '' : `, ${waiting(blocked, NOTE_WIDTH)}`}`;
+  const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, waitingPods }) => {
+    return `; ${node} ${gone}/${plural(pods, 'pod')}${waitingPods.size === 0 ? '' : `, ${waitingText(waitingPods, NOTE_WIDTH)}`}`;
   });
   parts.push(andMore(underWay.length - MAX_SPINNER_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 
 /** A line for each node: state, evicted pods, and why pods are not evicted yet. @param isTerminal a long reason is cut */
-export function renderDrains(drains: readonly NodeDrain[], style: Style, isTerminal: boolean): string {
+export function renderDrains(drains: readonly NodeDrainState[], style: Style, isTerminal: boolean): string {
   const rows = drains.map((drain): Cell[] => {
-    const { node, phase, pods, gone, blocked } = drain;
-    const note = blocked.size === 0 ? '' : waiting(blocked, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
+    const { node, phase, pods, gone, waitingPods } = drain;
+    const note = waitingPods.size === 0 ? '' : waitingText(waitingPods, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
   return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
 }
 
-function paintOf({ phase }: NodeDrain, style: Style): (text: string) => string {
+function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => string {
   const { green, red, yellow, dim } = style;
   return { drained: green, failed: red, 'under way': yellow, waits: yellow, 'not begun': dim }[phase];
 }
 
 /** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
-function waiting(blocked: NodeDrain['blocked'], width: number): string {
+function waitingText(waitingPods: NodeDrainState['waitingPods'], width: number): string {
   // What follows the colon counts healthy pods, and differs from one refusal to the next.
-  const groups = [...Map.groupBy(blocked.values(), ({ why }) => why.split(':', 1)[0]).values()];
+  const groups = [...Map.groupBy(waitingPods.values(), ({ why }) => why.split(':', 1)[0]).values()];
   const texts = groups
     .toSorted((a, b) => b.length - a.length)
     .map(([first, ...same]) => {
@@ -137,7 +137,7 @@ function waiting(blocked: NodeDrain['blocked'], width: number): string {
 
 // The result for a pool, and what to do about nodes that are left.
 
-interface End {
+interface DrainEnd {
   interrupted: boolean;
   dryRun: DryRun;
   /** Nodes that this run cordoned, of all pools. */
@@ -145,10 +145,10 @@ interface End {
 }
 
 /** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
-export function report(
-  { pool, drains, returned = [] }: PoolDrain,
+export function showResult(
+  { pool, drains, returned = [] }: PoolDrainState,
   planned: PlannedPool | undefined,
-  { interrupted, dryRun, cordoned }: End,
+  { interrupted, dryRun, cordoned }: DrainEnd,
   { io }: Deps,
 ): number {
   if (returned.length > 0) {
@@ -160,43 +160,44 @@ export function report(
       warningText({ message, next: 'scale their controllers down, or remove their toleration of a cordon' }),
     );
   }
-  const left = drains.filter(({ phase }) => phase !== 'drained');
-  if (left.length === 0) {
+  const undrained = drains.filter(({ phase }) => phase !== 'drained');
+  if (undrained.length === 0) {
     const pods = drains.reduce((sum, { gone }) => sum + gone, 0);
     const what = `${plural(drains.length, 'node')}, ${plural(pods, 'pod')}`;
     io.out(`${poolRef(pool)} drained (${what})${remainText(drains, returned)}${dryRunSuffix(dryRun)}`);
     return EXIT.done;
   }
-  const isFull = !interrupted && left.some(({ phase }) => phase === 'not begun');
+  const isFull = !interrupted && undrained.some(({ phase }) => phase === 'not begun');
   const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
   if (dryRun !== 'none' && !interrupted) {
     const pods = drains.reduce((sum, each) => sum + each.pods, 0);
     const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
-    const what = `${left.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
+    const what = `${undrained.length} of ${plural(drains.length, 'node')} and ${remaining} of ${plural(pods, 'pod')} left to drain`;
     io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
     return EXIT.error;
   }
   io.out(renderDrains(drains, makeStyle(io.color), io.stdoutIsTTY));
   const how = interrupted ? 'interrupted' : 'not drained';
-  const message = `nodepool "${pool}" ${how}: ${left.length} of ${plural(drains.length, 'node')} left to drain${why}`;
+  const message = `nodepool "${pool}" ${how}: ${undrained.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned, drains) : '';
-  showError(io, { message, next: nextStep(left, planned, hint) });
+  showError(io, { message, next: nextStep(undrained, planned, hint) });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
 
 /** Nodes in the maintenance of others stay so however often the command runs. */
-function nextStep(left: readonly NodeDrain[], planned: PlannedPool | undefined, hint: string): string {
+function nextStep(undrained: readonly NodeDrainState[], planned: PlannedPool | undefined, hint: string): string {
   const others = new Set(
     planned?.nodes.flatMap(({ node, inOthersMaintenance }) => (inOthersMaintenance ? [node.name] : [])),
   );
-  const inMaintenance = left.filter(({ node }) => others.has(node)).length;
-  if (inMaintenance === left.length && inMaintenance > 0) return 'ask the owner of the maintenance, or use --takeover';
+  const inMaintenance = undrained.filter(({ node }) => others.has(node)).length;
+  if (inMaintenance === undrained.length && inMaintenance > 0)
+    return 'ask the owner of the maintenance, or use --takeover';
   const takeover = inMaintenance === 0 ? '' : ', with --takeover also the nodes in maintenance of others';
   return `run the command again to continue${takeover}${hint}`;
 }
 
 /** `; 3 pods that tolerate a cordon came back; 1 pod is still terminating: ns/p` */
-function remainText(drains: readonly NodeDrain[], returned: readonly DrainPod[]): string {
+function remainText(drains: readonly NodeDrainState[], returned: readonly DrainPod[]): string {
   const { cordon = [], other = [] } = Object.groupBy(returned, ({ placement }) =>
     toleratesCordon(placement) ? 'cordon' : 'other',
   );
@@ -225,7 +226,7 @@ const MAX_NODES = 20;
 function uncordonHint(
   planned: PlannedPool | undefined,
   cordoned: ReadonlySet<string>,
-  drains: readonly NodeDrain[],
+  drains: readonly NodeDrainState[],
 ): string {
   const replaced = new Set(drains.flatMap(({ node, isReplaced }) => (isReplaced ? [node] : [])));
   const { pool, nodes: all, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };

@@ -16,8 +16,8 @@ import { Evictor, RETRY_MS } from '../../reconciler/evict/evictor.ts';
 import { attempt } from '../shared/attempt.ts';
 import { type CordonResult, cordonNode } from '../shared/cordon/cordon.ts';
 import { type PodReader, podReader } from './drain-pods.ts';
-import type { DrainEvent, DrainOptions, NodeDrain, PodEvent, PoolDrain } from './options.ts';
-import type { DrainPlan, PlannedNode, PlannedPool } from './plan-drain.ts';
+import type { DrainEvent, DrainOptions, NodeDrainState, PodEvent, PoolDrainState } from './options.ts';
+import type { PlannedNode, PlannedPool, PoolDrainPlan } from './plan-drain.ts';
 
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
@@ -25,22 +25,22 @@ const MAX_OBJECTS = 16;
 /** The drain of one pool. */
 interface PoolRun {
   options: DrainOptions;
-  plan: DrainPlan;
+  plan: PoolDrainPlan;
   planned: PlannedPool;
-  state: PoolDrain;
+  state: PoolDrainState;
   pods: PodReader;
   /** Bounds the pods and nodes that are written, over all pools together; requests are bounded by the transport. */
   limitObjects: Limiter;
-  report: (event: DrainEvent) => void;
+  emit: (event: DrainEvent) => void;
 }
 
 /** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
-export async function* drain(plan: DrainPlan, options: DrainOptions): AsyncGenerator<PoolDrain> {
+export async function* drain(plan: PoolDrainPlan, options: DrainOptions): AsyncGenerator<PoolDrainState> {
   const limitObjects = createLimiter(MAX_OBJECTS);
   const runs = plan.pools.map((planned): PoolRun => {
-    const state: PoolDrain = { pool: planned.pool, drains: notBegun(planned, options) };
-    const report = (event: DrainEvent) => options.onEvent?.(event, state);
-    return { options, plan, planned, state, pods: podReader(options), limitObjects, report };
+    const state: PoolDrainState = { pool: planned.pool, drains: notBegun(planned, options) };
+    const emit = (event: DrainEvent) => options.onEvent?.(event, state);
+    return { options, plan, planned, state, pods: podReader(options), limitObjects, emit };
   });
   if (!options.isRolling) {
     const wereOpen = new Set<string>();
@@ -62,13 +62,13 @@ export function paceOf({ nodes, otherMembers }: PlannedPool, { pace }: Pick<Drai
   return pace(nodes.length + otherMembers.length);
 }
 
-function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
+function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrainState[] {
   const { nodes: planned } = pool;
   const pods = new Map(planned.map(({ node, pods }) => [node.name, pods.length]));
   const nodes = planned.map(({ node }) => node);
-  return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrain => {
+  return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrainState => {
     const terminating = new Set(planned.find(({ node }) => node.name === name)?.terminating);
-    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, blocked: new Map(), terminating };
+    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, waitingPods: new Map(), terminating };
   });
 }
 
@@ -76,7 +76,7 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrain[] {
  * Nodes that the plan found empty and cordoned. A dry run cordons nothing.
  * @param wereOpen those that were schedulable when they were cordoned: pods may have come
  */
-function finishEmpty({ options, planned, state, report }: PoolRun, wereOpen: ReadonlySet<string>): void {
+function finishEmpty({ options, planned, state, emit }: PoolRun, wereOpen: ReadonlySet<string>): void {
   if (options.dryRun === 'client') return;
   // Of those that are left alone, the pods were not read.
   const read = new Map(
@@ -86,7 +86,7 @@ function finishEmpty({ options, planned, state, report }: PoolRun, wereOpen: Rea
     const node = read.get(each.node);
     if (node === undefined || each.phase !== 'not begun' || each.pods > 0) continue;
     const stayedCordoned = node.unschedulable && !wereOpen.has(node.name);
-    if (stayedCordoned || options.dryRun === 'server') nodeDrained(each, report);
+    if (stayedCordoned || options.dryRun === 'server') nodeDrained(each, emit);
   }
 }
 
@@ -144,23 +144,23 @@ async function drainPool(run: PoolRun): Promise<void> {
 }
 
 /** As if the server accepted every eviction but those that a budget rules out. */
-function preview(each: NodeDrain, pods: readonly DrainPod[], { plan, report }: PoolRun): void {
+function preview(each: NodeDrainState, pods: readonly DrainPod[], { plan, emit }: PoolRun): void {
   if (each.phase !== 'not begun') return;
-  for (const pod of pods) report({ kind: 'asking', node: each.node, pod: podName(pod) });
+  for (const pod of pods) emit({ kind: 'asking', node: each.node, pod: podName(pod) });
   for (const pod of pods) {
     const why = plan.blocked.why.get(pod.uid);
     if (why === undefined) continue;
-    each.blocked.set(pod.uid, { pod: podName(pod), why });
-    report({ kind: 'blocked', node: each.node, pod: podName(pod), why });
+    each.waitingPods.set(pod.uid, { pod: podName(pod), why });
+    emit({ kind: 'blocked', node: each.node, pod: podName(pod), why });
   }
-  each.gone = each.pods - each.blocked.size;
-  if (each.blocked.size === 0) nodeDrained(each, report);
-  else waits(each, report);
+  each.gone = each.pods - each.waitingPods.size;
+  if (each.waitingPods.size === 0) nodeDrained(each, emit);
+  else waits(each, emit);
 }
 
 /** The turn of a node: it is read again, cordoned if it is not, and drained. */
-async function drainOne(each: NodeDrain, planned: PlannedNode, run: PoolRun): Promise<void> {
-  const { options, report } = run;
+async function drainOne(each: NodeDrainState, planned: PlannedNode, run: PoolRun): Promise<void> {
+  const { options, emit } = run;
   const { cluster, signal } = options;
   const isDry = options.dryRun === 'server';
   try {
@@ -173,17 +173,17 @@ async function drainOne(each: NodeDrain, planned: PlannedNode, run: PoolRun): Pr
       return current !== undefined && current.uid !== planned.node.uid;
     };
     const end = await drainNode(each, { ...run, warned: planned.warned, isReplaced });
-    if (end === 'drained') nodeDrained(each, report);
+    if (end === 'drained') nodeDrained(each, emit);
     else if (end === 'replaced') {
       each.phase = 'failed';
       each.isReplaced = true;
-      each.blocked.clear();
-      report({ kind: 'replaced', node: each.node });
-    } else if (isDry && !signal?.aborted) waits(each, report);
+      each.waitingPods.clear();
+      emit({ kind: 'replaced', node: each.node });
+    } else if (isDry && !signal?.aborted) waits(each, emit);
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     each.phase = 'failed';
-    report({ kind: 'failed', node: each.node, error });
+    emit({ kind: 'failed', node: each.node, error });
   }
 }
 
@@ -192,20 +192,20 @@ async function drainOne(each: NodeDrain, planned: PlannedNode, run: PoolRun): Pr
  * name is left alone, as one that is gone, and so is one that has left the pool.
  */
 async function cordonNow(
-  each: NodeDrain,
+  each: NodeDrainState,
   { node, inOthersMaintenance = false }: PlannedNode,
   run: PoolRun,
 ): Promise<void> {
-  const { options, plan, state, report } = run;
+  const { options, plan, state, emit } = run;
   const current = await options.cluster.nodes.get(node.name);
   if (current?.uid !== node.uid) {
     each.phase = 'drained';
-    report({ kind: 'cordon', result: { kind: 'gone', node: node.name } });
+    emit({ kind: 'cordon', result: { kind: 'gone', node: node.name } });
     return;
   }
   if (plan.ownerOf(current) !== state.pool) {
     each.phase = 'failed';
-    report({ kind: 'left', node: node.name, pool: state.pool, isCordoned: current.unschedulable });
+    emit({ kind: 'left', node: node.name, pool: state.pool, isCordoned: current.unschedulable });
     return;
   }
   if (inOthersMaintenance) checkOthersMaintenance(node, current);
@@ -226,8 +226,8 @@ type Cordonable = Pick<PlannedNode, 'node' | 'inOthersMaintenance'>;
  */
 async function cordonAll(
   nodes: readonly Cordonable[],
-  drains: readonly NodeDrain[],
-  { options, limitObjects, report }: PoolRun,
+  drains: readonly NodeDrainState[],
+  { options, limitObjects, emit }: PoolRun,
   { change = options.cordon, isQuiet = false }: { change?: CordonChange; isQuiet?: boolean } = {},
 ): Promise<Set<string>> {
   const drainOf = new Map(drains.map(drain => [drain.node, drain]));
@@ -239,7 +239,7 @@ async function cordonAll(
   for (const { drain, result } of writes) {
     const outcome = await result;
     if (outcome === undefined) continue;
-    if (!isQuiet || outcome.kind !== 'already') report({ kind: 'cordon', result: outcome });
+    if (!isQuiet || outcome.kind !== 'already') emit({ kind: 'cordon', result: outcome });
     if ('warnings' in outcome) for (const warning of outcome.warnings) options.onWarning(warning);
     if (outcome.kind === 'failed') drain.phase = 'failed';
     if (outcome.kind === 'gone') drain.phase = 'drained';
@@ -270,27 +270,27 @@ function checkOthersMaintenance(node: Node, current: Node | undefined): void {
   throw new NodepoolError('cluster', 'its maintenance ended after the drain began', 'run the command again');
 }
 
-function waits(each: NodeDrain, report: PoolRun['report']): void {
+function waits(each: NodeDrainState, emit: PoolRun['emit']): void {
   each.phase = 'waits';
-  report({ kind: 'waits', node: each.node, blocked: each.blocked });
+  emit({ kind: 'waits', node: each.node, waitingPods: each.waitingPods });
 }
 
-function nodeDrained(each: NodeDrain, report: PoolRun['report']): void {
+function nodeDrained(each: NodeDrainState, emit: PoolRun['emit']): void {
   each.phase = 'drained';
-  report({ kind: 'drained', node: each.node, returned: each.returned ?? 0 });
+  emit({ kind: 'drained', node: each.node, returned: each.returned ?? 0 });
 }
 
 // Evicts the pods of one node, and waits until they are gone. Killed at any point, the next run finds the pods that are left.
 
 /** Between two lists of the pods that are left, as kubectl drain. */
-const LOOK_MS = 1_000;
+const LIST_AGAIN_MS = 1_000;
 
 /** The drain of one node. */
 interface NodeRun {
   options: DrainOptions;
   pods: PodReader;
   limitObjects: Limiter;
-  report: (event: PodEvent) => void;
+  emit: (event: PodEvent) => void;
   /** UIDs of pods whose warnings were shown. */
   warned: ReadonlySet<string>;
   /** Whether another node has the name of the drained one by now. */
@@ -303,109 +303,110 @@ type NodeEnd = 'drained' | 'not drained' | 'replaced';
  * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run. `replaced`: the
  * node was deleted, and another one has its name. Throws when it cannot be drained.
  */
-async function drainNode(drain: NodeDrain, run: NodeRun): Promise<NodeEnd> {
-  const { options, report } = run;
+async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<NodeEnd> {
+  const { options, emit } = run;
   const { clock, signal, timeoutMs, evictions } = options;
   const began = clock.now();
   // Pods that come later tolerate the cordon, and would be evicted again and again: they stay.
   const { evict, warnings, refusals, terminating } = await run.pods.read(drain.node);
   if (refusals.length > 0) throw new NodepoolError('cluster', groupByOutcome(refusals).join('; '));
   const late = warnings.filter(({ evicts }) => evicts !== undefined && !run.warned.has(evicts));
-  for (const text of groupByOutcome(late)) report({ kind: 'warning', node: drain.node, text });
+  for (const text of groupByOutcome(late)) emit({ kind: 'warning', node: drain.node, text });
   drain.pods = evict.length;
   drain.terminating = new Set(terminating.map(podName));
   const evictor = new Evictor({
-    ...{ node: drain.node, clock, signal, onEvent: report },
+    ...{ node: drain.node, clock, signal, onEvent: emit },
     isDryRun: options.dryRun === 'server',
     otherwise: ', or use --disable-eviction',
   });
-  drain.blocked = evictor.blocked;
-  const work: Work = {
-    ...{ drain, options, report, evictor },
-    left: new Map(evict.map(pod => [pod.uid, pod])),
+  drain.waitingPods = evictor.blocked;
+  const removals: PodRemovals = {
+    ...{ drain, options, emit, evictor },
+    remaining: new Map(evict.map(pod => [pod.uid, pod])),
     listed: new Set([...evict, ...terminating].map(({ uid }) => uid)),
     errors: [],
   };
-  const { left, errors } = work;
-  let askedAt = began;
-  while (left.size > 0 && !signal?.aborted) {
-    if (timeoutMs > 0 && clock.now() - began >= timeoutMs) throw timedOut(work);
-    await evictor.evictAtOnce([...left.values()], evictions, run.limitObjects, (pod, answer) =>
-      take(answer, pod, work),
+  const { remaining, errors } = removals;
+  let checkedAt = began;
+  while (remaining.size > 0 && !signal?.aborted) {
+    if (timeoutMs > 0 && clock.now() - began >= timeoutMs) throw timedOut(removals);
+    await evictor.evictAtOnce([...remaining.values()], evictions, run.limitObjects, (pod, answer) =>
+      takeAnswer(answer, pod, removals),
     );
-    if (left.size === 0) break;
-    await sleep(clock, pauseMs(work, began), signal);
+    if (remaining.size === 0) break;
+    await sleep(clock, pauseMs(removals, began), signal);
     if (signal?.aborted) break;
-    await look(work);
-    if (left.size > 0 && clock.now() - askedAt < RETRY_MS) continue;
-    askedAt = clock.now();
+    await listAgain(removals);
+    if (remaining.size > 0 && clock.now() - checkedAt < RETRY_MS) continue;
+    checkedAt = clock.now();
     if (await run.isReplaced()) return 'replaced';
   }
   if (errors.length > 0) throw new NodepoolError('cluster', errors.join('; '));
-  return left.size === 0 && drain.blocked.size === 0 ? 'drained' : 'not drained';
+  return remaining.size === 0 && drain.waitingPods.size === 0 ? 'drained' : 'not drained';
 }
 
-interface Work {
-  drain: NodeDrain;
+interface PodRemovals {
+  drain: NodeDrainState;
   options: DrainOptions;
-  report: NodeRun['report'];
+  emit: NodeRun['emit'];
   evictor: Evictor;
   /** Pods that are to go, by UID. */
-  left: Map<string, DrainPod>;
+  remaining: Map<string, DrainPod>;
   /** UIDs of the pods that were listed first. */
   listed: ReadonlySet<string>;
   /** Of pods that cannot be evicted; the others are evicted all the same. */
   errors: string[];
 }
 
-/** A dry run does not wait: a pod that would go counts as gone, and one that would be blocked is not asked about again. */
-function take(answer: Removal | NodepoolError, pod: DrainPod, work: Work): void {
-  const { options, evictor, left, errors } = work;
+/** A dry run does not wait: a pod that would go counts as gone, and one that would be held back is not asked about again. */
+function takeAnswer(answer: Removal | NodepoolError, pod: DrainPod, removals: PodRemovals): void {
+  const { options, evictor, remaining, errors } = removals;
   const isDry = options.dryRun === 'server';
   if (answer instanceof NodepoolError) {
-    left.delete(pod.uid);
+    remaining.delete(pod.uid);
     evictor.forget(pod.uid);
     errors.push(answer.next === undefined ? answer.message : `${answer.message} (${answer.next})`);
-  } else if (answer.kind === 'gone' || (isDry && answer.kind === 'accepted')) podEnded('gone', pod, work);
-  else if (isDry && evictor.blocked.has(pod.uid)) left.delete(pod.uid);
+  } else if (answer.kind === 'gone' || (isDry && answer.kind === 'accepted')) podEnded('gone', pod, removals);
+  else if (isDry && evictor.blocked.has(pod.uid)) remaining.delete(pod.uid);
 }
 
-function podEnded(kind: 'gone' | 'stuck', pod: DrainPod, { drain, report, evictor, left }: Work): void {
-  left.delete(pod.uid);
+function podEnded(kind: 'gone' | 'stuck', pod: DrainPod, { drain, emit, evictor, remaining }: PodRemovals): void {
+  remaining.delete(pod.uid);
   evictor.forget(pod.uid);
   if (kind === 'gone') drain.gone++;
   else {
     drain.pods--;
     drain.terminating?.add(podName(pod));
   }
-  report({ kind, node: drain.node, pod: podName(pod) });
+  emit({ kind, node: drain.node, pod: podName(pod) });
 }
 
 /** Lists which pods are gone: a pod with another UID is another pod. Labels may have changed, so no selector is used. */
-async function look(work: Work): Promise<void> {
-  const { drain, options, left, listed } = work;
+async function listAgain(removals: PodRemovals): Promise<void> {
+  const { drain, options, remaining, listed } = removals;
   const there = new Map((await options.evictions.podsOn(drain.node)).map(pod => [pod.uid, pod]));
   const newcomers = [...there.values()].filter(pod => !listed.has(pod.uid) && canReturn(pod)).length;
   if (newcomers > 0) drain.hasNewcomers = true;
   // With a selector, others were there before.
   if (options.podSelector === undefined) drain.returned = newcomers;
-  for (const pod of [...left.values()]) {
+  for (const pod of [...remaining.values()]) {
     const current = there.get(pod.uid);
-    if (current === undefined) podEnded('gone', pod, work);
-    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, options.now())) podEnded('stuck', current, work);
-    else left.set(pod.uid, current);
+    if (current === undefined) podEnded('gone', pod, removals);
+    else if (isStuck(current, options.rules.skipWaitForDeleteSeconds, options.now()))
+      podEnded('stuck', current, removals);
+    else remaining.set(pod.uid, current);
   }
 }
 
 /** A list each second while a pod is terminating; else the delay until the next eviction. */
-function pauseMs({ left, evictor, options: { clock, timeoutMs } }: Work, began: number): number {
-  const asks = [...left.values()].map(pod => evictor.dueInMs(pod) ?? LOOK_MS);
+function pauseMs({ remaining, evictor, options: { clock, timeoutMs } }: PodRemovals, began: number): number {
+  const asks = [...remaining.values()].map(pod => evictor.dueInMs(pod) ?? LIST_AGAIN_MS);
   const end = timeoutMs > 0 ? began + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
   return Math.max(0, Math.min(end, ...asks));
 }
 
-function timedOut({ evictor, options, left, errors }: Work): NodepoolError {
-  const outcomes = [...left.values()].map(pod => {
+function timedOut({ evictor, options, remaining, errors }: PodRemovals): NodepoolError {
+  const outcomes = [...remaining.values()].map(pod => {
     const why = evictor.blocked.get(pod.uid)?.why;
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: podName(pod) };
   });

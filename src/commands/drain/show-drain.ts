@@ -23,8 +23,8 @@ import { chosenNames, chosenText, type PoolChoice } from '../shared/pools/choose
 import { reportNoPools } from '../shared/pools/pool-choice.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import type { DrainChoice, DrainOptions } from './options.ts';
-import { type DrainPlan, type PlannedPool, planDrain } from './plan-drain.ts';
-import { drainColor, drainHeading, drainLine, drainProgress, report } from './print.ts';
+import { type PlannedPool, type PoolDrainPlan, planDrain } from './plan-drain.ts';
+import { drainColor, drainHeading, drainLine, drainProgress, showResult } from './print.ts';
 import { drain, paceOf } from './run.ts';
 
 export interface ShownDrain extends DrainChoice {
@@ -39,7 +39,7 @@ export interface ShownDrain extends DrainChoice {
 }
 
 /** What decides on a place beside what the plan has judged. */
-function notCheckedText({ knowsVolumes }: DrainPlan): string {
+function notCheckedText({ knowsVolumes }: PoolDrainPlan): string {
   const volumes = knowsVolumes ? '' : 'volumes, ';
   return `Not checked: free resources, ${volumes}pod affinity, topology spread; --check-fit does.`;
 }
@@ -61,7 +61,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
     const names = await chosenNames(choice.pools, connection.cluster.pools);
     const drainPlan = await planDrain(names, options);
     // First what stands in the way all the same: people see all of it in one run.
-    tell(drainPlan, choice, said, io);
+    showObstacles(drainPlan, choice, said, io);
     if (choice.checkFit) await requireFit(drainPlan, connection, io);
     return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
   };
@@ -88,13 +88,13 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
 }
 
 /** What stands in the way; each line once. */
-function tell(plan: DrainPlan, choice: ShownDrain, said: Set<string>, io: Io): void {
+function showObstacles(plan: PoolDrainPlan, choice: ShownDrain, said: Set<string>, io: Io): void {
   const { pools, warnings, notes } = plan;
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
   const isDry = choice.dryRun !== 'none' && begun.length > 0;
-  const isAsked = choice.dryRun === 'none' && hasPods && !choice.yes && canAsk(io);
-  const notChecked = (isDry || isAsked) && !choice.checkFit ? [notCheckedText(plan)] : [];
+  const asksPerson = choice.dryRun === 'none' && hasPods && !choice.yes && canAsk(io);
+  const notChecked = (isDry || asksPerson) && !choice.checkFit ? [notCheckedText(plan)] : [];
   if (choice.dryRun === 'client' && hasPods && !choice.disableEviction) notChecked.push(NOT_TRIED);
   const warned = [...warnings, ...begun.flatMap(choice.warnOf)].map(text => warningLine(text, errorWidth(io)));
   const lines = [...warned, ...[...notes, ...notChecked].map(text => noteLine(text, errorWidth(io)))];
@@ -122,7 +122,7 @@ async function optionsOf(choice: ShownDrain, connection: Connection, io: Io): Pr
 
 /** Reports each pool at its end; returns the exit code. */
 async function interruptibleDrain(
-  plan: DrainPlan,
+  plan: PoolDrainPlan,
   options: DrainOptions,
   cordoned: Set<string>,
   deps: Deps,
@@ -146,7 +146,7 @@ async function interruptibleDrain(
     const codes: number[] = [];
     for await (const drained of drain(plan, { ...options, onEvent, signal })) {
       const ends = { interrupted: signal.aborted, dryRun: options.dryRun, cordoned };
-      codes.push(report(drained, planned.get(drained.pool), ends, deps));
+      codes.push(showResult(drained, planned.get(drained.pool), ends, deps));
     }
     return Math.max(...codes);
   };
@@ -172,7 +172,7 @@ const MAX_BUDGETS = 5;
  * minute. A script would wait for blocked pods until the timeout of each node, with all nodes cordoned.
  */
 function question(
-  { pools, blocked }: Pick<DrainPlan, 'pools' | 'blocked'>,
+  { pools, blocked }: Pick<PoolDrainPlan, 'pools' | 'blocked'>,
   { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
 ): Question {
   const nodes = pools.flatMap(pool => pool.nodes).filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
@@ -204,7 +204,7 @@ function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
   return `cordon ${open < nodes.length ? `${open} of ` : ''}${plural(nodes.length, 'node')} and ${evict}`;
 }
 
-function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): string {
+function blockedText({ pods, budgets }: PoolDrainPlan['blocked'], all: number): string {
   const allow = budgets.length === 1 ? 'never allows' : 'never allow';
   const what = `${noun(budgets.length, 'PodDisruptionBudget')} ${firstFew(budgets, MAX_BUDGETS)}`;
   return `${what} ${allow} ${pods} of ${plural(all, 'pod')} to be evicted`;
@@ -213,16 +213,16 @@ function blockedText({ pods, budgets }: DrainPlan['blocked'], all: number): stri
 // `drain --check-fit`.
 
 /** Throws NodepoolError with the pods that would find no place. */
-async function requireFit(plan: DrainPlan, connection: Connection, io: Io): Promise<void> {
+async function requireFit(plan: PoolDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
-  const { fitting, asked, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
+  const { fitting, moving, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {
     showNote(io, `Not judged: ${PREEMPTION}.`);
-    const message = `${asked - fitting} of ${plural(asked, 'pod')} would find no place on other nodes; nothing was cordoned`;
-    throw new NodepoolError('cluster', message, nextStep(asked - fitting, bound), { items: [...unfit, ...stuck] });
+    const message = `${moving - fitting} of ${plural(moving, 'pod')} would find no place on other nodes; nothing was cordoned`;
+    throw new NodepoolError('cluster', message, nextStep(moving - fitting, bound), { items: [...unfit, ...stuck] });
   }
-  showNote(io, `All ${plural(asked, 'pod')} that are recreated fit on the other nodes.`);
+  showNote(io, `All ${plural(moving, 'pod')} that are recreated fit on the other nodes.`);
 }
 
 /** No new node helps pods whose volumes only their own node reaches. */

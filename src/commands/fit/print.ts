@@ -30,7 +30,7 @@ function renderOne(fit: Fit, { headers, columns, replicas }: FitTable, style: St
   const table = renderTable(headers ? [header, ...cells] : cells, DESCRIBE, columns);
   const title = headers ? [sanitizeLine(titleOf(fit))] : [];
   const lines = [
-    ...(replicas === undefined ? [] : [askedText(fit, replicas)]),
+    ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
     ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
     ...(all.some(({ isAtLeast }) => isAtLeast) ? ['+: at least; more may fit in another order.'] : []),
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
@@ -44,7 +44,7 @@ function titleOf({ subject, pod }: Fit): string {
   return `${subject.title}: ${requests.length === 0 ? 'requests nothing' : requests.join(', ')}`;
 }
 
-function askedText({ total, refused }: Fit, replicas: number): string {
+function enoughText({ total, refused }: Fit, replicas: number): string {
   const isShort = total.replicas < replicas;
   const fit = isShort
     ? `${total.isAtLeast ? 'At least ' : ''}${total.replicas} of ${plural(replicas, 'replica')} fit`

@@ -54,7 +54,7 @@ export interface FitRow {
 }
 
 export interface Fit {
-  subject: Subject;
+  subject: FitSubject;
   pod: Pod;
   rows: FitRow[];
   total: FitRow;
@@ -82,10 +82,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   // Awaited below: until then, a refusal must not count as unhandled.
   cluster.catch(() => {});
   const { subjects, others } = await subjectsOf(options, port);
-  const asked = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
+  const rehearsals = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
   const itself = subjects.find(({ exists }) => exists);
   const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
-  const snapshotOptions = { pods: asked.map(({ pod }) => pod), keep, judgesKept: false };
+  const snapshotOptions = { pods: rehearsals.map(({ pod }) => pod), keep, judgesKept: false };
   const { snapshot, problems, kept, knows } = await readSnapshot(
     cluster.then(([, nodes]) => nodes),
     snapshotOptions,
@@ -108,7 +108,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   }
   const sites = groups.map(group => ({ pool: group.pool, nodes: group.nodes.map(({ name }) => name) }));
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
-  const fits = asked.map(({ subject, pod, refused, unknown }): Fit => {
+  const fits = rehearsals.map(({ subject, pod, refused, unknown }): Fit => {
     const { rows, total } = rowsOf(pod, sites, snapshot, subject.isDaemon);
     const unjudged = notJudged(subject.pod, { namespaces: knows.namespaces, offered });
     const isEnough = total.replicas >= (options.replicas ?? 1);
@@ -123,10 +123,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
 
 /** @returns `others`: about objects without a pod, which stand beside workloads in most files */
 async function subjectsOf(
-  { of, namespace: asked }: FitOptions,
+  { of, namespace: requested }: FitOptions,
   port: SchedulingPort,
-): Promise<{ subjects: Subject[]; others: string[] }> {
-  const namespace = asked ?? port.namespace;
+): Promise<{ subjects: FitSubject[]; others: string[] }> {
+  const namespace = requested ?? port.namespace;
   if ('documents' in of) {
     const skipped = of.documents.flatMap(document => kindWithoutPod(document) ?? []);
     const isSkipped = skipped.length < of.documents.length ? kindWithoutPod : () => undefined;
@@ -145,8 +145,8 @@ async function subjectsOf(
   return { subjects: [existingSubject(pod, where, name)], others: [] };
 }
 
-interface Asked {
-  subject: Subject;
+interface Rehearsal {
+  subject: FitSubject;
   pod: Pod;
   refused: string | undefined;
   /** What is not judged, as the server could not be asked. */
@@ -154,7 +154,7 @@ interface Asked {
 }
 
 /** With what the server adds: defaults, LimitRanges, the RuntimeClass, webhooks. */
-async function rehearsed(subject: Subject, port: SchedulingPort): Promise<Asked> {
+async function rehearsed(subject: FitSubject, port: SchedulingPort): Promise<Rehearsal> {
   if (subject.exists) return { subject, pod: read(subject), refused: undefined, unknown: [] };
   const rehearsal = await port.rehearse(subject.namespace, subject.pod);
   switch (rehearsal.kind) {
@@ -179,7 +179,7 @@ async function rehearsed(subject: Subject, port: SchedulingPort): Promise<Asked>
   }
 }
 
-function read(subject: Subject): Pod {
+function read(subject: FitSubject): Pod {
   try {
     return readPod(subject.pod, quantityReader());
   } catch (error) {
@@ -229,7 +229,7 @@ function readSelector(selector: string) {
 
 // The pods that `fit` is asked about: of a file with a pod or a pod template, or one that exists.
 
-interface Subject {
+interface FitSubject {
   /** Of the object: `Deployment`. */
   kind: string;
   namespace: string;
@@ -271,7 +271,7 @@ function kindWithoutPod({ value }: SubjectDocument): string | undefined {
 }
 
 /** Throws NodepoolError (input) with the field. @param namespace of objects that name none */
-function subjectOf(document: SubjectDocument, namespace: string): Subject {
+function subjectOf(document: SubjectDocument, namespace: string): FitSubject {
   const { value, source } = document;
   const { kind, metadata } = isObject(value) ? value : {};
   const path = typeof kind === 'string' ? own(TEMPLATES, kind) : undefined;
@@ -299,7 +299,7 @@ function subjectOf(document: SubjectDocument, namespace: string): Subject {
 }
 
 /** As if it were created again: it goes where the scheduler puts it. */
-function existingSubject(pod: RawPod, namespace: string, name: string): Subject {
+function existingSubject(pod: RawPod, namespace: string, name: string): FitSubject {
   const { nodeName: _, ...spec } = pod.spec ?? {};
   const { deletionTimestamp: _deletion, ...metadata } = pod.metadata ?? {};
   return {
@@ -338,7 +338,7 @@ function withClaims(spec: RawPodSpec, templates: readonly ClaimTemplate[]): RawP
 
 /** Those of the API server that decide on scheduling, for where it is not asked. */
 function withDefaults(spec: RawPodSpec, isDaemon: boolean): RawPodSpec {
-  const asked = (container: RawContainer): RawContainer => {
+  const withRequests = (container: RawContainer): RawContainer => {
     const { limits, requests } = container.resources ?? {};
     return limits === undefined
       ? container
@@ -346,8 +346,8 @@ function withDefaults(spec: RawPodSpec, isDaemon: boolean): RawPodSpec {
   };
   return {
     ...spec,
-    ...(spec.containers === undefined ? {} : { containers: spec.containers.map(asked) }),
-    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(asked) }),
+    ...(spec.containers === undefined ? {} : { containers: spec.containers.map(withRequests) }),
+    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withRequests) }),
     ...(isDaemon ? { tolerations: daemonTolerations(spec.tolerations ?? [], spec.hostNetwork ?? false) } : {}),
   };
 }

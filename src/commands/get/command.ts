@@ -181,8 +181,8 @@ async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promis
     return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
   }
   const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
-  for (const [flag, isGiven] of Object.entries(ofTables)) {
-    if (isGiven) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
+  for (const [flag, isSet] of Object.entries(ofTables)) {
+    if (isSet) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
   }
   if (output === 'json' || output === 'yaml' || output === 'name') return output;
   const { readTemplate } = await import('../shared/template.ts');

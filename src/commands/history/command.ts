@@ -9,7 +9,7 @@ import { terminalWidth } from '../../cli/io.ts';
 import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/text.ts';
-import type { History, Subject } from './run.ts';
+import type { Timeline, TimelineSubject } from './run.ts';
 
 /** What no source has. */
 const LIMITS =
@@ -58,28 +58,28 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   ): Promise<number> {
     const subject = await subjectOf(args.poolOrNode);
     const sinceMs = since === undefined ? undefined : parseDuration(since, '--since');
-    const { history } = await import('./run.ts');
-    const { wanted } = await import('./entries.ts');
-    const found = await history(subject, await connect());
+    const { readTimeline } = await import('./run.ts');
+    const { filterEntries } = await import('./entries.ts');
+    const found = await readTimeline(subject, await connect());
     const now = io.now();
-    const entries = wanted(found.entries, { sinceMs, limit, now });
+    const entries = filterEntries(found.entries, { sinceMs, limit, now });
     for (const { oneLine, next } of found.forbidden) showWarning(io, { message: `left out: ${oneLine}`, next });
     const render = await import('./print.ts');
-    if (output === 'csv') io.out(render.historyCsv(entries, !noHeaders));
-    else if (output === 'json' || output === 'yaml') io.out(render.printHistory(found, entries, output));
+    if (output === 'csv') io.out(render.timelineCsv(entries, !noHeaders));
+    else if (output === 'json' || output === 'yaml') io.out(render.printTimeline(found, entries, output));
     else if (entries.length === 0) io.err('No history found.');
     else {
       const { makeStyle } = await import('../../print/style.ts');
       const wide = output === 'wide';
       const table = { wide, headers: !noHeaders, terminalWidth: wide ? undefined : terminalWidth(io) };
-      io.out(render.renderHistory(found, entries, table, now, makeStyle(io.color)));
+      io.out(render.renderTimeline(found, entries, table, now, makeStyle(io.color)));
       for (const note of notesOn(found)) showNote(io, note);
     }
     return EXIT.done;
   }
 }
 
-function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: History): string[] {
+function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: Timeline): string[] {
   return [
     ...(unread > 0 ? [`Who changed or cordoned nodes is shown for the first ones, and not for ${unread} more.`] : []),
     ...(hasNamesake ? [`A node has this name, too: \`kubectl nodepool history node/${name}\`.`] : []),
@@ -93,7 +93,7 @@ function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: Hi
 }
 
 /** Throws NodepoolError for no name. */
-async function subjectOf(text: string): Promise<Subject> {
+async function subjectOf(text: string): Promise<TimelineSubject> {
   const [pool, node] = [await poolName(text), withoutKind(text)];
   const kind = pool !== text ? 'NodePool' : node !== text ? 'Node' : undefined;
   const name = kind === 'Node' ? node : pool;

@@ -29,7 +29,7 @@ type Source =
   /** Fields and annotations of the object that have times of their own, or say what differs now. */
   | 'object';
 
-export interface HistoryEntry {
+export interface TimelineEntry {
   /** RFC 3339; undefined: it is so now, and since when is not known. */
   time: string | undefined;
   /** CamelCase; of an Event its reason. */
@@ -54,7 +54,7 @@ export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];
 type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
 
 /** Of an Event; what it is about in `about`. */
-export function eventEntry(event: EventFacts, about: Pick<HistoryEntry, 'pool' | 'node'>): HistoryEntry {
+export function eventEntry(event: EventFacts, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
   const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
   return {
     time: lastSeen === '' ? undefined : lastSeen,
@@ -106,7 +106,7 @@ export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node
 }
 
 /** @param pool whose selector's labels are looked for: the one of the node */
-export function nodeEntries(dated: DatedNode, pool: NodePool | undefined): HistoryEntry[] {
+export function nodeEntries(dated: DatedNode, pool: NodePool | undefined): TimelineEntry[] {
   const record = parseRecord(dated.node.record);
   const membership = pool === undefined ? [] : keysOf(membershipSelector(pool));
   return [
@@ -120,12 +120,12 @@ export function nodeEntries(dated: DatedNode, pool: NodePool | undefined): Histo
 }
 
 /** Of a member in the history of its pool: its drift and its cordon. */
-export function memberEntries(dated: DatedNode): HistoryEntry[] {
+export function memberEntries(dated: DatedNode): TimelineEntry[] {
   const record = parseRecord(dated.node.record);
   return [...driftEntries(dated, record), ...cordoned(dated)].map(entry => ({ ...entry, node: dated.node.name }));
 }
 
-function registered({ node, managedFields }: DatedNode): HistoryEntry {
+function registered({ node, managedFields }: DatedNode): TimelineEntry {
   const { creationTimestamp } = node;
   const first = creatorOf(managedFields, creationTimestamp);
   const time = creationTimestamp === '' ? undefined : creationTimestamp;
@@ -146,7 +146,7 @@ function applied({ managedFields }: DatedNode, record: AppliedRecord | undefined
   const taints = [...(record?.taints.keys() ?? [])].map(id => `taint ${id}`);
   return managedFields
     .filter(({ manager, subresource }) => manager === FIELD_MANAGER && subresource === undefined)
-    .flatMap((entry): HistoryEntry[] => {
+    .flatMap((entry): TimelineEntry[] => {
       const keys = fields.filter(([, path]) => managedAt(entry, path) !== undefined).map(([subject]) => subject);
       if (managedAt(entry, ['spec', 'taints']) !== undefined) keys.push(...taints);
       if (keys.length === 0) return [];
@@ -166,7 +166,7 @@ function membershipLabels(
   record: AppliedRecord | undefined,
   membership: readonly string[],
   pool: NodePool | undefined,
-): HistoryEntry[] {
+): TimelineEntry[] {
   const others = managedFields.filter(({ manager }) => manager !== FIELD_MANAGER);
   return membership
     .filter(key => record?.labels.has(key) !== true)
@@ -180,9 +180,9 @@ function membershipLabels(
     });
 }
 
-function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord | undefined): HistoryEntry[] {
+function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord | undefined): TimelineEntry[] {
   if (record === undefined) return [];
-  return driftedFrom(record, node).map(({ subject, path, live, applied }): HistoryEntry => {
+  return driftedFrom(record, node).map(({ subject, path, live, applied }): TimelineEntry => {
     const was = applied === null ? 'had removed it' : `had set ${quoted(applied)}`;
     const now = live === undefined ? `${subject} is gone` : `${subject} is ${quoted(live)}`;
     const detail = `${now}; pool ${record.pool} ${was}`;
@@ -197,7 +197,7 @@ function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord 
 }
 
 /** The cordon, and the maintenance that it belongs to. */
-function cordoned({ node, managedFields }: DatedNode): HistoryEntry[] {
+function cordoned({ node, managedFields }: DatedNode): TimelineEntry[] {
   const path = ['spec', 'unschedulable'];
   const ours = managedFields.find(entry => entry.manager === FIELD_MANAGER && managedAt(entry, path) !== undefined);
   const maintenance = maintenanceEntries(node, ours !== undefined);
@@ -210,7 +210,7 @@ function cordoned({ node, managedFields }: DatedNode): HistoryEntry[] {
   return [...maintenance, { time, what: 'Cordoned', who, detail, sources }];
 }
 
-function maintenanceEntries(node: Node, isOurs: boolean): HistoryEntry[] {
+function maintenanceEntries(node: Node, isOurs: boolean): TimelineEntry[] {
   const state = maintenanceOf(node);
   if (state === undefined || state.kind === 'unreadable') return [];
   const { owner, since: time, until, reason } = state.maintenance;
@@ -222,10 +222,10 @@ function maintenanceEntries(node: Node, isOurs: boolean): HistoryEntry[] {
 }
 
 /** Ready, and what else is True: each with the time of its last change. */
-function conditionEntries({ conditions, managedFields }: DatedNode): HistoryEntry[] {
+function conditionEntries({ conditions, managedFields }: DatedNode): TimelineEntry[] {
   return conditions
     .filter(({ type, status }) => type === 'Ready' || status === 'True')
-    .map(({ type = '', status, reason = '', message = '', lastTransitionTime: time }): HistoryEntry => {
+    .map(({ type = '', status, reason = '', message = '', lastTransitionTime: time }): TimelineEntry => {
       const what = type === 'Ready' ? (status === 'True' ? 'NodeReady' : 'NodeNotReady') : type;
       const who = managedFields.find(entry => hasCondition(entry, type))?.manager;
       const detail = [`${type}=${status}`, reason, message].filter(Boolean).join(': ');
@@ -256,7 +256,7 @@ const SAME_MS = 10_000;
 /** managedFields and conditions have whole seconds. */
 const SECOND_MS = 1_000;
 
-interface Wanted {
+interface EntryFilter {
   /** Only entries of so many milliseconds up to now, and those without a time. */
   sinceMs: number | undefined;
   /** Only the last ones. */
@@ -268,19 +268,19 @@ interface Wanted {
  * The oldest first; those without a time last: they are so now. Within a second, of which objects do not know the part: what was
  * created comes before all that happened to it, and what a reconcile found at its end comes after what it did.
  */
-export function ordered(entries: readonly HistoryEntry[]): HistoryEntry[] {
+export function ordered(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const dated = entries.filter(({ time }) => time !== undefined);
   const undated = entries.filter(({ time }) => time === undefined);
-  const order = (a: HistoryEntry, b: HistoryEntry) =>
+  const order = (a: TimelineEntry, b: TimelineEntry) =>
     oldestFirst(second(a), second(b)) || rankOf(a) - rankOf(b) || oldestFirst(seen(a), seen(b));
   return [...dated.toSorted(order), ...undated];
 }
 
-function second({ time = '' }: HistoryEntry): { lastSeen: string } {
+function second({ time = '' }: TimelineEntry): { lastSeen: string } {
   return { lastSeen: time.replace(/\.\d+/, '') };
 }
 
-function rankOf({ what, sources, node }: HistoryEntry): number {
+function rankOf({ what, sources, node }: TimelineEntry): number {
   if (what === 'PoolCreated' || what === 'NodeRegistered') return 0;
   // The status of a pool; a node has its conditions from its kubelet.
   const isStatus = what === 'StatusWritten' || (node === undefined && sources.join() === 'condition');
@@ -288,7 +288,10 @@ function rankOf({ what, sources, node }: HistoryEntry): number {
 }
 
 /** Of ordered(). */
-export function wanted(entries: readonly HistoryEntry[], { sinceMs, limit, now }: Wanted): HistoryEntry[] {
+export function filterEntries(
+  entries: readonly TimelineEntry[],
+  { sinceMs, limit, now }: EntryFilter,
+): TimelineEntry[] {
   const from = sinceMs === undefined ? Number.NEGATIVE_INFINITY : now.getTime() - sinceMs;
   const recent = entries.filter(({ time }) => time === undefined || !(Date.parse(time) < from));
   return limit === undefined ? recent : recent.slice(Math.max(0, recent.length - limit));
@@ -298,8 +301,8 @@ export function wanted(entries: readonly HistoryEntry[], { sinceMs, limit, now }
  * An Event stands for the entries that tell the same: those that name its reason in `sameAs`, of the same object, and at
  * most SAME_MS before it. It then has their sources, too.
  */
-export function merged(entries: readonly HistoryEntry[]): HistoryEntry[] {
-  const isEvent = ({ sources }: HistoryEntry) => sources.includes('Event');
+export function merged(entries: readonly TimelineEntry[]): TimelineEntry[] {
+  const isEvent = ({ sources }: TimelineEntry) => sources.includes('Event');
   const events = new Map(entries.filter(isEvent).map(event => [event, event]));
   const rest = entries.filter(entry => {
     if (isEvent(entry)) return false;
@@ -313,17 +316,17 @@ export function merged(entries: readonly HistoryEntry[]): HistoryEntry[] {
   return [...rest, ...events.values()];
 }
 
-function isSame(entry: HistoryEntry, event: HistoryEntry): boolean {
+function isSame(entry: TimelineEntry, event: TimelineEntry): boolean {
   if (entry.sameAs?.includes(event.what) !== true || entry.time === undefined || event.time === undefined) return false;
   const isOther = entry.node !== undefined && event.node !== undefined && entry.node !== event.node;
   const later = Date.parse(event.time) - Date.parse(entry.time);
   return !isOther && later > -SECOND_MS && later <= SAME_MS;
 }
 
-function byTime(a: HistoryEntry, b: HistoryEntry): number {
+function byTime(a: TimelineEntry, b: TimelineEntry): number {
   return oldestFirst(seen(a), seen(b));
 }
 
-function seen({ time = '' }: HistoryEntry): { lastSeen: string } {
+function seen({ time = '' }: TimelineEntry): { lastSeen: string } {
   return { lastSeen: time };
 }

@@ -5,10 +5,10 @@ import { printDocument, renderCsv } from '../../print/printers.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge, UNKNOWN } from '../../print/time.ts';
-import type { HistoryEntry } from './entries.ts';
-import type { History } from './run.ts';
+import type { TimelineEntry } from './entries.ts';
+import type { Timeline } from './run.ts';
 
-export interface HistoryTableOptions {
+export interface TimelineTableOptions {
   /** Times as they are, and what each line is known from. */
   wide: boolean;
   headers: boolean;
@@ -16,7 +16,7 @@ export interface HistoryTableOptions {
   terminalWidth: number | undefined;
 }
 
-type Kind = History['subject']['kind'];
+type SubjectKind = Timeline['subject']['kind'];
 
 /** A detail is not wrapped to less while other columns can be cut. */
 const LEAST_DETAIL = 24;
@@ -24,10 +24,10 @@ const LEAST_DETAIL = 24;
 /** What is so now, and since when nobody knows. */
 const NOW = 'now';
 
-export function renderHistory(
-  { subject }: Pick<History, 'subject'>,
-  entries: readonly HistoryEntry[],
-  { wide, headers, terminalWidth }: HistoryTableOptions,
+export function renderTimeline(
+  { subject }: Pick<Timeline, 'subject'>,
+  entries: readonly TimelineEntry[],
+  { wide, headers, terminalWidth }: TimelineTableOptions,
   now: Date,
   style: Style,
 ): string {
@@ -40,15 +40,15 @@ export function renderHistory(
 }
 
 /** Without the last newline. @param entries of the history: those that are wanted */
-export function printHistory(
-  { subject }: Pick<History, 'subject'>,
-  entries: readonly HistoryEntry[],
+export function printTimeline(
+  { subject }: Pick<Timeline, 'subject'>,
+  entries: readonly TimelineEntry[],
   format: 'json' | 'yaml',
 ): string {
-  return printDocument('History', historyFields(subject, entries), format);
+  return printDocument('History', timelineFields(subject, entries), format);
 }
 
-export function historyCsv(entries: readonly HistoryEntry[], headers: boolean): string {
+export function timelineCsv(entries: readonly TimelineEntry[], headers: boolean): string {
   const rows = entries.map(({ time = '', what, who = '', pool = '', node = '', detail, sources }) => [
     ...[time, what, who, pool, node, detail],
     sources.join(' '),
@@ -56,7 +56,7 @@ export function historyCsv(entries: readonly HistoryEntry[], headers: boolean): 
   return renderCsv(headers ? [['time', 'what', 'who', 'pool', 'node', 'detail', 'sources'], ...rows] : rows);
 }
 
-function historyFields(subject: History['subject'], entries: readonly HistoryEntry[]) {
+function timelineFields(subject: Timeline['subject'], entries: readonly TimelineEntry[]) {
   return {
     subject,
     items: entries.map(
@@ -69,7 +69,7 @@ function historyFields(subject: History['subject'], entries: readonly HistoryEnt
   };
 }
 
-function shortEntry(entry: HistoryEntry): HistoryEntry {
+function shortEntry(entry: TimelineEntry): TimelineEntry {
   return {
     ...entry,
     what: shorten(entry.what, REASON_WIDTH),
@@ -78,17 +78,17 @@ function shortEntry(entry: HistoryEntry): HistoryEntry {
   };
 }
 
-function columnsOf(kind: Kind, wide: boolean, style: Style): Column<HistoryEntry>[] {
+function columnsOf(kind: SubjectKind, wide: boolean, style: Style): Column<TimelineEntry>[] {
   return [
     { header: 'TIME', cell: wide ? timeCell : ageCell, cutFrom: Infinity },
     { header: 'WHAT', cell: entry => whatCell(entry, style), rank: 1, cutFrom: 1 },
     { header: 'WHO', cell: ({ who = UNKNOWN }) => who, cutFrom: 1 },
-    ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: HistoryEntry) => sources.join(',') }] : []),
+    ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: TimelineEntry) => sources.join(',') }] : []),
     { header: 'DETAIL', cell: entry => detailCell(entry, kind), wrapsAt: LEAST_DETAIL },
   ];
 }
 
-function ageCell({ time, count, firstTime }: HistoryEntry, now: Date, width: number): string {
+function ageCell({ time, count, firstTime }: TimelineEntry, now: Date, width: number): string {
   if (time === undefined) return NOW;
   const age = formatAge(time, now);
   if (count === undefined) return age;
@@ -96,16 +96,16 @@ function ageCell({ time, count, firstTime }: HistoryEntry, now: Date, width: num
   return text.length <= width ? text : `${age} (x${count})`;
 }
 
-function timeCell({ time = NOW }: HistoryEntry): string {
+function timeCell({ time = NOW }: TimelineEntry): string {
   return shorten(time, REASON_WIDTH);
 }
 
-function whatCell({ what, isWarning = false }: HistoryEntry, style: Style): Cell {
+function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cell {
   return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
 }
 
 /** Names the other object where an entry is about two: the node of a pool, or the pool of a node whose Event it is. */
-function detailCell({ detail, node, pool, sources }: HistoryEntry, kind: Kind): string {
+function detailCell({ detail, node, pool, sources }: TimelineEntry, kind: SubjectKind): string {
   if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
   const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');
   return isOfPool ? `pool ${shorten(pool, REASON_WIDTH)}: ${detail}` : detail;

@@ -20,25 +20,25 @@ import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
 import {
   driftedFrom,
   eventEntry,
-  type HistoryEntry,
   listed,
   memberEntries,
   merged,
   NODE_WRITES,
   nodeEntries,
   ordered,
+  type TimelineEntry,
 } from './entries.ts';
 
-export interface Subject {
+export interface TimelineSubject {
   /** Undefined: the pool of that name, or else the node. */
   kind: 'NodePool' | 'Node' | undefined;
   name: string;
 }
 
-export interface History {
+export interface Timeline {
   subject: { kind: 'NodePool' | 'Node'; name: string };
   /** The oldest first; those without a time last. */
-  entries: HistoryEntry[];
+  entries: TimelineEntry[];
   /** Members that differ or are cordoned and were not read: of them it is not said who did that. */
   unread: number;
   /** What the user may not read, and is left out. */
@@ -49,7 +49,7 @@ export interface History {
   ofEarlier: number;
 }
 
-export interface HistoryDeps {
+export interface TimelineDeps {
   cluster: {
     pools: Pick<NodePoolsClient, 'list'>;
     nodes: Pick<NodesClient, 'list'>;
@@ -66,7 +66,7 @@ const MAX_READ = 50;
  * Of a deleted pool or node only the Events are left, while the server keeps them.
  * Throws NodepoolError where there is neither an object of that name nor an Event about it.
  */
-export async function history({ kind, name }: Subject, deps: HistoryDeps): Promise<History> {
+export async function readTimeline({ kind, name }: TimelineSubject, deps: TimelineDeps): Promise<Timeline> {
   const pools = await deps.cluster.pools.list();
   const pool = pools.find(({ metadata }) => metadata.name === name);
   if (kind !== 'Node' && pool !== undefined) return ofPool(pool, pools, deps);
@@ -78,11 +78,11 @@ export async function history({ kind, name }: Subject, deps: HistoryDeps): Promi
   }
   const about = itemsOf(events).filter(event => event.pool === name);
   const known = pools.map(({ metadata }) => metadata.name);
-  if (about.length > 0) return historyOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
+  if (about.length > 0) return timelineOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
   throw kind === undefined ? neither(name, known) : poolNotFound('history', [name], { pools: known });
 }
 
-async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promise<History> {
+async function ofPool(pool: RawPool, pools: RawPool[], deps: TimelineDeps): Promise<Timeline> {
   const { name, uid } = pool.metadata;
   const [nodes, events, ended, revisions] = await allPermitted([
     deps.cluster.nodes.list(),
@@ -95,22 +95,22 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: HistoryDeps): Promi
     nodes,
     [],
   );
-  const held = state.managedNodes(name);
-  const { read, unread } = await readTouched(held, deps);
+  const owned = state.managedNodes(name);
+  const { read, unread } = await readTouched(owned, deps);
   const isOwn = ({ poolUid = '' }: PoolEventRecord) => poolUid === '' || poolUid === uid;
   const entries = [
-    ...registrations(held),
+    ...registrations(owned),
     ...read,
     ...poolEntries(pool, poolRevisions(pool, itemsOf(revisions))),
     ...itemsOf(events).filter(isOwn).map(ofPoolEvent),
     ...itemsOf(ended)
-      .filter(({ node, uid }) => held.some(each => each.name === node && each.uid === uid))
+      .filter(({ node, uid }) => owned.some(each => each.name === node && each.uid === uid))
       .map(event => eventEntry(event, { node: event.node })),
   ];
   const hasNamesake = state.node(name) !== undefined;
   const ofEarlier = itemsOf(events).filter(event => !isOwn(event)).length;
   const rest = { denied: [events, revisions], unread, hasNamesake, ofEarlier };
-  return historyOf({ kind: 'NodePool', name }, entries, rest);
+  return timelineOf({ kind: 'NodePool', name }, entries, rest);
 }
 
 /** Undefined where there is neither the node nor an Event about it. */
@@ -118,8 +118,8 @@ async function ofNode(
   name: string,
   pools: readonly RawPool[],
   ofPools: Permitted<PoolEventRecord[]>,
-  deps: HistoryDeps,
-): Promise<History | undefined> {
+  deps: TimelineDeps,
+): Promise<Timeline | undefined> {
   const [dated, events] = await Promise.all([deps.datedNode(name), permitted(deps.events.listAboutNode(name))]);
   if (dated === undefined && itemsOf(events).length === 0) return undefined;
   const record = parseRecord(dated?.node.record);
@@ -139,7 +139,7 @@ async function ofNode(
     ...named.filter(isOwn).map(event => eventEntry(sinceNode(event, dated?.node), { node: name, pool: event.pool })),
   ];
   const ofEarlier = [...about, ...named].filter(event => !isOwn(event)).length;
-  return historyOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
+  return timelineOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
 }
 
 /**
@@ -159,11 +159,11 @@ function sinceNode<T extends { firstSeen: string; count: number }>(event: T, nod
 
 /** The members that somebody changed or cordoned; of many the first ones. */
 async function readTouched(
-  held: readonly Node[],
-  deps: HistoryDeps,
-): Promise<{ read: HistoryEntry[]; unread: number }> {
+  owned: readonly Node[],
+  deps: TimelineDeps,
+): Promise<{ read: TimelineEntry[]; unread: number }> {
   const records = new RecordCache();
-  const touched = held.filter(node => {
+  const touched = owned.filter(node => {
     const record = node.record === undefined ? undefined : records.read(node.record);
     return (
       node.unschedulable ||
@@ -183,8 +183,8 @@ async function readTouched(
 }
 
 /** The nodes of a pool that registered within a minute of each other share an entry, with the time of the last one. */
-function registrations(held: readonly Node[]): HistoryEntry[] {
-  const dated = held.filter(({ creationTimestamp }) => creationTimestamp !== '');
+function registrations(owned: readonly Node[]): TimelineEntry[] {
+  const dated = owned.filter(({ creationTimestamp }) => creationTimestamp !== '');
   const groups: Node[][] = [];
   for (const node of dated.toSorted((a, b) => createdAt(a) - createdAt(b))) {
     const last = groups.at(-1)?.at(-1);
@@ -208,23 +208,23 @@ function createdAt({ creationTimestamp }: Node): number {
   return Date.parse(creationTimestamp);
 }
 
-function historyOf(
-  subject: History['subject'],
-  entries: readonly HistoryEntry[],
+function timelineOf(
+  subject: Timeline['subject'],
+  entries: readonly TimelineEntry[],
   {
     denied,
     unread = 0,
     hasNamesake = false,
     ofEarlier = 0,
-  }: Partial<History> & { denied: readonly Permitted<unknown>[] },
-): History {
+  }: Partial<Timeline> & { denied: readonly Permitted<unknown>[] },
+): Timeline {
   const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
   const whole = entries.map(entry => ({ ...entry, ...about }));
   const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
   return { subject, entries: ordered(merged(whole)), unread, forbidden, hasNamesake, ofEarlier };
 }
 
-function ofPoolEvent(event: PoolEventRecord): HistoryEntry {
+function ofPoolEvent(event: PoolEventRecord): TimelineEntry {
   return eventEntry(event, { pool: event.pool });
 }
 
@@ -250,24 +250,24 @@ const MAX_VALUE = 80;
 const MAX_DEPTH = 500;
 
 /** In the order in which they are written within a second. @param revisions of this pool, the oldest first */
-export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): HistoryEntry[] {
+export function poolEntries(pool: RawPool, revisions: readonly ControllerRevision[]): TimelineEntry[] {
   const fields = readManagedFields((pool.metadata as { managedFields?: unknown }).managedFields);
   return [...lifeEntries(pool, fields), ...revisionEntries(revisions), ...conditionEntries(pool, fields)].map(
     entry => ({ ...entry, pool: pool.metadata.name }),
   );
 }
 
-function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFields[]): HistoryEntry[] {
+function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFields[]): TimelineEntry[] {
   const { creationTimestamp, deletionTimestamp } = metadata;
   const first = creatorOf(fields, creationTimestamp);
-  const created: HistoryEntry = {
+  const created: TimelineEntry = {
     ...{ time: creationTimestamp, what: 'PoolCreated', who: first?.manager },
     detail: first === undefined ? 'the pool was created' : `manages ${listed(pathsOf(first))}`,
     sources: first === undefined ? ['object'] : ['object', 'managedFields'],
   };
   const writes = fields
     .filter(entry => entry !== first)
-    .flatMap((entry): HistoryEntry[] => {
+    .flatMap((entry): TimelineEntry[] => {
       const { time, manager: who, subresource } = entry;
       const sources = ['managedFields'] as const;
       if (subresource === 'status') {
@@ -302,7 +302,7 @@ function pathsOf(entry: ManagedFields): string[] {
   return [...spec.toSorted(), ...fieldsAt(['metadata']).map(field => `metadata.${field}`)];
 }
 
-function conditionEntries({ status }: RawPool, fields: readonly ManagedFields[]): HistoryEntry[] {
+function conditionEntries({ status }: RawPool, fields: readonly ManagedFields[]): TimelineEntry[] {
   const who = fields.find(entry => managedAt(entry, ['status', 'conditions']) !== undefined)?.manager;
   return (status?.conditions ?? []).map(({ type, status: value, reason, message, lastTransitionTime: time }) => ({
     ...{ time, what: reason || type, who, detail: [`${type}=${value}`, message].filter(Boolean).join(': ') },
@@ -314,8 +314,8 @@ function conditionEntries({ status }: RawPool, fields: readonly ManagedFields[])
 }
 
 /** The first revision has no spec before it, and an undo gives an earlier revision the highest number. */
-function revisionEntries(revisions: readonly ControllerRevision[]): HistoryEntry[] {
-  return revisions.flatMap((each, at): HistoryEntry[] => {
+function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntry[] {
+  return revisions.flatMap((each, at): TimelineEntry[] => {
     const { creationTimestamp } = each.metadata;
     const [writer] = readManagedFields((each.metadata as { managedFields?: unknown }).managedFields);
     const sources = ['ControllerRevision'] as const;

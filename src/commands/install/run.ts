@@ -38,10 +38,10 @@ export interface InstallDeps {
   agree?(risks: readonly string[]): Promise<void>;
 }
 
-export type Applied = 'created' | 'configured' | 'unchanged';
+export type WriteOutcome = 'created' | 'configured' | 'unchanged';
 
 export interface InstallOutcome {
-  crd: Applied;
+  crd: WriteOutcome;
   /** The Helm release to which the CRD belongs that was changed; it may be gone, as the CRD stays then. */
   crdRelease?: HelmRelease;
   /** The other API groups that serve nodepools; empty as well when the server does not tell. */
@@ -50,7 +50,7 @@ export interface InstallOutcome {
   unread?: NodepoolError;
   controller: {
     object: ManifestObject;
-    applied: Applied;
+    applied: WriteOutcome;
     /** False when a server dry run could not look at it: its namespace is only about to be created. */
     checked: boolean;
     /** Field managers that had added to the policy what would exclude requests, and was removed; absent when nothing was. */
@@ -111,8 +111,8 @@ function othersOf({ metadata }: ManifestObject): string[] {
 
 /** For a warning, which is not worth an error. */
 async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
-  const asked = await attempt(() => crd.otherGroups());
-  return 'value' in asked ? asked.value : [];
+  const read = await attempt(() => crd.otherGroups());
+  return 'value' in read ? read.value : [];
 }
 
 async function compare(
@@ -145,15 +145,15 @@ function refuseDeletion(live: Record<string, unknown> | undefined): void {
 }
 
 /** Only the server knows which fields an earlier version of a manifest set: a server dry run shows them. */
-function wouldBe(wanted: object, live: object | undefined): Applied {
+function wouldBe(expected: object, live: object | undefined): WriteOutcome {
   if (live === undefined) return 'created';
   // The server adds defaults to what it is sent.
-  return isAsWanted(wanted, live, () => true) ? 'unchanged' : 'configured';
+  return isAsWanted(expected, live, () => true) ? 'unchanged' : 'configured';
 }
 
 /** `configured` for a policy that differs from that of this version; undefined for any other object. */
-function wouldBePolicy(wanted: ManifestObject, live: ManifestObject | undefined): Applied | undefined {
-  return live !== undefined && isPolicy(wanted) && !isInForce(wanted, live) ? 'configured' : undefined;
+function wouldBePolicy(expected: ManifestObject, live: ManifestObject | undefined): WriteOutcome | undefined {
+  return live !== undefined && isPolicy(expected) && !isInForce(expected, live) ? 'configured' : undefined;
 }
 
 function notServed({ apiVersion, kind }: ManifestObject): NodepoolError {
@@ -200,7 +200,7 @@ export async function beforeGrants(
   live: readonly (ManifestObject | undefined)[],
   { manifests, agree }: { manifests: ManifestsPort; agree?: (risks: readonly string[]) => Promise<void> },
 ): Promise<Permitted<Grants>> {
-  const roles = objects.filter((wanted, at) => addedGrants(wanted, live[at]).length > 0);
+  const roles = objects.filter((expected, at) => addedGrants(expected, live[at]).length > 0);
   const read = await permitted(sharesOf(roles, objects, live, manifests));
   const shares = 'value' in read ? read.value : [];
   const refused = shares.filter(({ isControllers }) => isControllers);
@@ -260,16 +260,16 @@ async function sharesOf(
   });
 }
 
-function addedGrants(wanted: ManifestObject, live: ManifestObject | undefined): AccessQuestion[] {
+function addedGrants(expected: ManifestObject, live: ManifestObject | undefined): AccessQuestion[] {
   const has = new Set((live === undefined ? [] : grantsOf(live)).map(grant => JSON.stringify(grant)));
-  return grantsOf(wanted).filter(grant => !has.has(JSON.stringify(grant)));
+  return grantsOf(expected).filter(grant => !has.has(JSON.stringify(grant)));
 }
 
 /** Who may run pods or create tokens in the controller's namespace before its role is filled has its rights after that. */
 function earlierNamespace(objects: readonly ManifestObject[], live: readonly (ManifestObject | undefined)[]): string[] {
   const namespace = live.find(object => object?.kind === 'Namespace');
   if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return [];
-  const added = objects.flatMap((wanted, at) => addedGrants(wanted, live[at]));
+  const added = objects.flatMap((expected, at) => addedGrants(expected, live[at]));
   // What makes it the controller: later versions and flags add others.
   if (!added.some(({ verb, resource }) => verb === 'patch' && resource === 'nodes')) return [];
   const who = 'who may run pods or create tokens in it gets the rights of the controller';

@@ -61,7 +61,7 @@ export interface ReportMaintenance {
 }
 
 /** Some of a list, and how many there are. */
-export interface Some<T> {
+export interface Excerpt<T> {
   items: T[];
   total: number;
 }
@@ -73,17 +73,17 @@ export interface Report {
   /** By the server's clock, or by ours where it did not say. */
   time: Date;
   /** By name. */
-  pools: Some<ReportPool>;
+  pools: Excerpt<ReportPool>;
   /** Conditions of these pools that need somebody. */
-  conditions: Some<{ pool: string; condition: Condition }>;
+  conditions: Excerpt<{ pool: string; condition: Condition }>;
   capacity: Top;
-  drift: Some<PoolNode>;
-  conflicts: Some<ReportConflict>;
+  drift: Excerpt<PoolNode>;
+  conflicts: Excerpt<ReportConflict>;
   /** Overdue ones first, then by their end; those without one last. */
-  maintenance: Some<ReportMaintenance>;
+  maintenance: Excerpt<ReportMaintenance>;
   trend: EventTrend;
   /** The newest first. */
-  events: Some<PoolEventRecord>;
+  events: Excerpt<PoolEventRecord>;
   /** What is left out, and what cannot be read; each a sentence. */
   warnings: string[];
 }
@@ -102,18 +102,18 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
     ...{ names, selector, resources: 'usual', sortBy: 'name' },
     ...{ pods: true, nodes: false, eachPod: false },
   };
-  const asked = [permitted(deps.events.list()), deps.serverFacts()] as const;
+  const requests = [permitted(deps.events.list()), deps.serverFacts()] as const;
   // Where it fails, nobody waits for them.
-  for (const each of asked) each.catch(() => {});
+  for (const each of requests) each.catch(() => {});
   const found = await capacityOf(options, { ...deps, cluster });
-  const [events, server] = await Promise.all(asked);
+  const [events, server] = await Promise.all(requests);
   const state = clusterStateOf(cluster, await cluster.pools.listCoerced(), await cluster.nodes.list());
   await readAnnotations(state, () => deps.cluster.nodes.list());
   const time = server.time ?? deps.now();
   const chosen = new Set(found.capacity.pools.flatMap(({ pool }) => pool ?? []));
   const isAll = names.length === 0 && selector === undefined;
   const isMeant = (pool: string | undefined) => (pool === undefined ? isAll : chosen.has(pool));
-  const seen = lookAt(state, time, isMeant);
+  const seen = findProblems(state, time, isMeant);
   const pools = [...chosen].toSorted().flatMap(name => poolOf(name, state, seen.driftedOf) ?? []);
   const { planned, unread } = await withSetters(seen.drift.items, deps.cluster.nodes);
   const known = 'value' in events ? events.value.filter(({ pool }) => isAll || chosen.has(pool)) : [];
@@ -121,14 +121,14 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const newest = known.toSorted((a, b) => Date.parse(b.lastSeen) - Date.parse(a.lastSeen));
   return {
     ...{ context: deps.contextName, clusterName: deps.clusterName, serverVersion: server.version, time },
-    pools: some(pools, MAX_POOLS),
-    conditions: some(pools.flatMap(({ pool }) => troubles(pool))),
+    pools: excerpt(pools, MAX_POOLS),
+    conditions: excerpt(pools.flatMap(({ pool }) => troubles(pool))),
     capacity: found.capacity,
     drift: { ...seen.drift, items: planned },
     conflicts: seen.conflicts,
-    maintenance: some(seen.maintenance.toSorted(byUrgency)),
+    maintenance: excerpt(seen.maintenance.toSorted(byUrgency)),
     trend: eventTrend(known, time),
-    events: some(newest),
+    events: excerpt(newest),
     warnings: warningsOf(found.capacity.warnings, refusals, unread),
   };
 }
@@ -148,9 +148,9 @@ async function capacityOf(options: TopOptions, deps: TopDeps): Promise<{ capacit
 }
 
 /** What is wrong with which node. Of 5,000 nodes that differ only those that are listed are kept. */
-function lookAt(state: ClusterState, time: Date, isMeant: (pool: string | undefined) => boolean) {
-  const drift: Some<PoolNode> = { items: [], total: 0 };
-  const conflicts: Some<ReportConflict> = { items: [], total: 0 };
+function findProblems(state: ClusterState, time: Date, isMeant: (pool: string | undefined) => boolean) {
+  const drift: Excerpt<PoolNode> = { items: [], total: 0 };
+  const conflicts: Excerpt<ReportConflict> = { items: [], total: 0 };
   const maintenance: ReportMaintenance[] = [];
   const driftedOf = new Map<string, number>();
   for (const { name } of state.nodes()) {
@@ -171,7 +171,7 @@ function lookAt(state: ClusterState, time: Date, isMeant: (pool: string | undefi
   return { drift, conflicts, maintenance, driftedOf };
 }
 
-function add<T>(to: Some<T>, item: () => T): void {
+function add<T>(to: Excerpt<T>, item: () => T): void {
   to.total++;
   if (to.items.length < MAX_ITEMS) to.items.push(item());
 }
@@ -223,7 +223,7 @@ function warningsOf(ofTop: readonly string[], refusals: readonly NodepoolError[]
   ];
 }
 
-function some<T>(all: readonly T[], most = MAX_ITEMS): Some<T> {
+function excerpt<T>(all: readonly T[], most = MAX_ITEMS): Excerpt<T> {
   return { items: all.slice(0, most), total: all.length };
 }
 

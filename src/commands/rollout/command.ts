@@ -140,8 +140,8 @@ function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: Flags
     ['revision', ['history', 'status'], flags.revision !== undefined],
     ['to-revision', ['undo'], flags['to-revision'] !== undefined],
   ] as const;
-  for (const [flag, of, isGiven] of only) {
-    if (isGiven && !of.some(each => each === action)) {
+  for (const [flag, of, isSet] of only) {
+    if (isSet && !of.some(each => each === action)) {
       const who = of.map(each => `\`rollout ${each}\``).join(' and ');
       throw new NodepoolError('usage', `--${flag}: only ${who} ${of.length === 1 ? 'has' : 'have'} it`, 'leave it out');
     }

@@ -15,7 +15,7 @@ export async function history(
   { io }: Deps,
   connection: Connection,
 ): Promise<number> {
-  const found = await rolloutHistory(name, connection);
+  const found = await readRevisions(name, connection);
   const { pool, revisions } = found;
   const shown = revision === 0 ? revisions : [revisionOf(found, revision)];
   const [one] = shown;
@@ -44,35 +44,35 @@ export async function history(
   return EXIT.done;
 }
 
-interface RolloutHistoryDeps {
+interface RevisionsReader {
   cluster: NamesDeps & {
     pools: Pick<NodePoolsClient, 'get'>;
     revisions: Pick<ControllerRevisionsClient, 'list'>;
   };
 }
 
-export interface RolloutHistory {
+export interface PoolRevisions {
   pool: RawPool;
   /** The oldest first. */
   revisions: ControllerRevision[];
 }
 
 /** Throws NodepoolError where the pool does not exist. */
-export async function rolloutHistory(name: string, { cluster }: RolloutHistoryDeps): Promise<RolloutHistory> {
+export async function readRevisions(name: string, { cluster }: RevisionsReader): Promise<PoolRevisions> {
   const pool = await existingPool('rollout', name, cluster);
   return { pool, revisions: poolRevisions(pool, await cluster.revisions.list(name)) };
 }
 
 /** Throws NodepoolError, with kubectl's words. */
-function revisionOf({ pool, revisions }: RolloutHistory, number: number): ControllerRevision {
+function revisionOf({ pool, revisions }: PoolRevisions, number: number): ControllerRevision {
   const found = revisions.findLast(({ revision }) => revision === number);
   if (found !== undefined) return found;
   throw new NodepoolError('input', 'unable to find the specified revision', whereToLook(pool, revisions));
 }
 
 /** Throws NodepoolError, with kubectl's words, where another revision is rolled out. */
-export async function assertLatest(name: string, wanted: number, deps: RolloutHistoryDeps): Promise<void> {
-  const found = await rolloutHistory(name, deps);
+export async function assertLatest(name: string, wanted: number, deps: RevisionsReader): Promise<void> {
+  const found = await readRevisions(name, deps);
   const { revision } = found.revisions.at(-1) ?? revisionOf(found, wanted);
   if (revision === wanted) return;
   const message = `desired revision (${wanted}) is different from the running revision (${revision})`;

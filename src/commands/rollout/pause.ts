@@ -77,7 +77,7 @@ async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, i
     if (isStopped && error instanceof NodepoolError) return [];
     throw error;
   });
-  const held = found.flatMap(node => {
+  const owned = found.flatMap(node => {
     const { ready, readySince = 0 } = node;
     const applied = parseRecord(node.record);
     if (applied?.pool !== pool.metadata.name) return [];
@@ -85,6 +85,6 @@ async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, i
     return { ready, readySince, isUp, isChanged: applied.changed !== undefined };
   });
   // None of them can be the canary.
-  const isNoneUp = !isStopped && !held.some(({ isUp }) => isUp);
-  return held.flatMap(node => (!node.ready && (node.isChanged || isNoneUp) ? node.readySince * 1000 : []));
+  const isNoneUp = !isStopped && !owned.some(({ isUp }) => isUp);
+  return owned.flatMap(node => (!node.ready && (node.isChanged || isNoneUp) ? node.readySince * 1000 : []));
 }

@@ -77,19 +77,19 @@ export async function followRollout(
 ): Promise<RolloutState> {
   const { metadata } = await existingPool('rollout', name, { pools, nodes });
   let last: RolloutState | undefined;
-  const look = (pool: RawPool): RolloutState => {
+  const showState = (pool: RawPool): RolloutState => {
     const state = rolloutState(coercePool(pool));
     if (state.text !== last?.text) onState(state);
     last = state;
     return state;
   };
-  if (!watch) return look(await existingPool('rollout', name, { pools, nodes }));
+  if (!watch) return showState(await existingPool('rollout', name, { pools, nodes }));
   const over = new AbortController();
   let [isGone, isLate] = [false, false];
   const see = (pool: RawPool) => {
     if (over.signal.aborted) return;
     if (pool.metadata.uid !== metadata.uid) isGone = true;
-    if (isGone || look(pool).kind !== 'waiting') over.abort();
+    if (isGone || showState(pool).kind !== 'waiting') over.abort();
   };
   const gone = () => {
     isGone = true;

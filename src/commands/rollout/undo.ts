@@ -31,7 +31,7 @@ import { patchPool } from '../shared/edit/guarded-patch.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import { type EditOptions, mayCostPods, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import { type RolloutHistory, rolloutHistory, whereToLook } from './history.ts';
+import { type PoolRevisions, readRevisions, whereToLook } from './history.ts';
 import { renderSpecChanges } from './print.ts';
 
 export interface UndoFlags {
@@ -96,11 +96,11 @@ async function rolloutUndo(
   const { cluster, dryRun, approve, warn } = options;
   let uid: string | undefined;
   const propose = async () => {
-    const history = await rolloutHistory(name, options);
-    const { pool: before } = history;
+    const kept = await readRevisions(name, options);
+    const { pool: before } = kept;
     uid ??= before.metadata.uid;
     if (before.metadata.uid !== uid) throw recreatedError(name, 'rolled back');
-    const chosen = choose(history, toRevision);
+    const chosen = choose(kept, toRevision);
     const { revision } = chosen;
     if (isRevisionOf(before, chosen))
       return { before, after: before, patch: undefined, revision, plan: NO_CHANGE, released: undefined };
@@ -131,8 +131,7 @@ function withWriter(question: Question | undefined, revision: ControllerRevision
   };
 }
 
-function choose(history: RolloutHistory, toRevision: number): ControllerRevision {
-  const { pool, revisions } = history;
+function choose({ pool, revisions }: PoolRevisions, toRevision: number): ControllerRevision {
   const { name } = pool.metadata;
   const next = whereToLook(pool, revisions);
   if (revisions.length === 0) throw new NodepoolError('input', `no rollout history found for nodepool "${name}"`, next);

@@ -11,7 +11,7 @@ import type { Top as Figures, TopOptions } from '../shared/top/top.ts';
 /** Warnings shown: thousands of pods can have the same error. */
 const MAX_WARNINGS = 10;
 
-interface Shown {
+interface TopOutput {
   options: TopOptions;
   /** Undefined: a table. */
   output: 'json' | 'yaml' | 'csv' | undefined;
@@ -92,7 +92,7 @@ async function read(options: TopOptions, { io, connect, progress }: Deps): Promi
   return found;
 }
 
-async function show(found: Figures, shown: Shown, { io }: Deps): Promise<number> {
+async function show(found: Figures, shown: TopOutput, { io }: Deps): Promise<number> {
   const { options, output, headers } = shown;
   if (output !== undefined) {
     const { printTop, topCsv } = await import('../shared/top/top-data.ts');
@@ -120,7 +120,7 @@ function whatIsMissing({ pools, nodes, pods }: Figures, options: TopOptions): st
   return options.eachPod && pods.length === 0 ? 'pods' : undefined;
 }
 
-async function rendererOf({ options, byResource }: Shown) {
+async function rendererOf({ options, byResource }: TopOutput) {
   if (byResource) {
     const { renderNodeResources, renderPoolResources } = await import('./print.ts');
     return options.nodes ? renderNodeResources : renderPoolResources;

@@ -157,8 +157,8 @@ async function release(names: string[], options: ApplyOptions, deps: ApplyDeps):
   const results = await deletePools({ ...options, pools, detachNodes: false }, deps);
   throwFailures(results, deps.signal);
   const state = await loadClusterState(deps.cluster);
-  const { pools: left, orphans } = usageOf(state);
-  if (left.length > 0) throw notReleased(left);
+  const { pools: unreleased, orphans } = usageOf(state);
+  if (unreleased.length > 0) throw notReleased(unreleased);
   const { own } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
   throwFailures(own, deps.signal);
   // The list did not have them, and the server has.

@@ -13,16 +13,16 @@ const FORM = "write it like --for=jsonpath='{.status.nodeCount}'=3, or without a
  * when the path leads to several values, an object or a list. Throws a usage error.
  */
 export function jsonPathCondition(expression: string) {
-  const [path = '', given, ...others] = splitAtEquals(expression);
-  const wanted = given?.replace(/^['"]+|['"]+$/g, '').trim();
-  if (path === '' || wanted === '' || others.length > 0) throw usage(`"${expression}" is not PATH or PATH=VALUE`);
+  const [path = '', value, ...others] = splitAtEquals(expression);
+  const expected = value?.replace(/^['"]+|['"]+$/g, '').trim();
+  if (path === '' || expected === '' || others.length > 0) throw usage(`"${expression}" is not PATH or PATH=VALUE`);
   const template = parse(path);
   const readValue = (object: object) =>
-    explainFor(FLAG, 'correct the path', () => only(evaluate(template, object), wanted));
+    explainFor(FLAG, 'correct the path', () => only(evaluate(template, object), expected));
   return {
     matches(object: object): boolean {
       const value = readValue(object);
-      return value !== undefined && (wanted === undefined || value === wanted);
+      return value !== undefined && (expected === undefined || value === expected);
     },
     current: (object: object): string => `${path} is ${readValue(object) ?? 'not set'}`,
   };
@@ -38,12 +38,12 @@ function parse(path: string) {
 }
 
 /** Where any value will do, it may be an object or a list. */
-function only([values = [], ...others]: unknown[][], wanted: string | undefined): string | undefined {
+function only([values = [], ...others]: unknown[][], expected: string | undefined): string | undefined {
   if (values.length === 0) return undefined;
   if (others.length > 0) throw new JsonPathError('given jsonpath expression matches more than one list');
   if (values.length > 1) throw new JsonPathError('given jsonpath expression matches more than one value');
   const [value] = values;
-  if (wanted === undefined) return '';
+  if (expected === undefined) return '';
   if (typeof value === 'object' && value !== null) {
     throw new JsonPathError('jsonpath leads to a nested object or list which is not supported');
   }

@@ -36,7 +36,7 @@ export async function waitForEach(
 ): Promise<NodepoolError[]> {
   const end = deps.clock.now() + timeoutMs;
   const errors: NodepoolError[] = [];
-  let left = pools;
+  let unmet = pools;
   const sorted = conditions.toSorted((a, b) => isLate(a) - isLate(b));
   for (const condition of sorted) {
     const met: string[] = [];
@@ -44,10 +44,10 @@ export async function waitForEach(
       met.push(name);
       deps.onMet(name, condition === sorted.at(-1));
     };
-    const leftMs = Math.max(0, end - deps.clock.now());
-    errors.push(...(await waitForOne({ pools: left, condition, timeoutMs: leftMs, onMet }, deps)));
+    const remainingMs = Math.max(0, end - deps.clock.now());
+    errors.push(...(await waitForOne({ pools: unmet, condition, timeoutMs: remainingMs, onMet }, deps)));
     if (met.length === 0) break;
-    left = { names: met };
+    unmet = { names: met };
   }
   return errors;
 }
@@ -121,7 +121,7 @@ async function watch(open: Open, { condition, timeoutMs, onMet }: OneWait, deps:
     // As kubectl wait: it may be recreated before the time is up.
     else open.set(name, undefined);
   };
-  const look = (pool: RawPool) => {
+  const check = (pool: RawPool) => {
     const { name, uid } = pool.metadata;
     if (!open.has(name)) return;
     if (condition.kind === 'delete' && open.get(name)?.metadata.uid !== uid) return gone(name);
@@ -141,9 +141,9 @@ async function watch(open: Open, { condition, timeoutMs, onMet }: OneWait, deps:
       onStart(pools) {
         const there = new Set(pools.map(({ metadata }) => metadata.name));
         for (const name of [...open.keys()]) if (!there.has(name)) gone(name);
-        for (const pool of pools) look(pool);
+        for (const pool of pools) check(pool);
       },
-      onChanged: look,
+      onChanged: check,
       onDeleted: ({ metadata: { name } }) => {
         if (open.has(name)) gone(name);
       },
@@ -213,8 +213,8 @@ export function currentText(condition: WaitCondition, pool: NodePool): string | 
 
 const FIELDS = { status: 'status', nodes: 'nodeCount', ready: 'readyNodeCount' } as const;
 
-function conditionOf({ status }: NodePool, wanted: string) {
-  return status?.conditions?.find(({ type }) => isSame(type, wanted));
+function conditionOf({ status }: NodePool, expected: string) {
+  return status?.conditions?.find(({ type }) => isSame(type, expected));
 }
 
 function isOld({ metadata, status }: NodePool, observed = status?.observedGeneration): boolean {

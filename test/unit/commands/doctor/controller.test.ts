@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkController, lookAtLeases } from '../../../../src/commands/doctor/controller.ts';
+import { checkController, readLeases } from '../../../../src/commands/doctor/controller.ts';
 import type { LeasePort, LeaseRecord } from '../../../../src/controller/leader-election.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
@@ -28,7 +28,7 @@ async function check(leases: Record<string, LeaseRecord>, { isInstalled = false,
     create: () => Promise.reject(new Error('it writes')),
     update: () => Promise.reject(new Error('it writes')),
   });
-  const seen = lookAtLeases({
+  const seen = readLeases({
     namespaces: ['nodepool-system', 'kube-system'],
     lease: port,
     now: () => new Date(NOW.getTime() + slept),

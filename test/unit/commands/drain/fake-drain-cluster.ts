@@ -1,6 +1,6 @@
 /** A pool of nodes with pods, for drains: records requests and reports, and answers evictions as the test says. */
 import assert from 'node:assert/strict';
-import type { DrainChoice, DrainOptions, NodeDrain } from '../../../../src/commands/drain/options.ts';
+import type { DrainChoice, DrainOptions, NodeDrainState } from '../../../../src/commands/drain/options.ts';
 import { planDrain } from '../../../../src/commands/drain/plan-drain.ts';
 import { drainLine } from '../../../../src/commands/drain/print.ts';
 import { drain } from '../../../../src/commands/drain/run.ts';
@@ -168,7 +168,7 @@ export function fakeDrainCluster(setup: Setup) {
     const made = await plan();
     between();
     lists.length = 0;
-    const ended: NodeDrain[] = [];
+    const ended: NodeDrainState[] = [];
     for await (const { drains } of drain(made, options)) ended.push(...drains);
     return ended;
   };
@@ -187,7 +187,8 @@ export function fakeDrainCluster(setup: Setup) {
   };
 }
 
-export const states = (drains: readonly NodeDrain[]) =>
+export const states = (drains: readonly NodeDrainState[]) =>
   drains.map(
-    ({ node, phase, gone, pods, blocked }) => `${node} ${phase} ${gone}/${pods}${blocked.size > 0 ? ' held' : ''}`,
+    ({ node, phase, gone, pods, waitingPods }) =>
+      `${node} ${phase} ${gone}/${pods}${waitingPods.size > 0 ? ' held' : ''}`,
   );

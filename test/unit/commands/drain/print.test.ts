@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodeDrain } from '../../../../src/commands/drain/options.ts';
+import type { NodeDrainState } from '../../../../src/commands/drain/options.ts';
 import { drainHeading, drainLine, drainProgress, renderDrains } from '../../../../src/commands/drain/print.ts';
 import { cordonLine } from '../../../../src/commands/shared/cordon/print-cordon.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
@@ -11,12 +11,12 @@ const WHY = 'PodDisruptionBudget default/web: needs 2 healthy pods and has 2 cur
 
 function makeDrain(
   node: string,
-  phase: NodeDrain['phase'],
+  phase: NodeDrainState['phase'],
   gone: number,
   pods: number,
-  ...blocked: string[]
-): NodeDrain {
-  return { node, phase, gone, pods, blocked: new Map(blocked.map(pod => [pod, { pod, why: WHY }])) };
+  ...waitingPods: string[]
+): NodeDrainState {
+  return { node, phase, gone, pods, waitingPods: new Map(waitingPods.map(pod => [pod, { pod, why: WHY }])) };
 }
 
 const drains = [
@@ -57,7 +57,7 @@ test('prints evicted or deleted pods', () => {
 });
 
 test('counts the pods of each budget', () => {
-  const blocked = new Map([
+  const waitingPods = new Map([
     ['ns/p2', 'PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently'],
     ['ns/a2', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently'],
     ['ns/p1', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 2 currently'],
@@ -65,24 +65,24 @@ test('counts the pods of each budget', () => {
   const texts =
     '2 pods wait for PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently, 1 pod waits for PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently';
   const suffix = ' (server dry run)';
-  const blockedPods = new Map([...blocked].map(([pod, why]) => [pod, { pod, why }]));
-  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', blocked: blockedPods }, { disableEviction: false, suffix }), {
+  const heldPods = new Map([...waitingPods].map(([pod, why]) => [pod, { pod, why }]));
+  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', waitingPods: heldPods }, { disableEviction: false, suffix }), {
     to: 'out',
     text: `node/a not drained: ${texts}${suffix}`,
   });
 });
 
 test("prints a webhook's message as one short line", () => {
-  const blocked = (why: string) =>
+  const waitingPods = (why: string) =>
     drainLine({ kind: 'blocked', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
   const begin = 'pod ns/p on node a waits for ';
-  assert.deepEqual(blocked('it\u001b[2J\nnode/a drained'), {
+  assert.deepEqual(waitingPods('it\u001b[2J\nnode/a drained'), {
     to: 'err',
     text: `${begin}it\\u001b[2J\\nnode/a drained`,
   });
-  assert.deepEqual(blocked('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
+  assert.deepEqual(waitingPods('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
   const long = makeDrain('a', 'under way', 0, 1);
-  long.blocked.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
+  long.waitingPods.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
   assert.ok(renderDrains([long], plain, true).endsWith(cut));
@@ -112,7 +112,7 @@ node-4   not begun   0/8
   );
   assert.match(renderDrains(drains, colored, true), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
-  evil.blocked.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
+  evil.waitingPods.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
   assert.match(renderDrains([evil], plain, true), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
 

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type HistoryEntry, merged, NODE_WRITES, ordered, wanted } from '../../../../src/commands/history/entries.ts';
+import {
+  filterEntries,
+  merged,
+  NODE_WRITES,
+  ordered,
+  type TimelineEntry,
+} from '../../../../src/commands/history/entries.ts';
 import { isNamedIn } from '../../../../src/commands/shared/reconcile/earlier-repairs.ts';
 
-const entry = (time: string | undefined, what: string, more: Partial<HistoryEntry> = {}): HistoryEntry => ({
+const entry = (time: string | undefined, what: string, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
   ...{ time, what, who: 'kubectl-nodepool', detail: what, sources: ['managedFields'] },
   ...more,
 });
@@ -48,7 +54,7 @@ test('within a second, creations come first and what a reconcile found comes las
 });
 
 test('an Event stands for the write that it reports, of the same node and at the same time alone', () => {
-  const sourcesOf = (entries: HistoryEntry[]) => merged(entries).map(({ what, sources }) => [what, sources.join()]);
+  const sourcesOf = (entries: TimelineEntry[]) => merged(entries).map(({ what, sources }) => [what, sources.join()]);
   const both = 'Event,managedFields';
   assert.deepEqual(sourcesOf([write(at(5)), event(at(5.4), 'NodeJoined')]), [['NodeJoined', both]]);
   assert.deepEqual(sourcesOf([write(at(5)), event(at(15), 'NodesUpdated')]), [['NodesUpdated', both]]);
@@ -71,7 +77,7 @@ test('--since leaves out what is older, and --limit all but the last ones', () =
   const now = new Date(at(100));
   const entries = [entry(at(1), 'a'), entry(at(90), 'b'), entry('no time', 'c'), entry(undefined, 'd')];
   const whats = (sinceMs?: number, limit?: number) =>
-    wanted(entries, { sinceMs, limit, now })
+    filterEntries(entries, { sinceMs, limit, now })
       .map(({ what }) => what)
       .join('');
   assert.deepEqual(
