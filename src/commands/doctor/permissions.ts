@@ -184,7 +184,7 @@ const APPLY =
 
 const REINSTALL = 'run `kubectl nodepool install --admission` again, or remove it with `uninstall --controller`';
 
-/** @param off see policiesOff(), of those that bind kubelets */
+/** @param off policies that bind kubelets and are not in force */
 export function checkPolicies(
   off: readonly string[],
   deployment: ManifestObject | undefined,

@@ -82,9 +82,9 @@ export interface NodeDrainState {
 export type DrainEvent =
   | { kind: 'cordon'; result: CordonResult }
   | PodEvent
-  /** @param returned as in NodeDrainState */
+  /** @param returned pods that the drain did not list, at its last look */
   | { kind: 'drained'; node: string; returned: number }
-  /** Only in a dry run. @param waitingPods as in NodeDrainState */
+  /** Only in a dry run. */
   | { kind: 'waits'; node: string; waitingPods: NodeDrainState['waitingPods'] }
   /** The node is no longer a member. */
   | { kind: 'left'; node: string; pool: string; isCordoned: boolean }

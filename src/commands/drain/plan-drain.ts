@@ -29,7 +29,7 @@ export interface PoolDrainPlan {
   blocked: BlockedPods;
   /** All that could be read; none where no pod is evicted by the Eviction API. */
   budgets: readonly Budget[];
-  /** As in Outlook. */
+  /** Whether it was judged where the volumes of the pods are. */
   knowsVolumes: boolean;
   /** The pool that a node belongs to as it is then, by the pools of the plan. */
   ownerOf: (node: Node) => string | undefined;

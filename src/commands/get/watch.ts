@@ -18,7 +18,7 @@ export interface PoolChanges extends WatchOptions {
   changesOnly: boolean;
   /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
-  /** See poolsPrinter(); counted at the start. */
+  /** Nodes that match a pool without a status, by its name, counted at the start. */
   matching: Map<string, number> | undefined;
 }
 

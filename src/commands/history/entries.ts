@@ -44,11 +44,11 @@ export interface TimelineEntry {
   count?: number;
   firstTime?: string;
   isWarning?: boolean;
-  /** Reasons of Events that report the same: see merged(). */
+  /** Reasons of Events that tell the same, which stand for this entry. */
   sameAs?: readonly string[];
 }
 
-/** Events about writes of nodes: see reconciler/events.ts. */
+/** Reasons of Events about writes of nodes. */
 export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];
 
 type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;

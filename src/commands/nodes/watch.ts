@@ -65,7 +65,7 @@ interface FollowNodesDeps extends FollowDeps {
   };
 }
 
-/** Resolves and throws as follow(). The selector was checked by the server before: see listNodes(). */
+/** Resolves soon after the signal is aborted. The server has checked the selector: the nodes were listed by it. */
 export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
   const rows = new Rows(options, matches, clusterStateOf(deps.cluster, [], []));

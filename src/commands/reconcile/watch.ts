@@ -36,7 +36,7 @@ import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
 
 export interface WatchOptions {
-  /** Nodes and pools in progress at most: see Limiters. */
+  /** Nodes and pools in progress at most. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
   resyncMs: number;

@@ -85,7 +85,7 @@ type RolloutUndoResult =
 
 /**
  * Throws NodepoolError.
- * @param toRevision 0: see revisionToRestore()
+ * @param toRevision 0: the last one that is not the spec of the pool
  * @param show gets what each proposal would change, before it is asked about
  */
 async function rolloutUndo(
