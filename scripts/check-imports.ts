@@ -48,27 +48,16 @@ const FOLDERS: Record<string, Folder> = {
  */
 export const DOORS: Record<string, string[]> = {
   protobuf: [
-    ...['objects.ts', 'list-reader.ts', 'frames.ts'],
+    ...['objects.ts', 'list-reader.ts'],
     // Decoders of one client each.
     ...['nodes.ts', 'evicted-pod.ts', 'pod-demand.ts', 'scheduled-pod.ts'],
     'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
-  auth: ['kubeconfig.ts', 'credentials.ts', 'login.ts', 'auth-info.ts'],
+  auth: ['kubeconfig.ts', 'credentials.ts', 'auth-info.ts'],
   transport: ['transport.ts', 'request.ts', 'answer.ts', 'stream.ts', 'request-log.ts'],
   // One request: how it is sent, what its answer means.
-  api: [
-    ...[
-      'access-reviews.ts',
-      'api.ts',
-      'discovery.ts',
-      'field-manager.ts',
-      'page.ts',
-      'reader-reviews.ts',
-      'resource.ts',
-    ],
-    ...['server-facts.ts', 'status.ts', 'watch.ts'],
-  ],
+  api: [...['access-reviews.ts', 'api.ts', 'discovery.ts', 'page.ts', 'resource.ts'], ...['status.ts', 'watch.ts']],
   // The clients that connect.ts joins, and names.ts for completion.
   resources: [
     ...['controller-revisions.ts', 'crd.ts', 'doctor.ts', 'events.ts', 'evictions.ts', 'impact.ts'],

@@ -15,7 +15,7 @@ import { projectFiles, ROOT } from './root.ts';
 /** Plans, asks for consent and applies, for all commands that write nodes. */
 const ASKING = [
   'src/commands/shared/consent/consent.ts',
-  'src/commands/shared/delete/propose-deletion.ts',
+  'src/commands/shared/delete/delete.ts',
   'src/commands/shared/move/plan-moves.ts',
   'src/commands/shared/reconcile/apply.ts',
 ];

@@ -42,7 +42,7 @@ export async function start(root: string): Promise<void> {
     process.stdout.write('', () => process.exit(0));
     return;
   }
-  const { EXIT, reportError } = await import('./cli/report-error.ts');
+  const { EXIT, reportError } = await import('./cli/errors.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
   const line = readCommandLine(argv, globalFlags(grammar));
   // An error outside of the awaited calls is reported like any other.

@@ -6,7 +6,7 @@ import { Command } from '@oclif/core/command';
 import type { Config } from '@oclif/core/config';
 import type * as Interfaces from '@oclif/core/interfaces';
 import { ForbiddenError, NodepoolError } from '../nodepool/errors.ts';
-import { type ErrorIo, showNote } from './error-line.ts';
+import { type ErrorIo, showNote } from './errors.ts';
 import { type Connection, createFactory, type Deps } from './factory.ts';
 import { globalFlags } from './flags.ts';
 import type { Io } from './io.ts';
@@ -62,7 +62,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
       if (!(error instanceof ForbiddenError)) throw error;
       const connection = await factory.opened();
       if (connection === undefined) throw error;
-      const { withMissingReads } = await import('../commands/shared/permissions/missing-reads.ts');
+      const { withMissingReads } = await import('../commands/shared/permissions/needs.ts');
       throw await withMissingReads(error, this.id ?? '', connection);
     } finally {
       await factory.close();

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { sanitizeText } from '../print/sanitize.ts';
 import { wrapWords } from '../print/width.ts';
-import { errorWidth } from './error-line.ts';
+import { errorWidth } from './errors.ts';
 import type { Io } from './io.ts';
 
 /** Whether a user is at the terminal. */

@@ -5,7 +5,7 @@ import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { sanitizeLine } from '../print/sanitize.ts';
 import { parseDuration } from './duration.ts';
-import { showWarning } from './error-line.ts';
+import { showWarning } from './errors.ts';
 import type { Io } from './io.ts';
 import { type Progress, progress, type Spinner } from './progress.ts';
 

@@ -1,11 +1,10 @@
 /** Runs one command line through oclif: from its words to the exit code. */
-
 import type { Command } from '@oclif/core/command';
 import { own } from '../nodepool/json.ts';
 import { type CommandLine, OPTIONS } from './command-line.ts';
+import { EXIT, reportError } from './errors.ts';
 import { type Io, withColorFlag } from './io.ts';
 import { type Program, ProgramConfig } from './plugin.ts';
-import { EXIT, reportError } from './report-error.ts';
 
 /** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits by itself. */
 export async function runCommand(line: CommandLine, given: Io, program: Program): Promise<number> {

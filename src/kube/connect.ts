@@ -1,17 +1,14 @@
 /** Entry point of kube/: a connection to one cluster as one user, and the ports that use it. */
-
 import { hostname } from 'node:os';
 import { systemClock } from '../controller/clock.ts';
 import type { LeasePort } from '../controller/leader-election.ts';
 import type { ReviewPort } from '../controller/metrics-readers.ts';
 import { defined } from '../nodepool/json.ts';
 import type { DatedNode } from '../nodepool/managed-fields.ts';
-import { Api } from './api/api.ts';
-import type { ServerFacts } from './api/server-facts.ts';
+import { Api, type ServerFacts } from './api/api.ts';
 import type { Terminal } from './auth/auth-info.ts';
-import { loadCredentials } from './auth/credentials.ts';
+import { loadCredentials, watchedLogin } from './auth/credentials.ts';
 import { type AccessOptions, loadAccess } from './auth/kubeconfig.ts';
-import { watchedLogin } from './auth/login.ts';
 import type { ClusterPort } from './cluster.ts';
 import { controllerRevisionsClient } from './resources/controller-revisions.ts';
 import { type CrdPort, crdPort } from './resources/crd.ts';
@@ -154,11 +151,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     impact: async () => (await import('./resources/impact.ts')).impactPort(api),
     workloads: async () => (await import('./resources/workloads.ts')).workloadsPort(api),
     lease: (namespace, name) => leasePort(api, transport, namespace, name),
-    readerReviews: async () => (await import('./api/reader-reviews.ts')).reviewPort(api, transport),
+    readerReviews: async () => (await import('./api/access-reviews.ts')).reviewPort(api, transport),
     doctor: async () => (await import('./resources/doctor.ts')).doctorPort(transport, api, kept, systemClock, now),
     maintenance: async () => (await import('./resources/maintenance.ts')).maintenancePort(api, transport),
     serverVersion: () => api.serverVersion(),
-    serverFacts: async () => (await import('./api/server-facts.ts')).serverFacts(transport),
+    serverFacts: () => api.serverFacts(),
     contextName: access.context,
     clusterName: access.cluster.name,
     close: () => {

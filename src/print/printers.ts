@@ -34,6 +34,21 @@ export function printWatchEvent(type: string, object: ApiObject, format: ObjectF
   return `{"type":${JSON.stringify(type)},"object":${printCompactJson(object)}}`;
 }
 
+/**
+ * Objects one after another, not in a List, as `kubectl get --watch -o json|yaml|name` prints them.
+ * Returns the printer, which gives the text of an object without the last newline.
+ * @param asEvents as watch events: `--output-watch-events`
+ */
+export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: string) => string {
+  let separator = '';
+  return (object, type) => {
+    const text = asEvents ? printWatchEvent(type, object, format) : printObjects([object], format, false);
+    const separated = separator + text;
+    if (format === 'yaml') separator = '---\n';
+    return separated;
+  };
+}
+
 /** `nodepool.nodes.lailin.xyz/worker` */
 export function printName(object: ApiObject): string {
   return poolRef(object.metadata.name);

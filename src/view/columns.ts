@@ -1,6 +1,5 @@
 /** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
-
-import { maintenanceCell } from '../commands/shared/cordon/print-maintenance.ts';
+import { maintenanceCell } from '../commands/shared/cordon/print-cordon.ts';
 import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
 import { fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
 import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
@@ -14,9 +13,7 @@ import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, safeText } from '../print/table.ts';
 import { formatAge } from '../print/time.ts';
-import { nodesBar } from './bar.ts';
-import type { Column } from './column.ts';
-import { amount, type EventRow, gpuOf, type NodeRow, type PoolRow } from './rows.ts';
+import { amount, type EventRow, gpuOf, type NodeRow, nodesBar, type PoolRow } from './rows.ts';
 import type { LiveUsage } from './view-usage.ts';
 
 /** Sorted behind every name. */
@@ -340,4 +337,20 @@ function barCell(percent: number | undefined, style: Style): Cell {
   if (percent === undefined) return '';
   const text = `${bar(percent / 100, BAR_WIDTH, BLOCKS)} ${String(Math.trunc(percent)).padStart(3)}%`;
   return { text, paint: fillPaint(percent, style) };
+}
+
+/** A column of a list. */
+export interface Column<Row> {
+  title: string;
+  /** Shift and this letter sorts by it. */
+  letter: string;
+  cell(row: Row, now: Date): Cell;
+  value(row: Row): string | number;
+  align?: 'right';
+  /** The first press sorts from the largest. */
+  descending?: boolean;
+  /** On a narrow screen columns with a higher number are dropped first; 0 is never dropped. */
+  rank: number;
+  /** It is cut to this width before others are dropped. */
+  shrinks?: number;
 }

@@ -1,6 +1,6 @@
 /** The contents of a place: the current rows of its list, or the lines of its text. */
 import { changeCell } from '../commands/shared/changes/print-diff.ts';
-import { maintenanceLine } from '../commands/shared/cordon/print-maintenance.ts';
+import { maintenanceLine } from '../commands/shared/cordon/print-cordon.ts';
 import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
 import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance } from '../nodepool/drain/maintenance.ts';
@@ -15,8 +15,7 @@ import { formatTimeAndAge } from '../print/time.ts';
 import { cut, wrap, wrapIndented } from '../print/width.ts';
 import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
-import type { Column } from './column.ts';
-import { eventColumns, nodeColumns, poolColumns } from './columns.ts';
+import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
 import { NO_POOL, type Place, type Scene, type Sort } from './places.ts';
 import { eventRows, nodeRows, poolRows, type Totals, totals } from './rows.ts';
 import type { LiveView } from './view.ts';

@@ -9,9 +9,10 @@ import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { Membership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';
+import type { Style } from '../print/style.ts';
+import type { StyledText } from '../print/table.ts';
 import { differing, nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
-import type { NodeCounts } from './bar.ts';
 import { NO_POOL } from './places.ts';
 import type { LiveView } from './view.ts';
 
@@ -138,4 +139,45 @@ function summary(nodes: readonly Node[]): Pick<PoolRow, 'counts' | 'cordoned' | 
       () => {},
     ),
   };
+}
+
+// Bars of the nodes of a pool.
+
+/** Nodes by state; each state has a glyph of its own, so that a bar can be read without colour. */
+interface NodeCounts {
+  /** Ready and schedulable. */
+  schedulable: number;
+  /** Ready and cordoned. */
+  cordoned: number;
+  notReady: number;
+}
+
+const [SCHEDULABLE, CORDONED, NOT_READY] = ['█', '▒', '░'];
+
+/** A state with nodes has at least one character, if there is room for all of them. */
+export function nodesBar({ schedulable, cordoned, notReady }: NodeCounts, width: number, style: Style): StyledText {
+  const [a = 0, b = 0, c = 0] = shares([schedulable, cordoned, notReady], width);
+  const text = SCHEDULABLE.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
+  return { text: text.padEnd(width), paint: shown => paintBar(shown, style) };
+}
+
+/** Paints the glyphs of bars in a text. */
+export function paintBar(text: string, style: Style): string {
+  return text
+    .replace(/█+/g, part => style.green(part))
+    .replace(/▒+/g, part => style.yellow(part))
+    .replace(/░+/g, part => style.red(part));
+}
+
+/** Whole numbers in proportion to the counts that add up to the width; all zero if the counts are. */
+export function shares(counts: readonly number[], width: number): number[] {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return counts.map(() => 0);
+  const least = counts.filter(count => count > 0).length <= width ? 1 : 0;
+  const parts = counts.map(count => (count === 0 ? 0 : Math.max(Math.round((count / total) * width), least)));
+  // The largest part takes the rounding error.
+  const largest = parts.indexOf(Math.max(...parts));
+  const sum = parts.reduce((a, b) => a + b, 0);
+  parts[largest] = Math.max((parts[largest] ?? 0) + width - sum, 0);
+  return parts;
 }

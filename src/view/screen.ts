@@ -6,11 +6,10 @@ import type { Style } from '../print/style.ts';
 import { fit } from '../print/table.ts';
 import { formatDuration } from '../print/time.ts';
 import { widthOf, wrap } from '../print/width.ts';
-import { nodesBar, paintBar } from './bar.ts';
 import type { Contents } from './contents.ts';
 import { candidates } from './keys.ts';
 import { isText, NO_POOL, type Place, placeOf, type Scene, type State } from './places.ts';
-import { gpuOf } from './rows.ts';
+import { gpuOf, nodesBar, paintBar } from './rows.ts';
 import type { LiveView, Outage } from './view.ts';
 import type { LiveUsage } from './view-usage.ts';
 

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { loadAll } from 'js-yaml';
 import { readBornInPool, readController } from '../../src/cli/manifests.ts';
 import { commands } from '../../src/commands/index.ts';
-import { questionText } from '../../src/commands/shared/permissions/missing-reads.ts';
-import { boundGrantsOf, grantsOf, needsOf } from '../../src/commands/shared/permissions/needs.ts';
+import { boundGrantsOf, grantsOf, needsOf, questionText } from '../../src/commands/shared/permissions/needs.ts';
 import type { AccessQuestion } from '../../src/kube/api/access-reviews.ts';
 import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import manifest from '../../oclif.manifest.json' with { type: 'json' };
+import { DIFF_EXIT_STATUS, EXIT, EXIT_STATUS } from '../../src/cli/errors.ts';
 import { globalFlags } from '../../src/cli/flags.ts';
-import { DIFF_EXIT_STATUS, EXIT, EXIT_STATUS } from '../../src/cli/report-error.ts';
 
 const read = (page: string) => readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8');
 const readme = read('README.md');

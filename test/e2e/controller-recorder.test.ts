@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Recorder } from '../../src/controller/recorder.ts';
 import { Api } from '../../src/kube/api/api.ts';
-import { eventSink } from '../../src/kube/resources/event-sink.ts';
+import { eventSink } from '../../src/kube/resources/events.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deletePools } from '../../src/commands/shared/delete/delete.ts';
-import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
+import { deletePools, findPools } from '../../src/commands/shared/delete/delete.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { NodepoolError, type Warning, warningText } from '../../src/nodepool/errors.ts';
 import { cli } from '../cluster/harness.ts';

@@ -1,10 +1,8 @@
 /** Deleting pools while others delete and create objects or requests are refused. The command's output: command-delete.test.ts. */
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deletePools } from '../../src/commands/shared/delete/delete.ts';
-import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
+import { deletePools, findPools } from '../../src/commands/shared/delete/delete.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { Connection } from '../../src/kube/connect.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';

@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type DeleteOptions, deletePools } from '../../src/commands/shared/delete/delete.ts';
-import { findPools } from '../../src/commands/shared/delete/propose-deletion.ts';
+import { type DeleteOptions, deletePools, findPools } from '../../src/commands/shared/delete/delete.ts';
 import { type ApplyDeps, type PoolSummary, reconcile } from '../../src/commands/shared/reconcile/apply.ts';
 import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
 import { systemClock } from '../../src/controller/clock.ts';

@@ -5,8 +5,7 @@
 import type { NamesPort } from '../../kube/resources/names.ts';
 import type { Io } from '../io.ts';
 import { type Flag, GLOBAL, type Grammar, NODE_KIND, POOL_KIND } from './grammar.ts';
-import { liveNames } from './live.ts';
-import { isSafeCandidate, safeDescription } from './safe-text.ts';
+import { isSafeCandidate, liveNames, safeDescription } from './live.ts';
 import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
 import { type CompletionLine, readWords } from './words.ts';
 

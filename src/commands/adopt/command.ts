@@ -1,10 +1,9 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { EXIT, reportErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import type { Candidate } from '../../nodepool/adopt/adopt.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -12,7 +11,6 @@ import { approver } from '../shared/consent/approve.ts';
 import { readProtection, warnOfKubelets } from '../shared/consent/membership-warnings.ts';
 import { showCreated } from '../shared/create/show-created.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import { reportErrors } from '../shared/report-errors.ts';
 
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find node groups by their labels and create pools for them.';

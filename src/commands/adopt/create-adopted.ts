@@ -1,5 +1,4 @@
 /** Creates the pools that nodes are in already by their labels, as they are when somebody has agreed to them. */
-
 import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';

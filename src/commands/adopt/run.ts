@@ -1,5 +1,4 @@
 /** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
-
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
@@ -10,7 +9,7 @@ import { noun } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { allPermitted } from '../shared/attempt.ts';
-import { wideWarning } from '../shared/consent/wide-selector.ts';
+import { wideWarning } from '../shared/consent/warnings.ts';
 import { takenText } from '../shared/create/pool-exists.ts';
 
 export interface AdoptOptions {

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { showNote, showWarning, warnOnce } from '../../cli/error-line.ts';
+import { EXIT, EXIT_STATUS, reportErrors, showNote, showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import {
   concurrencyFlag,
@@ -12,7 +12,6 @@ import {
   withoutKind,
   yesFlag,
 } from '../../cli/flags.ts';
-import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
@@ -29,7 +28,6 @@ import { showCreated } from '../shared/create/show-created.ts';
 import { hintReconcile, notApplied, reconcileNext } from '../shared/edit/next-step.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
-import { reportErrors } from '../shared/report-errors.ts';
 import { createPoolFlags, hasPoolFlags, type PoolFlags, specFromFlags } from '../shared/spec/pool-flags.ts';
 
 export default class Create extends BaseCommand<typeof Create> {

@@ -16,7 +16,7 @@ import { firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { attempt } from '../shared/attempt.ts';
 import { noMatchWarnings } from '../shared/consent/no-match.ts';
-import { wideWarning } from '../shared/consent/wide-selector.ts';
+import { wideWarning } from '../shared/consent/warnings.ts';
 import { labelsOfMatching } from '../shared/pools/load-cluster-state.ts';
 
 const MAX_NAMED = 3;

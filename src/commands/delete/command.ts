@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { warnOnce } from '../../cli/error-line.ts';
+import { EXIT, reportErrors, warnOnce } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import {
   concurrencyFlag,
@@ -12,20 +12,22 @@ import {
   namesArg,
   yesFlag,
 } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { showImpactToPerson } from '../shared/changes/show-diff.ts';
+import { showImpactToPerson } from '../shared/changes/diff.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { agree } from '../shared/consent/consent.ts';
-import { deletePools } from '../shared/delete/delete.ts';
+import { deletePools, proposeDeletion } from '../shared/delete/delete.ts';
 import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
-import { proposeDeletion } from '../shared/delete/propose-deletion.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import type { PoolChoice } from '../shared/pools/choose-pools.ts';
-import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../shared/pools/pool-choice.ts';
+import {
+  type PoolChoice,
+  type PoolChoiceFlags,
+  parsePoolChoice,
+  poolChoiceFlags,
+  reportNoPools,
+} from '../shared/pools/choose-pools.ts';
 import { interruptible, isInterrupted, reportInterruption } from '../shared/reconcile/interruptible.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
-import { reportErrors } from '../shared/report-errors.ts';
 
 /** With -f, the names in the files. */
 async function chosenPools(

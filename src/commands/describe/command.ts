@@ -1,11 +1,10 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { reportErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Description } from '../shared/describe/describe.ts';
-import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/pool-choice.ts';
-import { reportErrors } from '../shared/report-errors.ts';
+import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/choose-pools.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
   static override summary = 'Show pools in detail: spec, nodes, conditions, events.';

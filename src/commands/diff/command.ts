@@ -1,9 +1,9 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { DIFF_EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg, outputFlag } from '../../cli/flags.ts';
-import { DIFF_EXIT_STATUS } from '../../cli/report-error.ts';
-import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 
 export default class Diff extends BaseCommand<typeof Diff> {
   static override summary = 'Show what reconcile would change on the nodes, and why.';
@@ -37,7 +37,7 @@ ${DIFF_EXIT_STATUS}`;
   protected async execute(flags: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
     const choice = parsePoolChoice(args.name, flags, { all: true });
     const paths = flags.impact ? (flags['impact-path'] ?? []) : undefined;
-    const { showDiff } = await import('../shared/changes/show-diff.ts');
+    const { showDiff } = await import('../shared/changes/diff.ts');
     return Math.min(1, await showDiff(choice, flags.output, deps, await deps.connect(), paths));
   }
 }

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { EXIT } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { outputFlag } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
 import { readBornInPool, readController, readCrd, readPolicies } from '../../cli/manifests.ts';
-import { EXIT } from '../../cli/report-error.ts';
 
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check everything that pools depend on.';

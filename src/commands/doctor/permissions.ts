@@ -1,5 +1,4 @@
 /** What the user, the controller's service account and kubelets may do. */
-
 import type { AccessQuestion, Subject } from '../../kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
@@ -15,8 +14,14 @@ import { firstFew, noun, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { error, type Finding, ok, type PermissionRow, skipped, warning } from '../shared/check.ts';
 import { type BornInPool, MEMBERSHIP, RECORDS } from '../shared/install/admission-policies.ts';
-import { objectText, questionText, questionTexts } from '../shared/permissions/missing-reads.ts';
-import { boundGrantsOf, type CommandNeeds, nameOf } from '../shared/permissions/needs.ts';
+import {
+  boundGrantsOf,
+  type CommandNeeds,
+  nameOf,
+  objectText,
+  questionText,
+  questionTexts,
+} from '../shared/permissions/needs.ts';
 import { evictionsFlag, type FindDeployment, reinstallRemedy } from './controller.ts';
 
 /** Permissions that only `install --controller`, `--admission` and their like need, one by one. */

@@ -22,8 +22,7 @@ import {
 } from '../shared/check.ts';
 import { hasCondition } from '../shared/cordon/maintenance.ts';
 import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/admission-policies.ts';
-import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
-import { checkNames, formerRoles } from '../shared/install/names.ts';
+import { checkNames, formerRoles, helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
 import { checkController, type FindDeployment, readLeases } from './controller.ts';
 import { checkControllerPermissions, checkPermissions, checkPolicies } from './permissions.ts';

@@ -6,7 +6,7 @@ import { dryRunFlag, membersFlag, namesArg, yesFlag } from '../../cli/flags.ts';
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { maintenanceFlags, parseMaintenance } from '../shared/cordon/maintenance-flags.ts';
-import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import type { PlannedPool } from './plan-drain.ts';
 
 const PODS = { helpGroup: 'PODS' };

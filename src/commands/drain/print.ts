@@ -1,9 +1,7 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
-
-import { showError, showWarning } from '../../cli/error-line.ts';
+import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain/drain-filters.ts';
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
@@ -16,7 +14,7 @@ import { makeStyle, type Style } from '../../print/style.ts';
 import { type Cell, renderTable } from '../../print/table.ts';
 import { formatDuration } from '../../print/time.ts';
 import { cordonLine, type NodeLine, unable } from '../shared/cordon/print-cordon.ts';
-import { evictionLine, REASON_WIDTH } from '../shared/reconcile/eviction-line.ts';
+import { evictionLine, REASON_WIDTH } from '../shared/reconcile/reconcile-deps.ts';
 import type { DrainChoice, DrainEvent, NodeDrainState, PoolDrainState } from './options.ts';
 import type { PlannedPool } from './plan-drain.ts';
 

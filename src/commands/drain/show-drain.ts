@@ -1,12 +1,11 @@
 /** `drain`: plans, asks, drains and reports the result, also after Ctrl-C. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canAsk } from '../../cli/confirm.ts';
-import { errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/error-line.ts';
+import { EXIT, errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import { SILENT } from '../../cli/progress.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../../nodepool/text.ts';
@@ -17,10 +16,8 @@ import { approver } from '../shared/consent/approve.ts';
 import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';
 import { showCordonedStatus } from '../shared/cordon/cordoned-status.ts';
 import { maintenanceClient } from '../shared/cordon/maintenance.ts';
-import { type NodeLine, printLine } from '../shared/cordon/print-cordon.ts';
-import { requestedText } from '../shared/cordon/print-maintenance.ts';
-import { chosenNames, chosenText, type PoolChoice } from '../shared/pools/choose-pools.ts';
-import { reportNoPools } from '../shared/pools/pool-choice.ts';
+import { type NodeLine, printLine, requestedText } from '../shared/cordon/print-cordon.ts';
+import { chosenNames, chosenText, type PoolChoice, reportNoPools } from '../shared/pools/choose-pools.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import type { DrainChoice, DrainOptions } from './options.ts';
 import { type PlannedPool, type PoolDrainPlan, planDrain } from './plan-drain.ts';

@@ -1,16 +1,15 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { showNote, showWarning, warnOnce } from '../../cli/error-line.ts';
+import { EXIT, EXIT_STATUS, showNote, showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, nameArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
-import { EXIT, EXIT_STATUS } from '../../cli/report-error.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';
-import { showPlanned } from '../shared/changes/show-diff.ts';
+import { showPlanned } from '../shared/changes/diff.ts';
 import { approver, type Written } from '../shared/consent/approve.ts';
 import {
   deletingWarning,

@@ -4,7 +4,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { namesArg, noHeadersFlag, outputFlag, poolName } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/pool-choice.ts';
+import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/choose-pools.ts';
 
 export default class Events extends BaseCommand<typeof Events> {
   static override summary = 'List the recent events of pools, oldest first.';

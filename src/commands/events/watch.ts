@@ -1,9 +1,10 @@
 /** `events --watch`: prints the current events, then each new or repeated one. */
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
+import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
 import { eventsPrinter, ofPools, oldestFirst } from '../shared/describe/print-events.ts';
-import { type Changes, objectStream, showChanges, type WatchOptions } from '../shared/show-changes.ts';
+import { type Changes, showChanges, type WatchOptions } from '../shared/follow.ts';
 import type { ChosenEvents } from './run.ts';
 
 interface EventChanges extends WatchOptions {

@@ -1,13 +1,12 @@
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { filenameFlag, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { andMore } from '../../nodepool/text.ts';
-import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { FitOptions } from './run.ts';
 
 const MAX_WARNINGS = 10;

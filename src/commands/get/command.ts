@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showError, showNote, showWarning } from '../../cli/error-line.ts';
+import { showError, showNote, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
@@ -10,7 +10,7 @@ import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
 import { droppedFields, droppedWarning } from '../../nodepool/spec/schema.ts';
 import { noun, plural } from '../../nodepool/text.ts';
-import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { PoolOutput, PoolsTableOptions } from './print.ts';
 
 export default class Get extends BaseCommand<typeof Get> {

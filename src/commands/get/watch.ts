@@ -2,9 +2,9 @@
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import type { RawPool } from '../../kube/cluster.ts';
+import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
-import type { ChangeType } from '../shared/follow.ts';
-import { objectStream, showChanges, type WatchOptions } from '../shared/show-changes.ts';
+import { type ChangeType, showChanges, type WatchOptions } from '../shared/follow.ts';
 import { type PoolOutput, poolsPrinter, widthFor } from './print.ts';
 
 export interface PoolChanges extends WatchOptions {

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { confirmOrRefuse } from '../../cli/confirm.ts';
 import { parseDuration } from '../../cli/duration.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { showWarning } from '../../cli/errors.ts';
 import { type Deps, transientKeysFrom } from '../../cli/factory.ts';
 import { CRD_NAME, dryRunFlag, dryRunSuffix, outputFlag, yesFlag } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
@@ -10,8 +10,7 @@ import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolici
 import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
-import { type HelmRelease, helmUpgrade, nameOf } from '../shared/install/foreign-objects.ts';
-import { checkNames } from '../shared/install/names.ts';
+import { checkNames, type HelmRelease, helmUpgrade, nameOf } from '../shared/install/foreign-objects.ts';
 import { type InstallOutcome, install } from './run.ts';
 
 export default class Install extends BaseCommand<typeof Install> {

@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showNote, showWarning } from '../../cli/error-line.ts';
+import { showNote, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, nodeName, noHeadersFlag } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';

@@ -21,7 +21,7 @@ import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge } from '../../print/time.ts';
 import { cut } from '../../print/width.ts';
-import { maintenanceCell, maintenanceItem } from '../shared/cordon/print-maintenance.ts';
+import { maintenanceCell, maintenanceItem } from '../shared/cordon/print-cordon.ts';
 import type { PoolNode } from '../shared/pools/nodes.ts';
 
 export interface NodesTableOptions {

@@ -1,17 +1,16 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { parseDuration } from '../../cli/duration.ts';
+import { EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../../cli/flags.ts';
-import { EXIT_STATUS } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { dnsLabelProblem } from '../../nodepool/spec/syntax.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import type { PoolChoice } from '../shared/pools/choose-pools.ts';
-import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
+import { type PoolChoice, parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import { showReconcile } from '../shared/reconcile/show-reconcile.ts';
 
 /** Defaults are not given to oclif: without --watch each of these flags is refused. */

@@ -1,9 +1,9 @@
 /** `reconcile --watch`: runs the controller manager and shows its state. */
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
+import { EXIT } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { createLog } from '../../cli/log.ts';
-import { EXIT } from '../../cli/report-error.ts';
+import { createLog } from '../../cli/io.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Manager, ManagerEnd } from '../../controller/manager.ts';

@@ -1,9 +1,9 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
+import { EXIT } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
-import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 
 export default class ReportCommand extends BaseCommand<typeof ReportCommand> {
   static override summary = 'Write a page about the pools, for a browser.';

@@ -1,16 +1,20 @@
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showError } from '../../cli/error-line.ts';
+import { EXIT, showError } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
-import { withoutType } from '../../cli/unknown/other-kinds.ts';
+import { withoutType } from '../../cli/unknown/unknown-flag.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
-import { chosenNames, type PoolChoice } from '../shared/pools/choose-pools.ts';
-import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/pool-choice.ts';
+import {
+  chosenNames,
+  type PoolChoice,
+  parsePoolChoice,
+  poolSelectorFlag,
+  reportNoPools,
+} from '../shared/pools/choose-pools.ts';
 import type { UndoFlags } from './undo.ts';
 
 const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;

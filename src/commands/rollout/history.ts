@@ -1,7 +1,6 @@
 /** `rollout history`: the revisions of a pool, as `kubectl rollout history` prints those of a workload. */
-import { showNote, showWarning } from '../../cli/error-line.ts';
+import { EXIT, showNote, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import type { ControllerRevisionsClient, NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type ControllerRevision, foreignWriter, poolRevisions } from '../../nodepool/rollout/revisions.ts';

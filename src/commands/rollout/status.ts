@@ -1,8 +1,7 @@
 /** `rollout status`: prints each state until the rollout is done. */
 import { parseDuration } from '../../cli/duration.ts';
-import { showError, showWarning } from '../../cli/error-line.ts';
+import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';

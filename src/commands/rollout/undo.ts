@@ -1,8 +1,7 @@
 /** `rollout undo`: shows what a former revision changes in the spec, asks where `edit` would, and writes it. */
-import { showWarning, warnOnce } from '../../cli/error-line.ts';
+import { EXIT, showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { mergePatch } from '../../nodepool/json.ts';

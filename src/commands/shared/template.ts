@@ -2,10 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { formatNext, unknownFormat } from '../../cli/unknown/unknown-flag.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { parseColumns, parseColumnsFile } from '../../print/jsonpath/columns.ts';
 import { parseTemplate } from '../../print/jsonpath/parse.ts';
 import { explainFor } from '../../print/jsonpath/template.ts';
-import { columnsTemplate, jsonPathTemplate, type ObjectTemplate } from '../../print/object-template.ts';
+import {
+  columnsTemplate,
+  jsonPathTemplate,
+  type ObjectTemplate,
+  parseColumns,
+  parseColumnsFile,
+} from '../../print/object-template.ts';
 
 /** As errors list them. */
 const FORMATS = [

@@ -1,11 +1,10 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { andMore } from '../../nodepool/text.ts';
-import { poolSelectorFlag } from '../shared/pools/pool-choice.ts';
+import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { Top as Figures, TopOptions } from '../shared/top/top.ts';
 
 /** Warnings shown: thousands of pods can have the same error. */

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { confirm } from '../../cli/confirm.ts';
 import { parseDuration } from '../../cli/duration.ts';
-import { showWarning, warnOnce } from '../../cli/error-line.ts';
+import { showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
 import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import type { Flags } from '../../cli/completion/grammar.ts';
-import { showWarning } from '../../cli/error-line.ts';
+import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { createLog } from '../../cli/log.ts';
-import { EXIT } from '../../cli/report-error.ts';
+import { createLog } from '../../cli/io.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';

@@ -1,13 +1,12 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { parseDuration } from '../../cli/duration.ts';
-import { showError, showWarning } from '../../cli/error-line.ts';
+import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
-import { EXIT } from '../../cli/report-error.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { poolRef } from '../../print/sanitize.ts';
-import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/pool-choice.ts';
+import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import type { WaitCondition } from './run.ts';
 
 /** A negative --timeout, as for kubectl wait. */

@@ -1,7 +1,6 @@
 /** `wait --for=jsonpath=PATH[=VALUE]`, by the rules of kubectl wait. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { evaluate } from '../../print/jsonpath/evaluate.ts';
-import { goText } from '../../print/jsonpath/go-value.ts';
+import { evaluate, goText } from '../../print/jsonpath/evaluate.ts';
 import { parseTemplate, relaxedPath } from '../../print/jsonpath/parse.ts';
 import { explainFor, JsonPathError } from '../../print/jsonpath/template.ts';
 

@@ -8,12 +8,12 @@ import { collectGarbage } from '../../controller/collect.ts';
 import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject } from '../../nodepool/json.ts';
+import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Query, Request } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
-import { FIELD_MANAGER } from './field-manager.ts';
 import { askPage, PAGE_SIZE, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 import { checkRequired, checkShape } from './shape.ts';
@@ -234,6 +234,16 @@ export class Api {
     return (await this.read<{ gitVersion: string }>('/version', 'the version')).gitVersion;
   }
 
+  /** Without the version where this user may not read it. */
+  async serverFacts(): Promise<ServerFacts> {
+    const { status, text, headers } = await this.#transport.request({ path: '/version' });
+    const time = new Date(headers.date ?? '');
+    return {
+      ...(status === 200 ? versionIn(text) : {}),
+      ...(Number.isNaN(time.getTime()) ? {} : { time }),
+    };
+  }
+
   /** Reads what is not an object. @param what it is, for errors */
   async read<T>(path: string, what: string, accept = 'application/json'): Promise<T> {
     const answer = await this.#transport.request({ path, accept });
@@ -327,4 +337,21 @@ function whenUnknown<T>(readAgain: () => Promise<T>): (error: unknown) => Promis
     if (!(error instanceof UnknownFieldError)) throw error;
     return readAgain();
   };
+}
+
+function versionIn(text: string): Pick<ServerFacts, 'version'> {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isObject(body) && typeof body.gitVersion === 'string' ? { version: body.gitVersion } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What the server says of itself, as far as it does. */
+export interface ServerFacts {
+  /** As `v1.36.3`. */
+  version?: string;
+  /** Its clock, to the second. */
+  time?: Date;
 }

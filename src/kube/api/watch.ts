@@ -1,7 +1,7 @@
 /** Lists and watches of one resource, for a reflector (controller/source.ts). Failures are values. */
 import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { readFrames } from '../protobuf/frames.ts';
+import { readFrames } from '../protobuf/list-reader.ts';
 import { decodeWatchEvent, isProtobuf, UnknownFieldError } from '../protobuf/objects.ts';
 import { type Answer, retryAfterMs, toAnswer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';

@@ -1,4 +1,8 @@
 /** Reads a list in protobuf item by item as it arrives: of 44 MB of nodes, one is in memory. */
+
+import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
+import { countWatched } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_OBJECT_LENGTH } from '../wire.ts';
 import { decodeListMeta, hasMagic, type ListMeta, MAGIC_BYTES } from './objects.ts';
 
@@ -155,4 +159,38 @@ export class Chunks {
     this.#buffer.copy(larger, 0, 0, this.#length);
     this.#buffer = larger;
   }
+}
+
+// The frames of a watch in protobuf: a length in four bytes, then the message.
+
+const LENGTH_BYTES = 4;
+
+/**
+ * Resolves at the end of the response. Throws if the connection breaks, the last frame is cut off, or a frame is too
+ * long.
+ */
+export async function readFrames(response: IncomingMessage, onFrame: (frame: Buffer) => void): Promise<void> {
+  const chunks = new Chunks((bytes): Used => {
+    let at = 0;
+    while (bytes.length >= at + LENGTH_BYTES) {
+      const length = bytes.readUInt32BE(at);
+      if (length > MAX_OBJECT_LENGTH) throw new Error(`a frame has more than ${MAX_OBJECT_LENGTH} bytes`);
+      const end = at + LENGTH_BYTES + length;
+      if (bytes.length < end) return { used: at, needed: end - at };
+      onFrame(bytes.subarray(at + LENGTH_BYTES, end));
+      at = end;
+    }
+    return { used: at, needed: LENGTH_BYTES };
+  });
+  // An iterator would let each event wait for two more turns.
+  response.on('data', (chunk: Buffer) => {
+    try {
+      chunks.push(chunk);
+      countWatched(chunk.length);
+    } catch (error) {
+      response.destroy(error as Error);
+    }
+  });
+  await finished(response);
+  if (chunks.rest().length > 0) throw new Error('the answer broke off inside a frame');
 }

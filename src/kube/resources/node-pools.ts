@@ -2,12 +2,12 @@
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
+import { setterOf } from '../../nodepool/managed-fields.ts';
 import { withAnnotation } from '../../nodepool/spec/annotations.ts';
 import { coerceConditions, coercePool } from '../../nodepool/spec/coerce.ts';
 import { SPEC_FIELDS } from '../../nodepool/spec/schema.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { type Api, JSON_PATCH, MERGE_PATCH, type WriteQuery } from '../api/api.ts';
-import { managerOf } from '../api/field-manager.ts';
 import { PAGE_SIZE, requestPage, UnreadableError } from '../api/page.ts';
 import { NODE_POOLS, ONLY_METADATA } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
@@ -71,7 +71,7 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     },
     async fieldManager(name, path) {
       const pool = await get(name);
-      return managerOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path);
+      return setterOf((pool?.metadata as { managedFields?: unknown } | undefined)?.managedFields, path)?.manager;
     },
     assertServed: () => api.assertServed(NODE_POOLS),
     async create(pool) {

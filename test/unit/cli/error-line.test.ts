@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { errorLine, showError, showWarning, warningLine } from '../../../src/cli/error-line.ts';
+import { errorLine, showError, showWarning, warningLine } from '../../../src/cli/errors.ts';
 import { showFailures } from '../../../src/commands/shared/reconcile/reconcile-deps.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { fieldErrors } from '../../../src/nodepool/spec/field-error.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLog } from '../../../src/cli/log.ts';
+import { createLog } from '../../../src/cli/io.ts';
 import { testIo } from './test-io.ts';
 
 test('writes one line per entry, with debug from -v 4 on', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readCommandLine } from '../../../src/cli/command-line.ts';
-import { reportError } from '../../../src/cli/report-error.ts';
+import { reportError } from '../../../src/cli/errors.ts';
 import { DeclinedError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { testIo } from './test-io.ts';
 

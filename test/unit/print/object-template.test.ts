@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseColumns } from '../../../src/print/jsonpath/columns.ts';
 import { parseTemplate } from '../../../src/print/jsonpath/parse.ts';
-import { columnsTemplate, jsonPathTemplate } from '../../../src/print/object-template.ts';
+import { columnsTemplate, jsonPathTemplate, parseColumns } from '../../../src/print/object-template.ts';
 
 const POOL = {
   metadata: {

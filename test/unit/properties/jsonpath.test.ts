@@ -1,11 +1,10 @@
 /** Any template on any data. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { parseColumns, parseColumnsFile } from '../../../src/print/jsonpath/columns.ts';
-import { evaluate } from '../../../src/print/jsonpath/evaluate.ts';
-import { goText } from '../../../src/print/jsonpath/go-value.ts';
+import { evaluate, goText } from '../../../src/print/jsonpath/evaluate.ts';
 import { parseTemplate, relaxedTemplate } from '../../../src/print/jsonpath/parse.ts';
 import { JsonPathError } from '../../../src/print/jsonpath/template.ts';
+import { parseColumns, parseColumnsFile } from '../../../src/print/object-template.ts';
 import { property, throwsOnly, wordsOf } from './property.ts';
 
 const WORDS = [

@@ -6,8 +6,7 @@ import fc from 'fast-check';
 import { readLine } from '../../../src/controller/wire.ts';
 import { UnreadableError, unreadable } from '../../../src/kube/api/page.ts';
 import { decodeDrainedPod, decodeToleratingPod } from '../../../src/kube/protobuf/evicted-pod.ts';
-import { readFrames } from '../../../src/kube/protobuf/frames.ts';
-import { ListReader } from '../../../src/kube/protobuf/list-reader.ts';
+import { ListReader, readFrames } from '../../../src/kube/protobuf/list-reader.ts';
 import { decodeNodeMetrics, examinedNodeDecoder } from '../../../src/kube/protobuf/nodes.ts';
 import {
   decodeMetadata,

@@ -8,7 +8,7 @@ import {
   parseTaintEdits,
   parseTaints,
 } from '../../../src/commands/shared/spec/flag-syntax.ts';
-import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/commands/shared/spec/startup-taint-flag.ts';
+import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/commands/shared/spec/pool-flags.ts';
 import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';

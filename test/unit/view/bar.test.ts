@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeStyle } from '../../../src/print/style.ts';
-import { nodesBar, paintBar, shares } from '../../../src/view/bar.ts';
+import { nodesBar, paintBar, shares } from '../../../src/view/rows.ts';
 
 test('splits the width into whole proportional shares, with at least one cell for each kind', () => {
   const cases: [number[], number, number[]][] = [

@@ -1,6 +1,6 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
 import { canAsk, confirm, confirmOrRefuse } from '../../../cli/confirm.ts';
-import { errorWidth, showWarning } from '../../../cli/error-line.ts';
+import { errorWidth, showWarning } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
 import type { PodsPort } from '../../../kube/resources/pods.ts';
 import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';

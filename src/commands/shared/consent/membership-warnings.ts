@@ -1,5 +1,5 @@
 /** Warnings about pools that were created or edited. */
-import { type ErrorIo, showWarning } from '../../../cli/error-line.ts';
+import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import type { NodePool } from '../../../nodepool/types.ts';

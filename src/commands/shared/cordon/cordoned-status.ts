@@ -1,6 +1,6 @@
 /** Keeps `status.unschedulableNodeCount` true after a cordon: otherwise `get` shows the number of the last reconcile. */
 
-import { type ErrorIo, showWarning } from '../../../cli/error-line.ts';
+import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { ClusterReader, NodePoolsClient } from '../../../kube/cluster.ts';
 import { attempt } from '../attempt.ts';
 import { readMembers } from './cordon.ts';

@@ -1,21 +1,26 @@
 /** `cordon` and `uncordon`: prints the result for each node. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { showNote, showWarning, warnOnce } from '../../../cli/error-line.ts';
+import { EXIT, showNote, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, membersFlag } from '../../../cli/flags.ts';
-import { EXIT } from '../../../cli/report-error.ts';
-import type { DryRun } from '../../../kube/cluster.ts';
-import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
-import { plural } from '../../../nodepool/text.ts';
+import type { DryRun, NodesClient } from '../../../kube/cluster.ts';
+import { type CordonChange, needsOwner, planCordon } from '../../../nodepool/drain/plan-cordon.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
+import type { Node } from '../../../nodepool/types.ts';
+import { attempt } from '../attempt.ts';
 import { approver } from '../consent/approve.ts';
-import { chosenNames } from '../pools/choose-pools.ts';
-import { type PoolChoiceFlags, parsePoolChoice, poolChoiceFlags, reportNoPools } from '../pools/pool-choice.ts';
+import type { Question } from '../consent/consent.ts';
+import {
+  chosenNames,
+  type PoolChoiceFlags,
+  parsePoolChoice,
+  poolChoiceFlags,
+  reportNoPools,
+} from '../pools/choose-pools.ts';
 import { cordonNodes, findNodes } from './cordon.ts';
 import { showCordonedStatus } from './cordoned-status.ts';
-import { cordonsQuestion, cordonsText, foreignCordons, laterCordonOf } from './foreign-cordons.ts';
-import { maintenanceClient } from './maintenance.ts';
-import { cordonLine, printLine } from './print-cordon.ts';
-import { requestedText } from './print-maintenance.ts';
+import { type MaintenanceClient, maintenanceClient } from './maintenance.ts';
+import { cordonLine, printLine, requestedText } from './print-cordon.ts';
 
 /** The flags of both commands. */
 export const cordonFlags = {
@@ -105,4 +110,80 @@ const MAX_NODES = 20;
 function uncordonOf(pools: readonly string[], nodes: readonly string[]): string {
   const names = nodes.length > MAX_NODES ? 'NODE,…' : nodes.join(',');
   return `kubectl nodepool uncordon ${pools.join(' ')} --node ${names}`;
+}
+
+// Nodes that an uncordon would open although this program has not cordoned them: somebody may still need them closed.
+
+export interface ForeignCordon {
+  node: Node;
+  /** `kubectl-cordon, 2026-11-24T15:00:00Z`: the field manager, with the time of its last write to the node. */
+  by: string;
+}
+
+/** Names in the question. */
+const MAX_NAMED = 5;
+const PATH = ['spec', 'unschedulable'];
+
+interface CordonReaders {
+  cluster: { nodes: Pick<NodesClient, 'fieldSetters'> };
+  maintenance: Pick<MaintenanceClient, 'owner'>;
+  now: () => Date;
+}
+
+/**
+ * Asks for the metadata of each node that would be opened. A cordon by this program itself, in an earlier run as in this one, is
+ * nobody else's.
+ */
+async function foreignCordons(
+  nodes: readonly Node[],
+  change: Pick<CordonChange, 'takeover'>,
+  { cluster, maintenance, now }: CordonReaders,
+): Promise<ForeignCordon[]> {
+  const uncordon = { ...change, unschedulable: false };
+  const found = await Promise.all(
+    nodes.map(async (node): Promise<ForeignCordon[]> => {
+      if (!node.unschedulable) return [];
+      const owner = needsOwner(node, uncordon) ? await maintenance.owner() : undefined;
+      const plan = planCordon(node, uncordon, owner, now());
+      if (plan.kind !== 'write' || plan.patch.unschedulable === undefined) return [];
+      const read = await attempt(() => cluster.nodes.fieldSetters(node.name, [PATH]));
+      if ('refusal' in read) return [{ node, by: 'unknown' }];
+      const [setter] = read.value ?? [];
+      if (setter === undefined) return [];
+      const { manager, time } = setter;
+      return [{ node, by: [manager || 'unknown', ...(time === undefined ? [] : [time])].join(', ') }];
+    }),
+  );
+  return found.flat().toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1));
+}
+
+/** Finds a cordon that a yes to these did not cover: see CordonOptions. */
+export function laterCordonOf(
+  theirs: readonly ForeignCordon[],
+  change: Pick<CordonChange, 'takeover'>,
+  deps: CordonReaders,
+): (node: Node) => Promise<ForeignCordon | undefined> {
+  const covered = new Set(theirs.map(coverOf));
+  return async node => (await foreignCordons([node], change, deps)).find(found => !covered.has(coverOf(found)));
+}
+
+function coverOf({ node, by }: ForeignCordon): string {
+  return `cordon of ${node.uid} by ${by}`;
+}
+
+/** A yes covers these cordons, and no later one. */
+function cordonsQuestion(pools: readonly string[], found: readonly ForeignCordon[]): Question {
+  const what = cordonsText(found);
+  return {
+    text: `Uncordon nodes of ${pools.join(', ')}: ${what}. Continue?`,
+    covers: found.map(coverOf),
+    needsYes: what,
+  };
+}
+
+/** `1 node was cordoned by others: a (kubectl-cordon, 2026-11-24T15:00:00Z)` */
+function cordonsText(found: readonly ForeignCordon[]): string {
+  const names = found.map(({ node, by }) => `${node.name} (${by})`);
+  const were = found.length === 1 ? 'was' : 'were';
+  return `${plural(found.length, 'node')} ${were} cordoned by others: ${firstFew(names, MAX_NAMED)}`;
 }

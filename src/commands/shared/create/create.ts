@@ -1,4 +1,5 @@
 /** Creates pools, and makes nodes their members. Everything is checked before anything is written. */
+
 import { createLimiter } from '../../../controller/limiter.ts';
 import type { ClusterPort, ClusterReader, DryRun, NodePatch, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -18,7 +19,7 @@ import { stillExistsError } from '../../../reconciler/state/live-reads.ts';
 import { alteredError, alteredSlots } from '../../../reconciler/write/write-errors.ts';
 import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
-import { alteredPool } from '../edit/altered-pool.ts';
+import { alteredPool } from '../edit/guarded-patch.ts';
 import { mayEvict } from '../impact/taint-evictions.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
 import { alreadyExists } from './pool-exists.ts';

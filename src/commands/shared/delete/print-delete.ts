@@ -1,5 +1,5 @@
 /** Shows the plan of a deletion, and reports its result. */
-import { showError, showNote, showWarning } from '../../../cli/error-line.ts';
+import { showError, showNote, showWarning } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import type { Io } from '../../../cli/io.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';

@@ -1,5 +1,5 @@
 /** What follows a pool that was created or edited: reconciling it. */
-import { type ErrorIo, showNote } from '../../../cli/error-line.ts';
+import { type ErrorIo, showNote } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { RawPool } from '../../../kube/cluster.ts';
 import type { Warning } from '../../../nodepool/errors.ts';

@@ -17,8 +17,7 @@ import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
 import { noMatchWarnings } from '../consent/no-match.ts';
 import { deletedClasses, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
-import { leavesText, wouldLeaveText } from '../consent/strip-warning.ts';
-import { wideWarning } from '../consent/wide-selector.ts';
+import { leavesText, wideWarning, wouldLeaveText } from '../consent/warnings.ts';
 
 /** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
 export interface EditOptions {

@@ -1,5 +1,5 @@
 /** The impact of a plan, for `diff --impact`, in dry runs and above the question of other commands. */
-import { errorWidth, showWarning } from '../../../cli/error-line.ts';
+import { errorWidth, showWarning } from '../../../cli/errors.ts';
 import type { Connection } from '../../../cli/factory.ts';
 import { type Io, terminalWidth } from '../../../cli/io.ts';
 import type { ImpactPorts } from '../../../kube/resources/impact.ts';

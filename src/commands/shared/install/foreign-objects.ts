@@ -3,10 +3,12 @@
  * Every object of manifests/controller.yaml has the label app.kubernetes.io/name, and so had those of earlier versions. An
  * object whose manifest has no such label, as the CRD and the policies, is ours by its name, which ends with our API group.
  */
-import type { ManifestObject } from '../../../kube/resources/manifests.ts';
+import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject, own } from '../../../nodepool/json.ts';
-import { resourceOf } from '../../../nodepool/text.ts';
+import { noun, resourceOf } from '../../../nodepool/text.ts';
+import { attempt } from '../attempt.ts';
+import { type Finding, named, ok, warning } from '../check.ts';
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 
@@ -95,4 +97,35 @@ export function quotedNameOf(object: ManifestObject): string {
 function kindOf({ apiVersion, kind }: ManifestObject): string {
   const [group] = apiVersion.split('/');
   return group === apiVersion ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+}
+
+// Whether `nodepools` means ours alone: Karpenter and HyperShift have a resource of the same name.
+
+/** What to write where another API group serves nodepools. */
+const USE_FULL_NAME = 'with kubectl, write `npool` or `nodepools.nodes.lailin.xyz`';
+
+/** What the ClusterRoles for people were called before. */
+const FORMER_ROLES = ['nodepool-view', 'nodepool-edit'];
+
+/** Those of FORMER_ROLES that are ours and still there; none where they may not be read. */
+export async function formerRoles(
+  manifest: readonly ManifestObject[],
+  { get }: Pick<ManifestsPort, 'get'>,
+): Promise<string[]> {
+  const role = manifest.find(({ kind }) => kind === 'ClusterRole');
+  if (role === undefined) return [];
+  const live = await attempt(() => Promise.all(FORMER_ROLES.map(name => get({ ...role, metadata: { name } }))));
+  if ('refusal' in live) return [];
+  return live.value.flatMap(found => (found === undefined || isForeign(role, found) ? [] : [found.metadata.name]));
+}
+
+/** @param others the other API groups that serve nodepools @param former see formerRoles() */
+export function checkNames(others: readonly string[], former: readonly string[] = []): Finding {
+  const left = `left of an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
+  const remove = `bind people to nodepool.lailin.xyz:view and nodepool.lailin.xyz:edit instead, then: kubectl delete clusterrole ${former.join(' ')}`;
+  if (others.length > 0) {
+    const message = `${named(others)} also serves nodepools: \`kubectl get nodepools\` may show those`;
+    return warning(message, USE_FULL_NAME, former.length === 0 ? [] : [`${left}; ${remove}`]);
+  }
+  return former.length === 0 ? ok('no other API group serves nodepools') : warning(left, remove);
 }

@@ -1,5 +1,5 @@
 /** What was named and is not there. */
-import { forNodes, withoutType } from '../../../cli/unknown/other-kinds.ts';
+import { forNodes, withoutType } from '../../../cli/unknown/unknown-flag.ts';
 import type { NodePoolsClient, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';

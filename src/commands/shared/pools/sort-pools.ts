@@ -1,8 +1,7 @@
 /** `--sort-by` with kubectl's rules: by the first value of a path, quantities by size, objects without a value first. */
 import type { RawPool } from '../../../kube/cluster.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
-import { evaluate } from '../../../print/jsonpath/evaluate.ts';
-import { goType } from '../../../print/jsonpath/go-value.ts';
+import { evaluate, goType } from '../../../print/jsonpath/evaluate.ts';
 import { parseTemplate, relaxedPath } from '../../../print/jsonpath/parse.ts';
 import { explainFor, JsonPathError } from '../../../print/jsonpath/template.ts';
 import { quantityOf } from '../../../print/quantity.ts';

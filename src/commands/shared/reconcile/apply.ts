@@ -33,7 +33,7 @@ import { Reconciler } from '../../../reconciler/reconciler.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { isSamePool } from '../../../reconciler/state/live-reads.ts';
 import { attempt } from '../attempt.ts';
-import { firstStripWarning } from '../consent/strip-warning.ts';
+import { firstStripWarning } from '../consent/warnings.ts';
 import { earlierRepairs } from './earlier-repairs.ts';
 import type { ProposedReconcile } from './propose.ts';
 

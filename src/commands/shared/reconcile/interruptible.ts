@@ -1,8 +1,6 @@
 /** One-shot commands that Ctrl-C or SIGTERM stops between two writes. */
-
-import { showNote } from '../../../cli/error-line.ts';
+import { EXIT, showNote } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
-import { EXIT } from '../../../cli/report-error.ts';
 import { endBySignal, onStopSignal } from '../../../cli/signals.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { movesOf, type PoolResult } from './apply.ts';

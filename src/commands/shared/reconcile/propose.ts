@@ -9,8 +9,7 @@ import { allPermitted } from '../attempt.ts';
 import type { Proposal } from '../consent/consent.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
-import { leavesText, wouldLeaveText } from '../consent/strip-warning.ts';
-import { joiningWarnings } from '../consent/wide-selector.ts';
+import { joiningWarnings, leavesText, wouldLeaveText } from '../consent/warnings.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 
 /** Nodes that a question names. */

@@ -1,10 +1,12 @@
-import { type ErrorIo, errorLine, errorWidth, showWarning } from '../../../cli/error-line.ts';
+import { type ErrorIo, errorLine, errorWidth, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { sleep, systemClock } from '../../../controller/clock.ts';
 import { plural } from '../../../nodepool/text.ts';
+import { shorten } from '../../../print/cells.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
 import { summarized, type WriteFailure } from '../../../reconciler/outcome.ts';
 import type { ApplyDeps } from './apply.ts';
-import { evictionLine } from './eviction-line.ts';
 
 interface Spinner {
   stop(): void;
@@ -90,4 +92,21 @@ export function failureLines(
 /** Prints the lines of failureLines(). */
 export function showFailures(io: ErrorIo, failures: readonly WriteFailure[], about?: string, said?: Set<string>): void {
   for (const line of failureLines(failures, about, said, errorWidth(io))) io.err(line);
+}
+
+// A line about a pod that is evicted, in the words of kubectl drain.
+
+/** Characters of a reason. */
+export const REASON_WIDTH = 1000;
+
+export function evictionLine(event: EvictionEvent): string {
+  switch (event.kind) {
+    case 'asking':
+      return sanitizeLine(`evicting pod ${event.pod}`);
+    case 'gone':
+      return sanitizeLine(`pod ${event.pod} evicted`);
+    case 'blocked':
+      // The reason may be a webhook's: of any length, with newlines.
+      return sanitizeLine(`pod ${event.pod} on node ${event.node} waits for ${shorten(event.why, REASON_WIDTH)}`);
+  }
 }

@@ -1,9 +1,8 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
-import { showError, showWarning, warnOnce } from '../../../cli/error-line.ts';
+import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
 import type { Io } from '../../../cli/io.ts';
-import { EXIT } from '../../../cli/report-error.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
@@ -11,8 +10,7 @@ import { unfinishedRollout } from '../../../nodepool/status/status.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { droppedFields, lackingWarning } from '../../../reconciler/write/status-writer.ts';
 import { type Approve, agree } from '../consent/consent.ts';
-import { namesUnlessAll, type PoolChoice } from '../pools/choose-pools.ts';
-import { reportNoPools } from '../pools/pool-choice.ts';
+import { namesUnlessAll, type PoolChoice, reportNoPools } from '../pools/choose-pools.ts';
 import { type PoolSummary, reconcile } from './apply.ts';
 import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
 import { proposeReconcile } from './propose.ts';
@@ -73,8 +71,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   }
   const { proposal, consent } = agreed;
   if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
-    const { printChanges } = await import('../changes/show-diff.ts');
-    const { showImpactToPerson } = await import('../changes/show-diff.ts');
+    const { printChanges } = await import('../changes/diff.ts');
+    const { showImpactToPerson } = await import('../changes/diff.ts');
     await work.aside(async () => {
       await printChanges(proposal.plan, cluster, io);
       await showImpactToPerson(proposal.plan, io, connection, proposal.state);

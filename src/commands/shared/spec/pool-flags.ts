@@ -1,4 +1,6 @@
 /** The flags of a pool's spec, for create and edit. */
+
+import { isDeepStrictEqual } from 'node:util';
 import * as Flags from '@oclif/core/flags';
 import { repeatedFlag } from '../../../cli/flags.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -6,7 +8,8 @@ import { setOwn } from '../../../nodepool/json.ts';
 import type { Requirement } from '../../../nodepool/membership/label-query.ts';
 import { parseTerms, type Term } from '../../../nodepool/membership/label-selector.ts';
 import type { SpecEdits } from '../../../nodepool/spec/edits.ts';
-import type { NodePoolSpec } from '../../../nodepool/types.ts';
+import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taints.ts';
+import type { NodePoolSpec, StartupTaint } from '../../../nodepool/types.ts';
 import {
   parseAnnotationEdits,
   parseAnnotations,
@@ -14,8 +17,8 @@ import {
   parseLabels,
   parseTaintEdits,
   parseTaints,
+  type TaintRemoval,
 } from './flag-syntax.ts';
-import { parseStartupTaintEdits, parseStartupTaints } from './startup-taint-flag.ts';
 
 const GROUP = { helpGroup: 'POOL' };
 const UNMANAGED = "Others' labels and taints: Keep (default) or Remove, even those of clouds and CNI.";
@@ -204,4 +207,88 @@ function add({ key, operator, values }: Term, text: string, { labels, expression
 
 function refusal(text: string, problem: string, next: string): NodepoolError {
   return new NodepoolError('usage', `--node-selector ${JSON.stringify(text)}: ${problem}`, next);
+}
+
+// `--startup-taint`, each a taint as in `--taint`, and maybe the condition that lifts it and when it is given again:
+// `key[=value]:Effect,until=Type,again=Boot`. A list has these right after their taint, which always has a colon:
+// `a:NoSchedule,until=A,b:NoExecute`.
+
+interface StartupTaintEdits {
+  set: StartupTaint[];
+  remove: TaintRemoval[];
+}
+
+const FLAG = '--startup-taint';
+const OPTION = /^(until|again)=([^:]*)$/;
+const STARTUP_TAINT_FORM =
+  'write it as key[=value]:Effect,until=Condition,again=Boot, with the condition of the node that lifts the taint';
+
+/** Parses all `--startup-taint` of a command line. */
+export function parseStartupTaints(texts: readonly string[]): StartupTaint[] {
+  return unique(
+    texts.flatMap(text => partsOf(text).flatMap(part => startupTaints(text, part, parseTaints([part.taint], FLAG)))),
+  );
+}
+
+/** Parses the flags of an edit: as parseTaintEdits(), where what is set may have a condition. */
+export function parseStartupTaintEdits(texts: readonly string[]): StartupTaintEdits {
+  const parts = texts.flatMap(text => partsOf(text).map(part => ({ text, part })));
+  const { remove } = parseTaintEdits(
+    parts.map(({ part }) => part.taint),
+    FLAG,
+  );
+  const set = parts.flatMap(({ text, part }) => startupTaints(text, part, parseTaintEdits([part.taint], FLAG).set));
+  return { set: unique(set), remove };
+}
+
+interface Part {
+  taint: string;
+  until?: string;
+  again?: string;
+}
+
+function partsOf(text: string): Part[] {
+  const parts: Part[] = [];
+  for (const word of text.split(',')) {
+    const last = parts.at(-1);
+    // A taint of the key "until" has a colon.
+    const [, option, value] = OPTION.exec(word) ?? [];
+    if (option !== 'until' && option !== 'again') parts.push({ taint: word });
+    else if (last === undefined) throw startupTaintError(text, `there is no taint before "${word}"`);
+    else if (last[option] !== undefined) throw startupTaintError(text, `${last.taint} has ${option}= twice`);
+    else last[option] = value ?? '';
+  }
+  return parts;
+}
+
+function startupTaints(text: string, { taint, until, again }: Part, parsed: readonly StartupTaint[]): StartupTaint[] {
+  if (until === undefined && again === undefined) return [...parsed];
+  if (parsed.length === 0)
+    throw startupTaintError(text, `${taint} is removed, and takes no ${until === undefined ? 'again=' : 'condition'}`);
+  const problem = until === undefined ? undefined : conditionProblem(until);
+  if (problem !== undefined) throw startupTaintError(text, problem);
+  if (again !== undefined && again !== 'Boot') throw startupTaintError(text, againProblem(again));
+  return parsed.map(one => ({
+    ...one,
+    ...(until === undefined ? {} : { until: { nodeCondition: until } }),
+    ...(again === undefined ? {} : { again }),
+  }));
+}
+
+/** Throws where a key and effect are given twice and differ. */
+function unique(taints: readonly StartupTaint[]): StartupTaint[] {
+  const byId = new Map<string, StartupTaint>();
+  for (const taint of taints) {
+    const id = taintId(taint);
+    const before = byId.get(id);
+    if (before !== undefined && !isDeepStrictEqual(before, taint)) {
+      throw new NodepoolError('usage', `${FLAG}: ${id} is given twice and differs`, 'give each key and effect once');
+    }
+    byId.set(id, taint);
+  }
+  return [...byId.values()];
+}
+
+function startupTaintError(text: string, problem: string): NodepoolError {
+  return new NodepoolError('usage', `${FLAG} ${JSON.stringify(text)}: ${problem}`, STARTUP_TAINT_FORM);
 }

@@ -2,8 +2,7 @@
 import { formatQuantity, type Quantity, quantityToNumber } from '../../../nodepool/quantity/quantity.ts';
 import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../../../nodepool/quantity/resource-usage.ts';
 import { printDocument, renderCsv } from '../../../print/printers.ts';
-import type { Top, TopPool } from './top.ts';
-import type { TopNode, TopPod } from './top-pods.ts';
+import type { Top, TopNode, TopPod, TopPool } from './top.ts';
 
 /** What there is an object, or lines, for each of. */
 type Rows = 'pools' | 'nodes' | 'pods';

@@ -2,10 +2,17 @@
 import type { Clock } from '../../../controller/clock.ts';
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
-import type { Demand, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
+import type { Demand, PodLoad, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
-import { inResourceOrder, isAccelerator, quantityReader, usualResources } from '../../../nodepool/quantity/amounts.ts';
+import {
+  type Amounts,
+  inResourceOrder,
+  isAccelerator,
+  quantityReader,
+  usualResources,
+  ZERO,
+} from '../../../nodepool/quantity/amounts.ts';
 import { MAX_RESOURCES, omittedTexts, sortByReports } from '../../../nodepool/quantity/node-resources.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
 import {
@@ -23,7 +30,6 @@ import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { allPermitted } from '../attempt.ts';
 import { poolNotFound, selectorError } from '../pools/not-found.ts';
-import { type TopNode, type TopPod, topPods } from './top-pods.ts';
 
 export interface TopOptions {
   /** Empty: all pools, and the nodes of no pool. */
@@ -321,4 +327,56 @@ function resourcesOf(nodes: readonly Node[]): { known: Set<string>; offered: Set
     }
   }
   return { known, offered };
+}
+
+// The rows of `top --pods`: what each pod requests and uses, compared with what its node has.
+
+export interface TopNode {
+  node: Node;
+  pool: string | undefined;
+  /** Of this node alone. */
+  tally: Tally;
+}
+
+export interface TopPod {
+  pod: PodLoad;
+  /** Undefined on a node of no pool. */
+  pool: string | undefined;
+  /** `allocatable` is that of its node; nothing is `free`. */
+  tally: Pick<Tally, 'nodes' | 'figures'>;
+}
+
+/**
+ * By node in the order given, then by namespace and name; without the pods on other nodes.
+ * @param nodes with the resources to show
+ */
+function topPods(nodes: readonly TopNode[], pods: readonly PodLoad[], usage: PodUsage | undefined): TopPod[] {
+  const byNode = Map.groupBy(pods, ({ node }) => node);
+  return nodes.flatMap(({ node, pool, tally }) =>
+    (byNode.get(node.name) ?? []).toSorted(byPodName).map(pod => {
+      const used = usage?.kind === 'served' ? usage.byPod.get(`${pod.namespace}/${pod.name}`) : undefined;
+      return { pod, pool, tally: { nodes: 0, figures: figuresOf(tally.figures, pod, used) } };
+    }),
+  );
+}
+
+function figuresOf(
+  ofNode: ReadonlyMap<string, Figures>,
+  { requests, limits }: PodLoad,
+  used: Amounts | undefined,
+): Map<string, Figures> {
+  const figures = new Map<string, Figures>();
+  for (const [resource, { allocatable }] of ofNode) {
+    // Every pod takes one place, which it does not request.
+    if (resource === 'pods') continue;
+    const [requested, limit] = [requests.get(resource) ?? ZERO, limits.get(resource) ?? ZERO];
+    const its = { allocatable, requested, limits: limit, used: used?.get(resource), free: undefined };
+    figures.set(resource, { ...its, maxFree: undefined });
+  }
+  return figures;
+}
+
+function byPodName(a: PodLoad, b: PodLoad): number {
+  if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
 }

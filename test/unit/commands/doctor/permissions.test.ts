@@ -8,8 +8,7 @@ import {
 import { renderChecks } from '../../../../src/commands/doctor/print.ts';
 import { commands } from '../../../../src/commands/index.ts';
 import { type BornInPool, MEMBERSHIP, RECORDS } from '../../../../src/commands/shared/install/admission-policies.ts';
-import { questionText, questionTexts } from '../../../../src/commands/shared/permissions/missing-reads.ts';
-import { needsOf } from '../../../../src/commands/shared/permissions/needs.ts';
+import { needsOf, questionText, questionTexts } from '../../../../src/commands/shared/permissions/needs.ts';
 import type { AccessQuestion, Subject } from '../../../../src/kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../../../src/kube/resources/doctor.ts';
 import type { ManifestObject } from '../../../../src/kube/resources/manifests.ts';

@@ -1,8 +1,12 @@
 /** Long logins, on a fake clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Credentials, Renewal } from '../../../../src/kube/auth/credentials.ts';
-import { type LoginOptions, watchedLogin } from '../../../../src/kube/auth/login.ts';
+import {
+  type Credentials,
+  type LoginOptions,
+  type Renewal,
+  watchedLogin,
+} from '../../../../src/kube/auth/credentials.ts';
 import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
 
 const LIMIT_MS = 60_000;

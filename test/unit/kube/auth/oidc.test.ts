@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { test } from 'node:test';
-import { issuerRequest } from '../../../../src/kube/auth/oidc-issuer.ts';
+import { issuerRequest } from '../../../../src/kube/auth/oidc.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { createAuthority } from '../../../cluster/certificates.ts';
 import { gives, issuer, jwt, open } from './oidc-issuer.ts';

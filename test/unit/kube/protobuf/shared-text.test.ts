@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sharedText } from '../../../../src/kube/protobuf/shared-text.ts';
+import { sharedText } from '../../../../src/kube/protobuf/schema.ts';
 
 function read(text: string): string {
   const bytes = Buffer.from(`<${text}>`);

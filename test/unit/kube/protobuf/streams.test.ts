@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { describe, test } from 'node:test';
-import { readFrames } from '../../../../src/kube/protobuf/frames.ts';
-import { ListReader } from '../../../../src/kube/protobuf/list-reader.ts';
+import { ListReader, readFrames } from '../../../../src/kube/protobuf/list-reader.ts';
 import { decodeNode } from '../../../../src/kube/protobuf/objects.ts';
 import { encode, envelope, frame, node, nodeList } from './encode.ts';
 

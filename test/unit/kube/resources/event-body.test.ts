@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventBody } from '../../../../src/kube/resources/event-sink.ts';
+import { eventBody } from '../../../../src/kube/resources/events.ts';
 
 const PARTS = {
   regarding: { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'front', uid: 'u' },

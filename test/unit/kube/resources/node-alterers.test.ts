@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { NodeAlterers } from '../../../../src/kube/resources/node-alterers.ts';
+import { NodeAlterers } from '../../../../src/kube/resources/nodes.ts';
 
 /** Which resources are asked for by so many patches, and the answer that the one after them gets. */
 async function after(patches: number, webhooks: object[] = [], isAltered = false) {

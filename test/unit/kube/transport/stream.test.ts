@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
-import { readFrames } from '../../../../src/kube/protobuf/frames.ts';
+import { readFrames } from '../../../../src/kube/protobuf/list-reader.ts';
 import { retryAfterMs } from '../../../../src/kube/transport/answer.ts';
 import { readBody, readLines } from '../../../../src/kube/transport/stream.ts';
 

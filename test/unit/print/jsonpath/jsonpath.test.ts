@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { evaluate } from '../../../../src/print/jsonpath/evaluate.ts';
-import { goText } from '../../../../src/print/jsonpath/go-value.ts';
+import { evaluate, goText } from '../../../../src/print/jsonpath/evaluate.ts';
 import { parseTemplate } from '../../../../src/print/jsonpath/parse.ts';
 import { JsonPathError } from '../../../../src/print/jsonpath/template.ts';
 

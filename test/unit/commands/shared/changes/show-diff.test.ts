@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Connection } from '../../../../../src/cli/factory.ts';
-import { showDiff } from '../../../../../src/commands/shared/changes/show-diff.ts';
+import { showDiff } from '../../../../../src/commands/shared/changes/diff.ts';
 import { ForbiddenError, type NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Node } from '../../../../../src/nodepool/types.ts';
 import { testIo } from '../../../cli/test-io.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wideWarning } from '../../../../../src/commands/shared/consent/wide-selector.ts';
+import { wideWarning } from '../../../../../src/commands/shared/consent/warnings.ts';
 import type { NodePoolSpec } from '../../../../../src/nodepool/types.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type CordonOptions, cordonNodes, findNodes } from '../../../../../src/commands/shared/cordon/cordon.ts';
-import { type ForeignCordon, laterCordonOf } from '../../../../../src/commands/shared/cordon/foreign-cordons.ts';
+import { type ForeignCordon, laterCordonOf } from '../../../../../src/commands/shared/cordon/show-cordon.ts';
 import type { ClusterReader, NodeWrite } from '../../../../../src/kube/cluster.ts';
 import type { CordonChange } from '../../../../../src/nodepool/drain/plan-cordon.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';

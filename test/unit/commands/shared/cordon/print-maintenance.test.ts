@@ -1,7 +1,7 @@
 /** The time that is left of a maintenance, in cells and sentences. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maintenanceCell, requestedText } from '../../../../../src/commands/shared/cordon/print-maintenance.ts';
+import { maintenanceCell, requestedText } from '../../../../../src/commands/shared/cordon/print-cordon.ts';
 import { makeStyle } from '../../../../../src/print/style.ts';
 
 const UNTIL = '2026-01-04T00:00:00Z';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NO_CHANGE } from '../../../../../src/commands/shared/consent/consent.ts';
-import { proposeDeletion } from '../../../../../src/commands/shared/delete/propose-deletion.ts';
+import { proposeDeletion } from '../../../../../src/commands/shared/delete/delete.ts';
 import type { RawPool } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { NamingPod } from '../../../../../src/nodepool/plan/runtime-class-users.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { alteredPool } from '../../../../../src/commands/shared/edit/altered-pool.ts';
+import { alteredPool } from '../../../../../src/commands/shared/edit/guarded-patch.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 
 const spot = { key: 'spot', operator: 'DoesNotExist' };

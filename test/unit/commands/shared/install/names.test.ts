@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkNames, formerRoles } from '../../../../../src/commands/shared/install/names.ts';
+import { checkNames, formerRoles } from '../../../../../src/commands/shared/install/foreign-objects.ts';
 import type { ManifestObject } from '../../../../../src/kube/resources/manifests.ts';
 import { ForbiddenError } from '../../../../../src/nodepool/errors.ts';
 

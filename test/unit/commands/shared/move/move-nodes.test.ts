@@ -1,9 +1,8 @@
 /** Cases that need a fake server; test/e2e/command-move.test.ts has the others. */
-
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { moveNodes } from '../../../../../src/commands/shared/move/move-nodes.ts';
 import { type MoveOptions, planMoves } from '../../../../../src/commands/shared/move/plan-moves.ts';
+import { moveNodes } from '../../../../../src/commands/shared/move/show-moves.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';

@@ -1,7 +1,7 @@
 /** A refused command names the other reads that it needs, and asks the server only then. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { withMissingReads } from '../../../../../src/commands/shared/permissions/missing-reads.ts';
+import { withMissingReads } from '../../../../../src/commands/shared/permissions/needs.ts';
 import type { AccessQuestion } from '../../../../../src/kube/api/access-reviews.ts';
 import { ForbiddenError, NodepoolError } from '../../../../../src/nodepool/errors.ts';
 

@@ -1,7 +1,7 @@
 /** `NAME…`, `-l` and `--all`. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parsePoolChoice } from '../../../../../src/commands/shared/pools/pool-choice.ts';
+import { parsePoolChoice } from '../../../../../src/commands/shared/pools/choose-pools.ts';
 
 const ALL = { all: true } as const;
 

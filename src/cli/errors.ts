@@ -1,13 +1,69 @@
-/** Turns the error that ended a run into lines on stderr and an exit code. */
+/** Errors and warnings on stderr, and the exit code of an error that ended a run. */
 import { stripVTControlCharacters } from 'node:util';
-import { DeclinedError, InvalidNameError, NodepoolError } from '../nodepool/errors.ts';
+import { DeclinedError, InvalidNameError, NodepoolError, type Warning, warningText } from '../nodepool/errors.ts';
 import { suggest } from '../nodepool/text.ts';
-import { oneLine } from '../print/error.ts';
+import { formatError, formatProblem, oneLine, wrapProse } from '../print/error.ts';
 import type { CommandLine } from './command-line.ts';
-import { type Shown, showError, showNote } from './error-line.ts';
-import type { Io } from './io.ts';
-import { createLog } from './log.ts';
+import { createLog, type Io } from './io.ts';
 import { unknownFormat } from './unknown/unknown-flag.ts';
+
+/** The parts of an error that are printed; `lines` where its message has several. */
+export type Shown = { message: string } & Partial<Pick<NodepoolError, 'lines' | 'next'>>;
+
+/**
+ * The text of an error on stderr, one line unless it lists problems.
+ * @param about precedes the message: the name of the pool
+ * @param width a longer line is wrapped, with the next step below it
+ */
+export function errorLine({ message, lines = [message], next }: Shown, about?: string, width?: number): string {
+  const [head = '', ...items] = lines;
+  return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next, width);
+}
+
+/** Prints an error. A terminal would break words where its line ends. */
+export function showError(io: ErrorIo, error: Shown, about?: string): void {
+  io.err(errorLine(error, about, errorWidth(io)));
+}
+
+export type ErrorIo = Pick<Io, 'err' | 'stderr' | 'stderrIsTTY'>;
+
+/** Of the terminal that stderr is; in a pipe an error is one line, however long. */
+export function errorWidth({ stderr, stderrIsTTY }: ErrorIo): number {
+  return stderrIsTTY ? (stderr as NodeJS.WriteStream).columns || 80 : Infinity;
+}
+
+/** Prints a note on stderr. */
+export function showNote(io: ErrorIo, text: string): void {
+  io.err(noteLine(text, errorWidth(io)));
+}
+
+/** Text that is escaped, wrapped as errorLine() wraps. */
+export function noteLine(text: string, width: number): string {
+  return width === Infinity ? text : wrapProse(text, width).join('\n');
+}
+
+/** Prints each warning once: a command proposes again after a question. */
+export function warnOnce(io: ErrorIo): (warnings: readonly Warning[]) => void {
+  const said = new Set<string>();
+  return warnings => {
+    for (const warning of warnings) {
+      const text = warningText(warning);
+      if (!said.has(text)) showWarning(io, warning);
+      said.add(text);
+    }
+  };
+}
+
+/** Prints a warning as showError() prints an error. */
+export function showWarning(io: ErrorIo, warning: Warning): void {
+  io.err(warningLine(warning, errorWidth(io)));
+}
+
+/** As errorLine(), of a warning. */
+export function warningLine(warning: Warning, width?: number): string {
+  if (typeof warning === 'string') return formatProblem('warning', [warning], undefined, width);
+  return formatProblem('warning', [warning.message], warning.next, width);
+}
 
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
@@ -15,7 +71,7 @@ export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 13
 export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 a pool is not 200, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
 
-export interface Context {
+interface Context {
   io: Io;
   line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
   /** This program's version. */
@@ -124,4 +180,13 @@ function didYouMean(word: string, known: string[]): string {
 
 function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+// The errors about some of several objects, after those that were shown or written.
+
+/** Returns the exit code. */
+export function reportErrors(errors: readonly NodepoolError[], io: Io): number {
+  for (const error of errors) showError(io, error);
+  if (errors.some(({ kind }) => kind === 'interrupted')) return EXIT.interrupted;
+  return errors.length > 0 ? EXIT.error : EXIT.done;
 }

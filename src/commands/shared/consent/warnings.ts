@@ -1,4 +1,4 @@
-/** Warns of selectors that match control-plane nodes without naming their role, and of expressions that require no label. */
+/** Warnings before a write: selectors that match too much, and labels and taints of others that a pool removes. */
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import {
@@ -11,10 +11,13 @@ import {
   requiredLabel,
   requiresControlPlane,
 } from '../../../nodepool/membership/selector.ts';
+import { dueOf } from '../../../nodepool/plan/plan.ts';
+import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 const MAX_NAMED = 5;
@@ -53,4 +56,45 @@ export function joiningWarnings(state: ClusterState, pools: readonly string[], {
     const pool = joined.has(name) ? state.pool(name) : undefined;
     return (pool && wideWarning(pool, state.matching(pool))) ?? [];
   });
+}
+
+// `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it.
+
+/**
+ * @param areShown the changes, below the warning
+ * @param among which nodes they are made, if not all
+ */
+export function firstStripWarning(
+  state: ClusterState,
+  name: string,
+  { areShown = false, among }: { areShown?: boolean; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
+): Warning[] {
+  if (state.pool(name)?.spec.unmanaged !== 'Remove') return [];
+  const held = state.managedNodes(name);
+  const before = held.some(node => strips(state.ownership(node.name)?.record));
+  const written = among === undefined ? held : held.filter(node => among.has(node.name));
+  const nodes = written.filter(node =>
+    dueOf(nodePlan(state, node.name))?.changes.some(change => change.reason === 'unmanaged'),
+  );
+  if (before || nodes.length === 0) return [];
+  const next = areShown ? undefined : `see them with \`kubectl nodepool diff ${name}\``;
+  const message = `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
+  return [{ message, next }];
+}
+
+/** Whether the pool that wrote the record has stripped something already. */
+function strips(record: AppliedRecord | undefined): boolean {
+  return [...(record?.labels.values() ?? []), ...(record?.taints.values() ?? [])].some(slot => slot.value === null);
+}
+
+// What questions say about nodes that leave a pool.
+
+/** As a yes covers it. */
+export function leavesText(node: string): string {
+  return `node ${node} leaves`;
+}
+
+/** Why a script needs --yes. */
+export function wouldLeaveText(nodes: number, pool: string): string {
+  return `${plural(nodes, 'node')} would leave pool ${pool}`;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { objectStream } from '../../../../src/commands/shared/show-changes.ts';
+import { objectStream } from '../../../src/print/printers.ts';
 
 const [a, b] = ['a', 'b'].map(name => ({ kind: 'NodePool', metadata: { name, managedFields: [] } }));
 
