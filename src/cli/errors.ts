@@ -90,7 +90,7 @@ interface Context {
   errorExit?: number | undefined;
 }
 
-interface Report extends Shown {
+interface RunError extends Shown {
   /** The command line is wrong. */
   usage: boolean;
 }
@@ -101,7 +101,7 @@ interface Report extends Shown {
  */
 export function reportError(error: unknown, context: Context): number {
   const { io, line, command, errorExit = EXIT.error } = context;
-  const { usage, ...shown } = reportOf(error, context);
+  const { usage, ...shown } = runErrorOf(error, context);
   const { message, next } = shown;
   const isInterrupted = error instanceof NodepoolError && error.kind === 'interrupted';
   const exit = usage ? EXIT.usage : isInterrupted ? EXIT.interrupted : errorExit;
@@ -123,7 +123,7 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function reportOf(error: unknown, { version, flags, instead, typed, example }: Context): Report {
+function runErrorOf(error: unknown, { version, flags, instead, typed, example }: Context): RunError {
   if (error instanceof NodepoolError) {
     const next = error instanceof InvalidNameError ? (typed ?? error.next) : error.next;
     return { message: error.message, lines: error.lines, next, usage: error.kind === 'usage' };
@@ -185,7 +185,7 @@ function lowerFirst(text: string): string {
 // The errors about some of several objects, after those that were shown or written.
 
 /** Returns the exit code. */
-export function reportErrors(errors: readonly NodepoolError[], io: Io): number {
+export function showErrors(errors: readonly NodepoolError[], io: Io): number {
   for (const error of errors) showError(io, error);
   if (errors.some(({ kind }) => kind === 'interrupted')) return EXIT.interrupted;
   return errors.length > 0 ? EXIT.error : EXIT.done;

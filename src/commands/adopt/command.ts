@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, reportErrors, showWarning } from '../../cli/errors.ts';
+import { EXIT, showErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
@@ -96,7 +96,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
     await warnOfKubelets(created, isProtected, io);
     warn(created, dryRun === 'none');
-    return reportErrors(errors, io);
+    return showErrors(errors, io);
   }
 }
 

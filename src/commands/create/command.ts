@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { EXIT, EXIT_STATUS, reportErrors, showNote, showWarning, warnOnce } from '../../cli/errors.ts';
+import { EXIT, EXIT_STATUS, showErrors, showNote, showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import {
   concurrencyFlag,
@@ -108,7 +108,7 @@ ${EXIT_STATUS}`;
       const { selectionWarnings } = await import('./overlaps.ts');
       warn(await selectionWarnings(created, connected.connection, known));
     }
-    const failed = reportErrors(errors, io);
+    const failed = showErrors(errors, io);
     const names = created.map(pool => pool.metadata.name);
     if (!reconciles || connected === undefined) {
       for (const { metadata, spec } of created) {

@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { EXIT, reportErrors, warnOnce } from '../../cli/errors.ts';
+import { EXIT, showErrors, warnOnce } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import {
   concurrencyFlag,
@@ -17,16 +17,16 @@ import { showImpactToPerson } from '../shared/changes/diff.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { deletePools, proposeDeletion } from '../shared/delete/delete.ts';
-import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
+import { deletedLine, showDeletion, showPlan } from '../shared/delete/print-delete.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import {
   type PoolChoice,
   type PoolChoiceFlags,
   parsePoolChoice,
   poolChoiceFlags,
-  reportNoPools,
+  showNoPools,
 } from '../shared/pools/choose-pools.ts';
-import { interruptible, isInterrupted, reportInterruption } from '../shared/reconcile/interruptible.ts';
+import { interruptible, isInterrupted, showInterruption } from '../shared/reconcile/interruptible.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 
 /** With -f, the names in the files. */
@@ -102,16 +102,16 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const { proposal, consent } = agreed;
     const { pools } = proposal;
     const missing = proposal.missing === undefined ? [] : [proposal.missing];
-    if (pools.length === 0 && !('names' in chosen)) reportNoPools(io);
+    if (pools.length === 0 && !('names' in chosen)) showNoPools(io);
     if (dryRun === 'client') {
       for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
-      return reportErrors(missing, io);
+      return showErrors(missing, io);
     }
     const work = await reconcileDeps(deps, connection, 'Releasing');
     const results = await interruptible(io, signal =>
       deletePools({ pools, detachNodes, concurrency, consent }, { ...work, signal }).finally(work.stop),
     );
-    const codes = results.map(result => reportDeletion(result, shown, deps));
-    return isInterrupted(results) ? reportInterruption(io, results) : Math.max(reportErrors(missing, io), ...codes);
+    const codes = results.map(result => showDeletion(result, shown, deps));
+    return isInterrupted(results) ? showInterruption(io, results) : Math.max(showErrors(missing, io), ...codes);
   }
 }

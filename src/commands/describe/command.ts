@@ -1,10 +1,10 @@
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { reportErrors, showWarning } from '../../cli/errors.ts';
+import { showErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import type { Description } from '../shared/describe/describe.ts';
-import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/choose-pools.ts';
+import { parsePoolChoice, poolSelectorFlag, showNoPools } from '../shared/pools/choose-pools.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
   static override summary = 'Show pools in detail: spec, nodes, conditions, events.';
@@ -28,10 +28,10 @@ export default class Describe extends BaseCommand<typeof Describe> {
     const names = await namesUnlessAll(choice, connection.cluster.pools);
     const none = { descriptions: [], warnings: [], missing: [] };
     const { descriptions, warnings, missing } = names?.length === 0 ? none : await describe(names ?? [], connection);
-    if (descriptions.length + missing.length === 0) reportNoPools(io);
+    if (descriptions.length + missing.length === 0) showNoPools(io);
     for (const warning of warnings) showWarning(io, warning);
     if (descriptions.length > 0) await show(descriptions, io);
-    return reportErrors(missing, io);
+    return showErrors(missing, io);
   }
 }
 

@@ -16,7 +16,7 @@ import type { Storage, Volume } from '../../scheduling/volumes/storage.ts';
 import { isWithin } from '../../scheduling/volumes/volumes.ts';
 import { attempt } from '../shared/attempt.ts';
 import { chooseMembers, readMembers } from '../shared/cordon/cordon.ts';
-import { heldNodes, heldWarnings } from '../shared/cordon/maintenance.ts';
+import { maintenanceWarnings, nodesInMaintenance } from '../shared/cordon/maintenance.ts';
 import { type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
 import type { DrainOptions } from './options.ts';
 
@@ -59,7 +59,7 @@ export async function planDrain(names: readonly string[], options: DrainOptions)
   const { cluster, cordon, maintenance, disableEviction, isRolling } = options;
   const { members, nodes: all, ownerOf } = await readMembers('drain', names, cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
-  const others = await heldNodes([...chosen], cordon, maintenance);
+  const others = await nodesInMaintenance([...chosen], cordon, maintenance);
   const othersNodes = new Set(others.map(({ name }) => name));
   const reader = podReader(options);
   const judged = await Promise.all(
@@ -101,7 +101,7 @@ export async function planDrain(names: readonly string[], options: DrainOptions)
       ...groupByOutcome(judged.flatMap(each => [...each.warnings, ...lastingPods(each, options)])),
       ...obstacles,
       ...warnings,
-      ...heldWarnings(others, options.now),
+      ...maintenanceWarnings(others, options.now),
     ],
     ...outlook,
     ownerOf,

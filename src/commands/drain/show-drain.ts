@@ -17,7 +17,7 @@ import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';
 import { showCordonedStatus } from '../shared/cordon/cordoned-status.ts';
 import { maintenanceClient } from '../shared/cordon/maintenance.ts';
 import { type NodeLine, printLine, requestedText } from '../shared/cordon/print-cordon.ts';
-import { chosenNames, chosenText, type PoolChoice, reportNoPools } from '../shared/pools/choose-pools.ts';
+import { chosenNames, chosenText, type PoolChoice, showNoPools } from '../shared/pools/choose-pools.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import type { DrainChoice, DrainOptions } from './options.ts';
 import { type PlannedPool, type PoolDrainPlan, planDrain } from './plan-drain.ts';
@@ -68,7 +68,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
     return EXIT.error;
   }
   const plan = agreed.proposal.drainPlan;
-  if (plan.pools.length === 0) reportNoPools(io);
+  if (plan.pools.length === 0) showNoPools(io);
   for (const { pool, nodes } of plan.pools) if (nodes.length === 0) io.err(`No nodes found in nodepool ${pool}.`);
   const pools = plan.pools.filter(({ nodes }) => nodes.length > 0);
   // A warning has named the nodes in maintenance of others.

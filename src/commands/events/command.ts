@@ -4,7 +4,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { namesArg, noHeadersFlag, outputFlag, poolName } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { parsePoolChoice, poolSelectorFlag, reportNoPools } from '../shared/pools/choose-pools.ts';
+import { parsePoolChoice, poolSelectorFlag, showNoPools } from '../shared/pools/choose-pools.ts';
 
 export default class Events extends BaseCommand<typeof Events> {
   static override summary = 'List the recent events of pools, oldest first.';
@@ -41,7 +41,7 @@ export default class Events extends BaseCommand<typeof Events> {
     const { namesUnlessAll } = await import('../shared/pools/choose-pools.ts');
     const pools = await namesUnlessAll(choice, connection.cluster.pools);
     const isNone = pools?.length === 0;
-    if (isNone) reportNoPools(io);
+    if (isNone) showNoPools(io);
     const { chosenEvents } = await import('./run.ts');
     const events = chosenEvents(pools, { ...connection.cluster, events: connection.events });
     const objects = output === undefined ? undefined : await events.listObjects();

@@ -13,7 +13,7 @@ import {
   type PoolChoice,
   parsePoolChoice,
   poolSelectorFlag,
-  reportNoPools,
+  showNoPools,
 } from '../shared/pools/choose-pools.ts';
 import type { UndoFlags } from './undo.ts';
 
@@ -79,7 +79,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       throw new NodepoolError('usage', 'no nodepool is specified', 'give names of pools or -l SELECTOR');
     const connection = await deps.connect({ dryRun: flags['dry-run'] !== 'none' });
     const names = await chosenNames(choice, connection.cluster.pools);
-    if (names.length === 0) reportNoPools(deps.io);
+    if (names.length === 0) showNoPools(deps.io);
     // `nodepool web`, as in kubectl: the pool of that name may not be what was meant.
     const isTyped = withoutType('rollout', names) !== undefined;
     let exit: number = EXIT.done;

@@ -59,7 +59,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   let refusal: NodepoolError | undefined;
   const over = Promise.withResolvers<void>();
   const stop = () => over.resolve();
-  const source = reportForbidden(watched.source, (verbs, message) => {
+  const source = detectForbidden(watched.source, (verbs, message) => {
     const [verb] = verbs;
     const role = `ask for a role with ${noun(verbs.length, 'verb')} ${verbs.join(', ')} on ${resource}`;
     const user = /User "([^"]*)" cannot /.exec(message)?.[1];
@@ -76,7 +76,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
     if (!started) return;
     if (isRestored) options.onRestored?.();
     isRestored = false;
-    report(event, options);
+    notify(event, options);
   });
   signal.addEventListener('abort', stop);
   if (signal.aborted) stop();
@@ -92,7 +92,7 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
   if (refusal !== undefined) throw refusal;
 }
 
-function report<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: FollowOptions<T>): void {
+function notify<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: FollowOptions<T>): void {
   const { object } = event.type === 'deleted' ? event.tombstone.item : event.item;
   if (object === undefined) return;
   if (event.type === 'deleted') onDeleted(object);
@@ -100,7 +100,7 @@ function report<T>(event: StoreEvent<T | undefined>, { onChanged, onDeleted }: F
 }
 
 /** The same source; calls `onForbidden` when the first watch is answered 403, after the list, which then reads pages. */
-function reportForbidden(source: Source, onForbidden: (verbs: string[], message: string) => void): Source {
+function detectForbidden(source: Source, onForbidden: (verbs: string[], message: string) => void): Source {
   let hasWatched = false;
   let isDenied = false;
   return {

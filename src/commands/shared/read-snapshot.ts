@@ -55,13 +55,13 @@ export async function readSnapshot(
   await podsRead;
   const { problems, kept } = collector;
   const snapshot = collector.snapshot(nodes);
-  const asked = judgesKept ? [...pods, ...kept.map(({ pod }) => pod)] : pods;
+  const requested = judgesKept ? [...pods, ...kept.map(({ pod }) => pod)] : pods;
   const refusals: string[] = [];
-  const stored = await (early ?? storageOf(asked, port));
+  const stored = await (early ?? storageOf(requested, port));
   if (stored !== undefined && 'forbidden' in stored) refusals.push(`volumes: ${stored.forbidden.oneLine}`);
   else if (stored !== undefined) snapshot.storage = stored.value;
   const isNeeded =
-    asked.some(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity].some(selectsNamespaces)) ||
+    requested.some(({ affinity, antiAffinity }) => [...affinity, ...antiAffinity].some(selectsNamespaces)) ||
     snapshot.selectsNamespaces;
   const namespaces = isNeeded ? await permitted(port.namespaces()) : undefined;
   if (namespaces !== undefined && 'value' in namespaces) snapshot.namespaces = namespaces.value;

@@ -10,7 +10,7 @@ import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
 import { noun, plural } from '../../nodepool/text.ts';
 import { approver } from '../shared/consent/approve.ts';
-import { deletedLine, reportDeletion, showPlan } from '../shared/delete/print-delete.ts';
+import { deletedLine, showDeletion, showPlan } from '../shared/delete/print-delete.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { servedOf } from '../shared/install/admission-policies.ts';
 import { isForeign, quotedNameOf, refuseHelmRelease, textOf } from '../shared/install/foreign-objects.ts';
@@ -104,7 +104,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
           await showPlan(outcome.plan, shown, io);
           for (const name of outcome.found.pools) io.out(deletedLine(name, shown));
         }
-        for (const result of outcome.results) reportDeletion(result, shown, deps);
+        for (const result of outcome.results) showDeletion(result, shown, deps);
         for (const { pool, nodes } of outcome.found.orphans) {
           io.out(`${plural(nodes, 'node')} of deleted pool "${pool}" released${suffix}`);
         }

@@ -13,7 +13,7 @@ import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
 import type { Answer } from '../transport/answer.ts';
 import type { Query, Request } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
-import { type Asked, endlessList, noApiServer, refusal } from './errors.ts';
+import { endlessList, noApiServer, type RequestInfo, refusal } from './errors.ts';
 import { askPage, PAGE_SIZE, UnreadableError, unreadable, type WirePage } from './page.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 import { checkRequired, checkShape } from './shape.ts';
@@ -162,7 +162,7 @@ export class Api {
     const answer = await this.write(resource, { method: 'PATCH', name, query, ...request }, { accept, replayable });
     if (isConflict(answer)) return { kind: 'conflict' };
     if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
-    const asked: Asked = { verb: 'patch', resource, name, ...defined({ subresource: request.subresource }) };
+    const asked: RequestInfo = { verb: 'patch', resource, name, ...defined({ subresource: request.subresource }) };
     const read = this.#body<T>(asked, answer);
     const object = await read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
     return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
@@ -258,7 +258,7 @@ export class Api {
   }
 
   /** The error for an unexpected response. */
-  refusal(asked: Asked, answer: Answer): NodepoolError {
+  refusal(asked: RequestInfo, answer: Answer): NodepoolError {
     return refusal(asked, answer, this.#transport, this.#now());
   }
 
@@ -303,7 +303,7 @@ export class Api {
 
   /** @param isWhole the object has a name, and what else every object of its kind has */
   async #body<T>(
-    asked: Asked,
+    asked: RequestInfo,
     answer: Answer,
     isWhole = asked.name !== undefined && (asked.verb === 'get' || asked.verb === 'patch'),
   ): Promise<T> {

@@ -7,7 +7,7 @@ import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 import { isMissingObject, parseStatus, policyRefusal, reasonOf, type Status } from './status.ts';
 
 /** The request that was refused. */
-export interface Asked {
+export interface RequestInfo {
   /** The RBAC verb: get, list, create, patch, delete. */
   verb: string;
   resource: Resource;
@@ -20,7 +20,7 @@ export interface Asked {
  * @param connection `certificateEnds`: notAfter of the client certificate, asked for after a 401
  */
 export function refusal(
-  asked: Asked,
+  asked: RequestInfo,
   answer: Answer,
   connection: { access: Access; certificateEnds: Date | undefined },
   now: Date,
@@ -171,7 +171,7 @@ function anonymous(cannot: string, { user }: Access): NodepoolError {
 }
 
 /** The authorizer's message names the missing permission; admission plugins have other messages. */
-function forbidden(asked: Asked, cannot: string, reason: string, access: Access): NodepoolError {
+function forbidden(asked: RequestInfo, cannot: string, reason: string, access: Access): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) {
     const next = "ask the cluster's administrator";
@@ -190,7 +190,7 @@ function forbidden(asked: Asked, cannot: string, reason: string, access: Access)
 }
 
 function notFound(
-  { resource, name }: Asked,
+  { resource, name }: RequestInfo,
   answer: Answer,
   status: Status | undefined,
   subject: string,

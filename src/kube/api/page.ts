@@ -97,7 +97,7 @@ export function unreadable(error: unknown): Error {
   return new UnreadableError(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-export interface AskedPage {
+export interface PageRequest {
   answered: Promise<PageAnswer>;
   /** The continue token as soon as it is known; undefined if it is not known before the whole page. */
   next: Promise<string | undefined>;
@@ -109,7 +109,7 @@ export function askPage(
   resource: Resource,
   query: Query,
   keep: (item: object) => unknown,
-): AskedPage {
+): PageRequest {
   const next = Promise.withResolvers<string | undefined>();
   const answered = requestPage(transport, resource, query, { onMeta: meta => next.resolve(meta.continue), keep });
   const nothing = () => next.resolve(undefined);

@@ -18,7 +18,7 @@ import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users
 import { firstStripWarning, joiningWarnings } from '../consent/warnings.ts';
 import type { FoundImpact } from '../impact/find-impact.ts';
 import { impactFinder, impactPreview, impactText } from '../impact/show-impact.ts';
-import { namesUnlessAll, type PoolChoice, reportNoPools } from '../pools/choose-pools.ts';
+import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
@@ -93,7 +93,7 @@ export async function showDiff(
     ? { plan: NO_CHANGE, warnings: [], notes: [] }
     : await diff(names ?? [], connection, impactPaths && (await impactFinder(impactPaths, io.env, connection)));
   const { plan, warnings, notes, forbidden, impact } = found;
-  if (isNone) reportNoPools(io);
+  if (isNone) showNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) showNote(io, `${note}; reconcile writes it`);
   const nodes = [...plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain), ...plan.later];

@@ -100,7 +100,7 @@ export function approver(
     const { plan } = proposal;
     const answer = await ask(proposal);
     if (answer === 'declined') return answer;
-    const preview = await look(plan, pods).catch((error: unknown) => {
+    const preview = await readEvictions(plan, pods).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
       if (asks) throw notKnown(error, written());
       showWarning(io, notKnown(error, undefined).message);
@@ -150,7 +150,10 @@ function writeImpact(text: string | undefined, io: Io): void {
   if (text !== undefined) io.stderr.write(`${sanitizeScreen(text)}\n`);
 }
 
-async function look(plan: Proposal['plan'], pods: Pick<PodsPort, 'placedOn'>): Promise<EvictionPreview | undefined> {
+async function readEvictions(
+  plan: Proposal['plan'],
+  pods: Pick<PodsPort, 'placedOn'>,
+): Promise<EvictionPreview | undefined> {
   if (plan instanceof NodepoolError) throw plan;
   if (plan.nodes.length === 0) return undefined;
   const { previewEvictions } = await import('../impact/taint-evictions.ts');

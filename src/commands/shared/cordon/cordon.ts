@@ -22,8 +22,8 @@ import { allPermitted } from '../attempt.ts';
 import { poolNotFound } from '../pools/not-found.ts';
 import {
   type EndedMaintenance,
-  heldError,
   type MaintenanceClient,
+  maintenanceError,
   unpublishedWarning,
   unrecordedWarning,
 } from './maintenance.ts';
@@ -109,10 +109,10 @@ async function writeCordon(node: Node, change: CordonChange, options: CordonOpti
     const takeover = change.takeover === true && current.maintenance === node.maintenance;
     const plan = planCordon(current, { ...change, takeover }, owner, now());
     if (plan.kind === 'refused') {
-      if (current !== node) throw heldError(plan.holder, now());
+      if (current !== node) throw maintenanceError(plan.holder, now());
       // It may have ended since the node was seen.
       current = await cluster.nodes.get(name);
-      if (current?.resourceVersion === node.resourceVersion) throw heldError(plan.holder, now());
+      if (current?.resourceVersion === node.resourceVersion) throw maintenanceError(plan.holder, now());
       continue;
     }
     if (plan.kind === 'already') return { kind: 'already', node: name, ...(await published(current, options)) };

@@ -72,7 +72,7 @@ function endedText({ maintenance, by, isTakenOver }: EndedMaintenance): string {
 }
 
 /** Why a node is left alone. */
-export function heldError(holder: Maintenance, now: Date): NodepoolError {
+export function maintenanceError(holder: Maintenance, now: Date): NodepoolError {
   const next = `ask ${ownerText(holder.owner)}, or use --takeover`;
   return new NodepoolError('cluster', `it is in maintenance of ${maintenanceText(holder, now)}`, next);
 }
@@ -90,17 +90,17 @@ export function unrecordedWarning({ oneLine, next }: NodepoolError): Warning {
 /** Names in one warning. */
 const MAX_NODES = 10;
 
-interface HeldNode {
+interface NodeInMaintenance {
   name: string;
   holder: Maintenance;
 }
 
 /** Those of the nodes that are in a maintenance of others: they will be left alone. */
-export async function heldNodes(
+export async function nodesInMaintenance(
   nodes: readonly Node[],
   { takeover = false }: Pick<CordonChange, 'takeover'>,
   maintenance: Pick<MaintenanceClient, 'owner'>,
-): Promise<HeldNode[]> {
+): Promise<NodeInMaintenance[]> {
   const active = nodes.flatMap(node => {
     const holder = activeMaintenance(node);
     return holder === undefined ? [] : [{ name: node.name, holder }];
@@ -111,7 +111,7 @@ export async function heldNodes(
 }
 
 /** A warning for each maintenance. */
-export function heldWarnings(others: readonly HeldNode[], now: () => Date): Warning[] {
+export function maintenanceWarnings(others: readonly NodeInMaintenance[], now: () => Date): Warning[] {
   const groups = Map.groupBy(others, ({ holder }) => maintenanceText(holder, now()));
   return [...groups].map(([text, held]) => {
     const names = firstFew(held.map(({ name }) => name).toSorted(), MAX_NODES);

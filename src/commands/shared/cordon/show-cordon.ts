@@ -15,7 +15,7 @@ import {
   type PoolChoiceFlags,
   parsePoolChoice,
   poolChoiceFlags,
-  reportNoPools,
+  showNoPools,
 } from '../pools/choose-pools.ts';
 import { cordonNodes, findNodes } from './cordon.ts';
 import { showCordonedStatus } from './cordoned-status.ts';
@@ -48,7 +48,7 @@ export async function showCordon(
   const { cluster, maintenance: open, pods } = await connect({ dryRun: dryRun !== 'none' });
   const pools = await chosenNames(choice, cluster.pools);
   if (pools.length === 0) {
-    reportNoPools(io);
+    showNoPools(io);
     return EXIT.done;
   }
   const pause = (ms: number) => sleep(ms);

@@ -27,7 +27,7 @@ export async function showPlan(plan: Proposal['plan'], { output }: Shown, { out,
 }
 
 /** Prints the result for one pool; returns its exit code. */
-export function reportDeletion(
+export function showDeletion(
   { pool, outcome, error, released, nextOwners, detached, finalizers }: DeleteResult,
   shown: Shown,
   { io }: Deps,

@@ -72,13 +72,13 @@ export async function readAll(
     return otherwise;
   };
   const kinds = labels.length > 0 ? SELECTING_KINDS : mayShutOut ? WITHOUT_PODS : [];
-  const asked = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
+  const requested = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
   const none = { selecting: [], warnings: [] };
   const budgets = async () => (await ports.cluster.evictions()).budgets();
   const [running, daemonSets, custom, held, ...selecting] = await Promise.all([
     reading(PODS, () => readRunningPods(nodes, changed, classes, scheduling), noPods(nodes)),
     reading(DAEMON_SETS, () => port.daemonSets(), []),
-    asked.length === 0 ? none : reading('custom resources', () => readCustom(port, asked, labels), none),
+    requested.length === 0 ? none : reading('custom resources', () => readCustom(port, requested, labels), none),
     mayEvict ? reading('PodDisruptionBudgets', budgets, []) : [],
     ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);

@@ -63,8 +63,8 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   const names = selected === undefined ? namedNodes(options, state) : meantNodes(selected, options, state);
   const to = kind === 'remove' ? undefined : name;
   const change: MembershipChange = { pool: name, to, labels: labelsFor(options, state) };
-  const asked = [...new Set(names)];
-  const wanted = new Map(asked.filter(node => !isDone(state, node, options)).map(node => [node, change]));
+  const requested = [...new Set(names)];
+  const wanted = new Map(requested.filter(node => !isDone(state, node, options)).map(node => [node, change]));
   const plan = planCluster(state, { pools: [name], changes: wanted });
   const [circle] = plan.circles;
   if (circle !== undefined) throw circleError(circle.node, circle.pools);
@@ -75,7 +75,7 @@ export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Pr
   const changes = new Map(plan.nodes.map(({ node }) => [node.name, change]));
   const stripped = plan.nodes.flatMap(node => node.changes.filter(({ reason }) => reason === 'unmanaged'));
   const warnings = stripped.length === 0 ? [] : [stripWarning(name, stripped.length)];
-  const unchanged = asked.filter(node => !changes.has(node));
+  const unchanged = requested.filter(node => !changes.has(node));
   return { state, intent: { pools: [name], changes }, plan, unchanged, warnings };
 }
 

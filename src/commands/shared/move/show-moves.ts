@@ -11,7 +11,7 @@ import { approver } from '../consent/approve.ts';
 import { agree } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
-import { interruptible, isInterrupted, reportInterruption } from '../reconcile/interruptible.ts';
+import { interruptible, isInterrupted, showInterruption } from '../reconcile/interruptible.ts';
 import { reconcileDeps, showFailures } from '../reconcile/reconcile-deps.ts';
 import { type MoveOptions, type PlannedMoves, planMoves } from './plan-moves.ts';
 
@@ -76,7 +76,7 @@ export async function showMoves(
   for (const one of moved) io.out(renderMoved(what, { ...one, changes: changes.get(one.node) }) + suffix);
   for (const warning of warnings) showWarning(io, warning);
   showFailures(io, failures);
-  if (isInterrupted(results)) return reportInterruption(io, results);
+  if (isInterrupted(results)) return showInterruption(io, results);
   return failures.length > 0 ? EXIT.error : EXIT.done;
 }
 

@@ -150,6 +150,6 @@ export function parsePoolChoice(
 }
 
 /** For a selector that matches nothing: no error, as for kubectl delete. */
-export function reportNoPools({ err }: Pick<Io, 'err'>): void {
+export function showNoPools({ err }: Pick<Io, 'err'>): void {
   err('No pools found.');
 }

@@ -37,7 +37,7 @@ export function isInterrupted(results: readonly PoolResult[]): boolean {
 }
 
 /** Prints what is done, what is left and how to go on; returns the exit code. */
-export function reportInterruption(io: Io, results: readonly PoolResult[]): number {
+export function showInterruption(io: Io, results: readonly PoolResult[]): number {
   const unwritten = results.reduce((sum, { outcome }) => sum + (outcome?.unwritten ?? 0), 0);
   const notBegun = results.filter(isNotBegun).length;
   const left = [

@@ -10,9 +10,9 @@ import { unfinishedRollout } from '../../../nodepool/status/status.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { droppedFields, lackingWarning } from '../../../reconciler/write/status-writer.ts';
 import { type Approve, agree } from '../consent/consent.ts';
-import { namesUnlessAll, type PoolChoice, reportNoPools } from '../pools/choose-pools.ts';
+import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
 import { type PoolSummary, reconcile } from './apply.ts';
-import { interruptible, isInterrupted, reportInterruption } from './interruptible.ts';
+import { interruptible, isInterrupted, showInterruption } from './interruptible.ts';
 import { proposeReconcile } from './propose.ts';
 import { reconcileDeps, showFailures } from './reconcile-deps.ts';
 
@@ -41,7 +41,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const names = await namesUnlessAll(choice.pools, cluster.pools);
   if (names?.length === 0) {
     await printResults([], choice, io);
-    reportNoPools(io);
+    showNoPools(io);
     return EXIT.done;
   }
   const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`, {
@@ -96,7 +96,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }
-  if (isInterrupted(summaries)) return reportInterruption(io, summaries);
+  if (isInterrupted(summaries)) return showInterruption(io, summaries);
   const codes = summaries.map(exitCode);
   // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);

@@ -91,9 +91,9 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   checkSortKey(options.sortBy, options.resources, options.pods);
   if (options.eachPod) checkPodKey(options.sortBy);
   const noUsage = new AbortController();
-  const usageAsked = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
+  const usageRequest = options.pods ? deps.nodeUsage(noUsage.signal) : undefined;
   const isAll = options.names.length === 0 && options.selector === undefined;
-  const podsAsked = options.eachPod ? deps.podUsage(noUsage.signal) : undefined;
+  const podUsageRequest = options.eachPod ? deps.podUsage(noUsage.signal) : undefined;
   const meant = meantPools(options, deps);
   const demandOf = async () => {
     const members = isAll ? undefined : membersOf(await meant);
@@ -103,7 +103,7 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   };
   const [{ state, nodes, pools }, demand] = await Promise.all([meant, options.pods ? demandOf() : undefined]);
   const cancel = deps.clock.after(USAGE_WAIT_MS, () => noUsage.abort());
-  const [usage, podUsage] = await Promise.all([usageAsked, podsAsked]);
+  const [usage, podUsage] = await Promise.all([usageRequest, podUsageRequest]);
   cancel();
   const { resources, warnings } = chooseResources(options.resources, nodes, demand);
   const key = parseSortKey(options.sortBy, resources, options.pods);

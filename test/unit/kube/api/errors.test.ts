@@ -1,17 +1,17 @@
 /** Bodies were recorded from a kube-apiserver 1.36. Of policies and webhooks: policy-refusal.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Asked, refusal } from '../../../../src/kube/api/errors.ts';
+import { type RequestInfo, refusal } from '../../../../src/kube/api/errors.ts';
 import { EVENTS, NODE_POOLS, NODES } from '../../../../src/kube/api/resource.ts';
 import { access, failed, isPermanent, now, refusalText as text } from '../resources/failure-status.ts';
 
-const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
-const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
+const patchNode: RequestInfo = { verb: 'patch', resource: NODES, name: 'n' };
+const createPool: RequestInfo = { verb: 'create', resource: NODE_POOLS, name: 'p' };
 
 describe('describes a refusal', () => {
   const forbidden = (sentence: string) =>
     failed(403, 'Forbidden', `nodes "n" is forbidden: ${sentence}`, { name: 'n' });
-  const table: [string, Asked, number, string, string][] = [
+  const table: [string, RequestInfo, number, string, string][] = [
     [
       'a missing permission of the core group',
       patchNode,
@@ -178,7 +178,7 @@ test('says whether credentials were sent to a server that knows nobody', () => {
 });
 
 test('says that a server is not an API server, and where to look', () => {
-  const list: Asked = { verb: 'list', resource: NODE_POOLS };
+  const list: RequestInfo = { verb: 'list', resource: NODE_POOLS };
   const next =
     'check server of cluster "c" in /k: http or https, address and port, and whether a proxy or a login page stands before it';
   const html = { 'content-type': 'text/html; charset=utf-8' };

@@ -1,14 +1,14 @@
 /** Refusals by admission policies and webhooks, whatever status they come with. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Asked } from '../../../../src/kube/api/errors.ts';
+import type { RequestInfo } from '../../../../src/kube/api/errors.ts';
 import { NODE_POOLS, NODES } from '../../../../src/kube/api/resource.ts';
 import { failed, isPermanent, refusalText } from '../resources/failure-status.ts';
 
-const patchNode: Asked = { verb: 'patch', resource: NODES, name: 'n' };
-const createPool: Asked = { verb: 'create', resource: NODE_POOLS, name: 'p' };
+const patchNode: RequestInfo = { verb: 'patch', resource: NODES, name: 'n' };
+const createPool: RequestInfo = { verb: 'create', resource: NODE_POOLS, name: 'p' };
 
-const table: [string, Asked, number, string, string][] = [
+const table: [string, RequestInfo, number, string, string][] = [
   [
     'a webhook that fails',
     createPool,

@@ -1,5 +1,5 @@
 /** A refused request: the body that a server sends, and the error that is made of it. */
-import { type Asked, refusal } from '../../../../src/kube/api/errors.ts';
+import { type RequestInfo, refusal } from '../../../../src/kube/api/errors.ts';
 
 export const access = {
   cluster: { name: 'c', server: 'https://s:6443', skipTlsVerify: false },
@@ -9,13 +9,13 @@ export const access = {
 export const now = new Date('2026-01-01T00:00:00Z');
 
 /** `kind: message; next: next step` of the error. */
-export function refusalText(asked: Asked, status: number, body: string, certificateEnds?: Date): string {
+export function refusalText(asked: RequestInfo, status: number, body: string, certificateEnds?: Date): string {
   const { message, next, kind } = refusal(asked, { status, headers: {}, text: body }, { access, certificateEnds }, now);
   return `${kind}: ${message}; next: ${next}`;
 }
 
 /** Whether a retry alone does not help. */
-export function isPermanent(asked: Asked, status: number, body: string): boolean {
+export function isPermanent(asked: RequestInfo, status: number, body: string): boolean {
   const connection = { access, certificateEnds: undefined };
   return refusal(asked, { status, headers: {}, text: body }, connection, now).isPermanent;
 }
