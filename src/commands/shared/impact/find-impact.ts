@@ -70,7 +70,6 @@ export async function findImpact(
   const options = { paths, labels: [...labels], nodes: everyNode, changed, classes, mayEvict, mayShutOut, moving };
   const read = await readAll(options, ports);
   const { snapshot, here, untemplated } = read.running;
-  collectGarbage();
   const impact = impactOf({
     leaving,
     pods: here,
@@ -81,7 +80,6 @@ export async function findImpact(
     snapshot,
     collect: collectGarbage,
   });
-  collectGarbage();
   const isWellKnownOnly = labels.size > 0 && paths.every(path => WELL_KNOWN.includes(path));
   const { isKnown, warnings } = read;
   return { impact, isKnown, isWellKnownOnly, runtimeClasses, warnings, poolOf };

@@ -1,5 +1,5 @@
 /** Reads what the impact of a change is computed from. What may not be read is named in one warning. */
-import { collectGarbage, countPod } from '../../../controller/collect.ts';
+import { countPod } from '../../../controller/collect.ts';
 import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
 import type { LabelledPod, SchedulingPort } from '../../../kube/resources/scheduling.ts';
 import type { Budget } from '../../../nodepool/drain/budgets.ts';
@@ -91,7 +91,6 @@ export async function readAll(
     nameCronJobs([...here.values()].flat(), port),
   ]);
   const movers = moving(here, snapshot.storage);
-  collectGarbage();
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
   const [parallel] = await Promise.all([
     isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
