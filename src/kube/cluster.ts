@@ -59,7 +59,7 @@ export interface NodePoolsClient {
   watchRaw(selection: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
   /** Coerced, as listCoerced(). */
   watch(): Watched<NodePool>;
-  /** See coercePool(): fields of wrong types are left out and named. */
+  /** Fields of wrong types are left out and named. */
   listCoerced(): Promise<NodePool[]>;
   /** As listCoerced(). */
   getCoerced(name: string): Promise<NodePool | undefined>;

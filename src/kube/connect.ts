@@ -52,7 +52,7 @@ export interface ConnectionOptions extends AccessOptions {
   mayWrite?: () => boolean;
   /** The server validates each write and stores none. */
   dryRun?: boolean;
-  /** See TransportOptions. */
+  /** Called when the first request is on its way: what is done now costs no time, as the server takes longer. */
   meanwhile?: () => void;
   /** More keys of states that pass: see transient-states.ts. */
   transientKeys?: readonly string[];

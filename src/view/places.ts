@@ -60,7 +60,7 @@ export type Effect =
   | { kind: 'quit' }
   | { kind: 'redraw' }
   | { kind: 'cordon'; target: Target }
-  /** See withText(). */
+  /** Reads the text of a place. */
   | { kind: 'read'; place: Pick<Place, 'kind' | 'pool' | 'subject'> }
   | { kind: 'drain'; target: DrainTarget };
 

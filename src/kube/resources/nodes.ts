@@ -139,7 +139,6 @@ export function nodeObject(api: Api, name: string): Promise<RawNode | undefined>
   return api.get(inJson(NODES), name);
 }
 
-/** See the port. */
 export async function datedNode(api: Api, kept: KeptAnnotations, name: string): Promise<DatedNode | undefined> {
   const node = await api.get<WireNode>(inJson(NODES), name);
   return (

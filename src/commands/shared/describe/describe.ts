@@ -20,7 +20,7 @@ export interface DescribedNode {
   changes: DuePlan['changes'];
   /** What waits until pods are evicted, if anything does. */
   drain?: DuePlan['drain'] | undefined;
-  /** See CirclePlan. */
+  /** The pools whose labels would move the node in an endless cycle. */
   circle?: readonly string[] | undefined;
   membership: Membership;
 }
@@ -29,7 +29,7 @@ export interface Description {
   pool: NodePool;
   nodes: DescribedNode[];
   runtimeClass: Permitted<RuntimeClass | undefined>;
-  /** See planRuntimeClass(). */
+  /** What each member has of the pool: its record and its taints. */
   reached: readonly Reached[];
   events: Permitted<PoolEventRecord[]>;
 }

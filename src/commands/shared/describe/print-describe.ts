@@ -47,7 +47,7 @@ export interface Description {
   nodes: DescribedNode[];
   /** The RuntimeClass of the pool's name, whoever owns it. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
-  /** See planRuntimeClass(). */
+  /** What each member has of the pool: its record and its taints. */
   reached?: readonly Reached[];
   /** In the order to show. */
   events: Permitted<EventRow[]>;

@@ -22,7 +22,7 @@ export interface ReconcileNext {
   concurrency: number;
   approve: Approve;
   warn?: (warnings: readonly Warning[]) => void;
-  /** See ReconcileChoice. */
+  /** After an edit of the nodeSelector: nodes whose release was shown. A reconcile asks about others. */
   released?: ReadonlySet<string> | undefined;
   /** With -o: alone prints to stdout, the pools as the reconcile left them, even where it fails. */
   print?: ((pools: RawPool[]) => Promise<void>) | undefined;

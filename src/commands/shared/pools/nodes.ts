@@ -31,7 +31,7 @@ export interface PoolNode {
   applied: { labels: Record<string, string>; taints: Taint[]; annotations: Record<string, string> };
   /** What the next reconcile would change. */
   changes: Change[];
-  /** See CirclePlan. */
+  /** The pools whose labels would move the node in an endless cycle. */
   circle?: readonly string[] | undefined;
   /** Pools that match it, too, and do not get it. */
   conflicting: readonly string[];

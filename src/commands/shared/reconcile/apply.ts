@@ -43,7 +43,7 @@ const EVICTION_TIMEOUT_MS = 15 * 60_000;
 export interface ApplyOptions {
   /** Nodes and pools in progress at most: see Limiters. */
   concurrency: number;
-  /** See Agreed. */
+  /** Taints with the effect NoExecute that were agreed to; undefined: all. */
   consent?: ReadonlySet<string> | undefined;
   /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;

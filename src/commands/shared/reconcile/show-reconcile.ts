@@ -25,9 +25,9 @@ export interface ReconcileChoice {
   approve: Approve;
   /** Of a proposal; as the caller's own, which prints each once. */
   warn?: (warnings: readonly Warning[]) => void;
-  /** See proposeReconcile(). */
+  /** After an edit of the nodeSelector: nodes whose release was shown. A reconcile asks about others. */
   released?: ReadonlySet<string> | undefined;
-  /** See ApplyOptions. */
+  /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
   timeoutMs?: number;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';

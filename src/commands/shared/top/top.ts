@@ -43,7 +43,7 @@ export interface TopOptions {
   /** Whether each pod is wanted too. */
   eachPod: boolean;
   resources: Choice;
-  /** See parseSortKey(). */
+  /** `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`. */
   sortBy: string;
 }
 
