@@ -41,10 +41,8 @@ export interface DoctorOptions {
   commands: readonly string[];
 }
 
-export type DoctorConnection = Pick<Connection, 'cluster' | 'crd' | 'manifests' | 'lease' | 'doctor'>;
-
 export interface DoctorDeps {
-  connect(): Promise<DoctorConnection>;
+  connect(): Promise<Connection>;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
 }
@@ -142,7 +140,7 @@ function isNotServed(pools: State['pools']): boolean {
 /** Of a user who may not read it: pools that can be listed show that there is one. */
 async function findCrd(
   expected: Record<string, unknown>,
-  connection: DoctorConnection,
+  connection: Connection,
   read: Promise<State>,
 ): Promise<Finding> {
   const live = await attempt(() => connection.crd.get());
@@ -168,7 +166,7 @@ async function findPolicies(
 
 async function deploymentOf(
   manifest: readonly ManifestObject[],
-  { manifests }: DoctorConnection,
+  { manifests }: Connection,
 ): Promise<ManifestObject | undefined> {
   const deployment = manifest.find(({ kind }) => kind === 'Deployment');
   return deployment && manifests.get(deployment);

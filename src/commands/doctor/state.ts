@@ -55,7 +55,7 @@ const SETTLE_MS = 3_000;
  * @param controllerRuns asked only then
  */
 export async function readState(
-  connection: Pick<Connection, 'cluster'>,
+  connection: Connection,
   port: DoctorPort,
   { controllerRuns, sleep }: { controllerRuns: () => Promise<boolean>; sleep: (ms: number) => Promise<void> },
 ): Promise<State> {
@@ -67,7 +67,7 @@ export async function readState(
   return readOnce(connection, port);
 }
 
-async function readOnce({ cluster }: Pick<Connection, 'cluster'>, port: DoctorPort): Promise<State> {
+async function readOnce({ cluster }: Connection, port: DoctorPort): Promise<State> {
   const [pools, nodes, runtimeClasses] = await Promise.all([
     attempt(() => cluster.pools.listCoerced()),
     attempt(() => port.nodes.list()),

@@ -201,7 +201,7 @@ async function printPools(
   asList: boolean,
   output: PoolOutput,
   io: Io,
-  connection: Pick<Connection, 'nodeLabels'>,
+  connection: Connection,
 ): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../../print/printers.ts');
@@ -221,10 +221,7 @@ async function printPools(
 }
 
 /** How many nodes match the pools that have no status; undefined where all have one. */
-async function matchingOf(
-  pools: RawPool[],
-  connection: Pick<Connection, 'nodeLabels'>,
-): Promise<Map<string, number> | undefined> {
+async function matchingOf(pools: RawPool[], connection: Connection): Promise<Map<string, number> | undefined> {
   // A status without counts is the CRD's default.
   if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
   const { coercePool } = await import('../../nodepool/spec/coerce.ts');

@@ -25,7 +25,7 @@ const LEAST_DETAIL = 24;
 const NOW = 'now';
 
 export function renderTimeline(
-  { subject }: Pick<Timeline, 'subject'>,
+  { subject }: Timeline,
   entries: readonly TimelineEntry[],
   { wide, headers, terminalWidth }: TimelineTableOptions,
   now: Date,
@@ -41,7 +41,7 @@ export function renderTimeline(
 
 /** Without the last newline. @param entries of the history: those that are wanted */
 export function printTimeline(
-  { subject }: Pick<Timeline, 'subject'>,
+  { subject }: Timeline,
   entries: readonly TimelineEntry[],
   format: 'json' | 'yaml',
 ): string {

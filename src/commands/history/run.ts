@@ -51,11 +51,11 @@ export interface Timeline {
 
 export interface TimelineDeps {
   cluster: {
-    pools: Pick<NodePoolsClient, 'list'>;
-    nodes: Pick<NodesClient, 'list'>;
-    revisions: Pick<ControllerRevisionsClient, 'list'>;
+    pools: NodePoolsClient;
+    nodes: NodesClient;
+    revisions: ControllerRevisionsClient;
   };
-  events: Pick<EventsPort, 'list' | 'listAboutNode' | 'listAboutNodes'>;
+  events: EventsPort;
   datedNode: Connection['datedNode'];
 }
 

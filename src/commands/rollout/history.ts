@@ -45,8 +45,8 @@ export async function history(
 
 interface RevisionsReader {
   cluster: NamesDeps & {
-    pools: Pick<NodePoolsClient, 'get'>;
-    revisions: Pick<ControllerRevisionsClient, 'list'>;
+    pools: NodePoolsClient;
+    revisions: ControllerRevisionsClient;
   };
 }
 

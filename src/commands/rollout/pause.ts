@@ -14,7 +14,7 @@ import { patchPool } from '../shared/edit/guarded-patch.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
 
 export interface SetPausedDeps extends NamesDeps {
-  pools: Pick<NodePoolsClient, 'get' | 'patch' | 'firstNames'>;
+  pools: NodePoolsClient;
   nodes: Pick<NodesClient, 'get' | 'list'>;
   now: () => Date;
 }

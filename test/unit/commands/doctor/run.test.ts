@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DoctorConnection, doctor } from '../../../../src/commands/doctor/run.ts';
+import { doctor } from '../../../../src/commands/doctor/run.ts';
 import { CHECKS, type CheckId } from '../../../../src/commands/shared/check.ts';
+import type { Connection } from '../../../../src/kube/connect.ts';
 import type { Probe } from '../../../../src/kube/resources/doctor.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
@@ -18,7 +19,7 @@ interface Parts {
 }
 
 /** A healthy cluster except for these parts. */
-function connection({ probe, crd, pools, lease }: Parts): DoctorConnection {
+function connection({ probe, crd, pools, lease }: Parts): Connection {
   const access = { context: 'c', cluster: 'c', server: 'https://s', user: 'u', source: '/k', verifiesServer: true };
   const clocks = { server: NOW, ours: NOW };
   const port = {
@@ -37,12 +38,12 @@ function connection({ probe, crd, pools, lease }: Parts): DoctorConnection {
     },
     manifests: { get: async () => undefined },
     lease: () => ({ get: lease ?? (async () => undefined) }),
-  } as unknown as DoctorConnection;
+  } as unknown as Connection;
 }
 
 const OPTIONS = { crd: {}, controller: [], policies: [], bornInPool: [], commands: ['get'] };
 
-async function examine(connect: () => Promise<DoctorConnection>) {
+async function examine(connect: () => Promise<Connection>) {
   const checks = await doctor(OPTIONS, { connect, now: () => NOW, sleep: async () => {} });
   assert.deepEqual(
     checks.map(({ id }) => id),
