@@ -25,7 +25,7 @@ interface HistoryOptions<T> {
   store: Store<T>;
   clock: Clock;
   log: Log;
-  /** See ReflectorOptions. */
+  /** etcd was restored from a backup: everything is listed again. */
   onRestored?: () => void;
 }
 
@@ -49,7 +49,7 @@ export class History<T> {
     return this.#needsConfirm;
   }
 
-  /** See Reflector.isConfirmed. */
+  /** False from a broken connection until the server has shown that its history is still the followed one. */
   get isConfirmed(): boolean {
     return this.#isConfirmed;
   }

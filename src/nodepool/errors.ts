@@ -1,7 +1,7 @@
 interface NodepoolErrorOptions extends ErrorOptions {
   /** Problems that the message announces, one a line. */
   items?: readonly string[];
-  /** See NodepoolError. */
+  /** As in NodepoolError, where each is described. */
   isGeneral?: boolean;
   isTransient?: boolean;
   isPermanent?: boolean;

@@ -23,9 +23,9 @@ export interface ReconcilerOptions {
   /** Once aborted, no further write is sent and no further pod is evicted. */
   signal?: AbortSignal;
 
-  /** See Limiters. */
+  /** Bounds the nodes and pools in progress. */
   limitObjects: Limiter;
-  /** See Limiters. Default: no limit. */
+  /** Bounds the nodes whose pods are evicted, within limitObjects. Default: no limit. */
   limitPolls?: Limiter;
   /** Shared with other writers of the same run. Default: a new one. */
   writeLimiter?: WriteRateLimiter;
@@ -52,6 +52,11 @@ export interface ReconcilerOptions {
   onEviction?: (event: EvictionEvent) => void;
   /** Gets the node writes in place of sending their Events. */
   onMoves?: (moves: readonly NodeMove[]) => void;
+}
+
+/** The options with the limiter that all writers of a reconcile share. */
+export interface WriterOptions extends ReconcilerOptions {
+  writeLimiter: WriteRateLimiter;
 }
 
 /** Called when node writes are planned, and when each is done, failed or not. */

@@ -94,7 +94,7 @@ export interface NodeMove {
   changes: Change[];
   /** What was wrong with the record that was replaced. */
   invalidRecord?: string;
-  /** See WritePlan. */
+  /** Taints with the effect NoExecute that were not set again: nobody agreed to evictions. */
   withheld?: Taint[];
 }
 
@@ -140,7 +140,7 @@ export interface WriteFailure {
   node?: string | undefined;
   /** No write was sent: after an earlier failure the node waits. */
   isThrottled?: boolean;
-  /** See NodepoolError. */
+  /** A retry alone does not help. */
   isPermanent?: boolean;
 }
 

@@ -19,7 +19,7 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
 import { Contests } from './limits/contests.ts';
 import { WriteRateLimiter } from './limits/rate-limiters.ts';
-import type { ReconcilerOptions } from './options.ts';
+import type { ReconcilerOptions, WriterOptions } from './options.ts';
 import {
   addFailure,
   addRetry,
@@ -40,11 +40,11 @@ import { dropFinalizer, endTakeover, finishTakeover, prepare } from './write/poo
 import { PoolNodes } from './write/pool-nodes.ts';
 import { RevisionWriter } from './write/revision-writer.ts';
 import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
-import { type StatusDeps, writeStatus } from './write/status-writer.ts';
+import { writeStatus } from './write/status-writer.ts';
 
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */
-  readonly #options: ReconcilerOptions & { writeLimiter: WriteRateLimiter };
+  readonly #options: WriterOptions;
   readonly #contests: Contests;
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
@@ -217,7 +217,7 @@ interface Found {
   /** Of a pool with a rollout. */
   step: RolloutStep | undefined;
   drain: DrainState | undefined;
-  /** See Contests. */
+  /** What others keep setting back, as a sentence. */
   contested: string | undefined;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn: ((node: string) => number) | undefined;
@@ -281,16 +281,14 @@ function notApplied(pool: string, nodes: number, isUnknown: boolean): Warning {
 
 // Releases the nodes of a pool that is being deleted, or is gone.
 
-type ReleaseOptions = ReconcilerOptions & StatusDeps;
-
 class PoolRelease {
-  readonly #options: ReleaseOptions;
+  readonly #options: WriterOptions;
   readonly #nodes: PoolNodes;
   readonly #events: OutcomeEvents;
   readonly #interruption: Interruption;
 
   /** @param options its limiter throws Interrupted once the signal is aborted */
-  constructor(options: ReleaseOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
+  constructor(options: WriterOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
     this.#options = options;
     this.#nodes = nodes;
     this.#events = events;

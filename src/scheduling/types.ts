@@ -26,7 +26,7 @@ export interface PodTraits {
   claims: readonly ClaimUse[];
   disks: readonly Disk[];
   gates: readonly string[];
-  /** See ownNotJudged(). */
+  /** What may keep it from being scheduled and is not judged, as sentences. */
   notJudged: readonly string[];
   /** It has a deletionTimestamp: topology spread does not count it. */
   isTerminating: boolean;

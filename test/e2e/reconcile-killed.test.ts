@@ -9,7 +9,7 @@ import { reconcile } from '../../src/commands/shared/reconcile/apply.ts';
 import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
-import { restOf } from '../../src/nodepool/plan/runtime-class.ts';
+import { preservedFields } from '../../src/nodepool/plan/runtime-class.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { raw } from '../cluster/raw.ts';
 import { wrapped } from '../override.ts';
@@ -85,7 +85,7 @@ async function endState() {
   return {
     nodes,
     pools: pools.map(pool => pool && withoutTimes(pool)),
-    classes: classes.map(found => found && [found.handler, found.scheduling, restOf(found)]),
+    classes: classes.map(found => found && [found.handler, found.scheduling, preservedFields(found)]),
   };
 }
 

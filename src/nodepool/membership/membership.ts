@@ -84,7 +84,7 @@ export class PoolIndex {
     return this.#errors.get(name) ?? [];
   }
 
-  /** See isInherited(). */
+  /** Whether only the earlier operator has reconciled the pool so far. */
   isInherited(name: string): boolean {
     return this.#inherited.has(name);
   }

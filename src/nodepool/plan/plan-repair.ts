@@ -109,7 +109,7 @@ function drifted(
   });
 }
 
-/** Somebody else changed these: what was there before is not restored. See displacedBy() in merge-slots.ts. */
+/** Somebody else changed these: what was there before is not restored. */
 function forgotten(
   applied: ReadonlyMap<string, AppliedSlot>,
   writes: readonly SlotWrite[],

@@ -193,7 +193,7 @@ function sameScheduling(a: Scheduling, b: Scheduling): boolean {
 // Not guaranteed: that the annotation is authentic. Whoever may write pools may write it, so any text is read, and what a
 // RuntimeClass may not have is left out.
 
-export interface ClassRest {
+export interface PreservedFields {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   overhead?: unknown;
@@ -203,14 +203,14 @@ export interface ClassRest {
 export const MAX_REST_LENGTH = 16 * 1024;
 
 /** The pool sets none of these. Undefined where others did neither. */
-export function restOf({ overhead, metadata }: RuntimeClass): ClassRest | undefined {
+export function preservedFields({ overhead, metadata }: RuntimeClass): PreservedFields | undefined {
   const [labels, annotations] = [nonEmpty(metadata.labels), nonEmpty(metadata.annotations)];
   const rest = defined({ labels, annotations, overhead: overhead ?? undefined });
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
 /** For the annotation: where all of it is too long, without the annotations, then without the labels. @param pool its UID */
-export function formatRest({ labels, annotations, overhead }: ClassRest, pool: string): string | undefined {
+export function formatPreserved({ labels, annotations, overhead }: PreservedFields, pool: string): string | undefined {
   return [{ labels, annotations, overhead }, { labels, overhead }, { overhead }]
     .filter(rest => Object.values(rest).some(value => value !== undefined))
     .map(rest => JSON.stringify({ pool, ...rest }))
@@ -218,13 +218,13 @@ export function formatRest({ labels, annotations, overhead }: ClassRest, pool: s
 }
 
 /** Undefined where the pool has none, or one of another pool: that of a manifest or a backup. */
-export function keptRest({ metadata: { uid, annotations } }: NodePool): ClassRest | undefined {
+export function storedFields({ metadata: { uid, annotations } }: NodePool): PreservedFields | undefined {
   const raw = annotations?.[REPLACED_ANNOTATION];
   return raw === undefined || uid === undefined ? undefined : parseRest(raw, uid);
 }
 
 /** Of any text. @param pool its UID */
-export function parseRest(raw: string, pool: string): ClassRest | undefined {
+export function parseRest(raw: string, pool: string): PreservedFields | undefined {
   if (raw.length > MAX_REST_LENGTH) return undefined;
   let json: unknown;
   try {

@@ -40,7 +40,7 @@ export interface NodeDrainerDeps {
   clock: Pick<Clock, 'now'>;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal;
-  /** See Limiters. Default: no limit. */
+  /** Bounds the nodes whose pods are evicted. Default: no limit. */
   limitPolls?: Limiter;
   /** For people, in order. */
   onEviction?: (event: EvictionEvent) => void;

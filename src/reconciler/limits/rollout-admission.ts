@@ -62,7 +62,7 @@ export class RolloutAdmission {
   readonly #stops = new Map<string, { uid: string | undefined; rollout: string; stop: RolloutStop }>();
   readonly #sightings: RolloutSightings;
 
-  /** See RolloutNode. */
+  /** Nodes whose last write failed: they are the last to be chosen. */
   readonly #refused: RefusedNodes;
 
   /** Nodes that stay under way after a write without an answer, until they are seen in another version than this. */

@@ -47,7 +47,7 @@ export type LaterPlan = DuePlan & {
 export interface PlannedRuntimeClass {
   name: string;
   kind: Exclude<RuntimeClassPlan['kind'], 'none'>;
-  /** See schedulingChange(). */
+  /** What changes for its pods; absent: nothing, or it is deleted. */
   change?: SchedulingChange;
 }
 

@@ -36,7 +36,7 @@ export class ClusterState {
   readonly #runtimeClasses = new Map<string, RuntimeClass>();
   readonly #ownerships = new OwnershipIndex(this.#pools, this.#nodes);
   readonly #deleted = new DeletedUids();
-  /** See expectStatus(). */
+  /** Statuses that are about to be written, by pool: seeing one enqueues nothing. */
   readonly #expected = new Map<string, NodePoolStatus>();
   #observer: ClusterStateObserver | undefined;
   /** By name; see poolReadAt(). */
@@ -151,7 +151,7 @@ export class ClusterState {
     this.#observer = observer;
   }
 
-  /** See DeletedUids.beginRead(). */
+  /** To be called before an object is read: the answer is newer than the deletions before it. */
   beginRead(): ReadTime {
     return this.#deleted.beginRead();
   }

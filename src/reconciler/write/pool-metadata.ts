@@ -3,7 +3,7 @@
  * that says how far the takeover of an inherited pool is.
  */
 import { conflictDelay } from '../../controller/backoff.ts';
-import type { PoolWrite } from '../../kube/cluster.ts';
+import type { ClusterPort, PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import { type Takeover, takeoverOf } from '../../nodepool/membership/membership.ts';
@@ -14,7 +14,10 @@ import { assertMetadataFree, assertUncontested, type MetadataField, metadataWrit
 import type { ClusterState } from '../state/cluster-state.ts';
 import { type LiveReadDeps, notDeleted, readPool, stillExistsError } from '../state/live-reads.ts';
 
-export interface PoolEditDeps extends LiveReadDeps {
+export interface PoolEditDeps {
+  cluster: ClusterPort;
+  state: ClusterState;
+  /** Between two attempts after a conflict. */
   sleep: (ms: number) => Promise<void>;
   /** Limits how often each field is written; without it every write is sent at once. */
   writeLimiter?: WriteRateLimiter;

@@ -42,12 +42,12 @@ export class PoolNodes {
     this.#writer = new NodeWriter(options);
   }
 
-  /** See NodeWriter.needsWrite(). */
+  /** Whether the node differs from its plan. */
   needsWrite(node: string): boolean {
     return this.#writer.needsWrite(node);
   }
 
-  /** See GonePools. */
+  /** Reads the pool before its nodes are released because it is gone. */
   get gonePools(): GonePools {
     return this.#writer.steps.gonePools;
   }
@@ -170,7 +170,7 @@ export class PoolNodes {
     return nodes.length === 0 ? undefined : this.#writer.steps.drainer.entries.stateOf(nodes.toSorted());
   }
 
-  /** See NodeDrainer. */
+  /** Sentences about pods of these nodes that are blocked for long, each once. */
   takeStuck(nodes: readonly string[]): string[] {
     return this.#writer.steps.drainer.entries.takeStuck(nodes);
   }

@@ -3,20 +3,20 @@ import type { ClusterPort, PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import {
-  type ClassRest,
-  formatRest,
+  formatPreserved,
   isGradual,
-  keptRest,
+  type PreservedFields,
   planRuntimeClass,
+  preservedFields,
   type Reached,
   type RuntimeClassPlan,
-  restOf,
   runtimeClassName,
+  storedFields,
 } from '../../nodepool/plan/runtime-class.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
 import { MAX_WRITES, type WriteRateLimiter } from '../limits/rate-limiters.ts';
 import type { MetadataField } from '../limits/write-limits.ts';
-import type { ReconcilerOptions } from '../options.ts';
+import type { WriterOptions } from '../options.ts';
 import {
   attemptWrite,
   NodeWriteError,
@@ -27,19 +27,21 @@ import {
 import type { ClusterState } from '../state/cluster-state.ts';
 import { editPool, type PoolEditDeps, poolAlteredError } from './pool-metadata.ts';
 
-export type RuntimeClassDeps = PoolEditDeps & { writeLimiter: WriteRateLimiter };
+export interface RuntimeClassDeps extends PoolEditDeps {
+  writeLimiter: WriteRateLimiter;
+}
 
 /** A step of a reconcile. False when it failed: the outcome says why. */
 export async function writeRuntimeClass(
   pool: NodePool,
   outcome: PoolOutcome,
-  options: ReconcilerOptions & { writeLimiter: WriteRateLimiter },
+  options: WriterOptions,
 ): Promise<boolean> {
   const { limitObjects } = options;
   const error = await attemptWrite(outcome, async () => {
     const done = await limitObjects(() => applyRuntimeClass(pool, options));
     if (done.kind !== 'unchanged') outcome.runtimeClass = done;
-    if (done.kind !== 'foreign') await limitObjects(() => forgetRest(pool, options));
+    if (done.kind !== 'foreign') await limitObjects(() => forgetPreserved(pool, options));
   });
   return error === undefined;
 }
@@ -49,7 +51,7 @@ const MAX_ATTEMPTS = 5;
 
 /**
  * In a dry run a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete. What others set on one that
- * is replaced stays in an annotation on the pool until forgetRest().
+ * is replaced stays in an annotation on the pool until forgetPreserved().
  * Throws NodepoolError when it cannot be made as it should be.
  */
 export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps): Promise<RuntimeClassOutcome> {
@@ -59,17 +61,17 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
   const reached = reachedBy(pool, state);
   let isReplaced = false;
   // Of a process that ended after the delete.
-  let rest = keptRest(state.pool(pool.metadata.name) ?? pool);
+  let rest = storedFields(state.pool(pool.metadata.name) ?? pool);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
-    const plan = withRest(planRuntimeClass(pool, known, reached), rest);
+    const plan = withPreserved(planRuntimeClass(pool, known, reached), rest);
     // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return isReplaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, writeLimiter);
     if (plan.kind === 'replace') {
-      rest = restOf(plan.current);
-      await keepRest(pool, rest, deps);
+      rest = preservedFields(plan.current);
+      await storePreserved(pool, rest, deps);
     }
     if (await act(plan, cluster, state)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
@@ -87,7 +89,7 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
 }
 
-/** See planRuntimeClass(). A node that joins, or was born in the pool, gets all of the spec at once. */
+/** Members by what a rollout has brought to them. A node that joins, or was born in the pool, gets all of the spec at once. */
 export function reachedBy(pool: NodePool, state: ClusterState): Reached[] {
   const { name } = pool.metadata;
   if (!isGradual(pool)) return [];
@@ -144,7 +146,7 @@ function keyOf(name: string): string {
 }
 
 /** The replacement keeps the labels, annotations and overhead that others set. */
-function withRest(plan: RuntimeClassPlan, rest: ClassRest = {}): RuntimeClassPlan {
+function withPreserved(plan: RuntimeClassPlan, rest: PreservedFields = {}): RuntimeClassPlan {
   if (plan.kind !== 'create') return plan;
   const { overhead, ...others } = rest;
   const metadata = { ...plan.desired.metadata, ...others };
@@ -196,12 +198,12 @@ const FIELD: MetadataField = {
 };
 
 /** Throws NodepoolError when it cannot be kept: the RuntimeClass is not to be deleted then. */
-async function keepRest(pool: NodePool, rest: ClassRest | undefined, deps: PoolEditDeps): Promise<void> {
-  await annotate(pool, rest && formatRest(rest, pool.metadata.uid ?? ''), deps);
+async function storePreserved(pool: NodePool, rest: PreservedFields | undefined, deps: PoolEditDeps): Promise<void> {
+  await annotate(pool, rest && formatPreserved(rest, pool.metadata.uid ?? ''), deps);
 }
 
 /** Called once the RuntimeClass is as the pool has it, whoever created it. Throws NodepoolError. */
-export async function forgetRest(pool: NodePool, deps: PoolEditDeps): Promise<void> {
+export async function forgetPreserved(pool: NodePool, deps: PoolEditDeps): Promise<void> {
   await annotate(pool, undefined, deps);
 }
 

@@ -16,11 +16,11 @@ import type { BudgetImpact, Destination, Evicted, EvictedPod, Impact, PodsImpact
 interface Among {
   changes: readonly PlannedChange[];
   budgets: readonly Budget[];
-  /** See isInOrder(). */
+  /** StatefulSets whose pods are created in any order, as `namespace/name`. */
   parallel: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
-  /** See Scene. */
+  /** Collects garbage. */
   collect: () => void;
 }
 

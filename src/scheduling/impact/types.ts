@@ -196,7 +196,7 @@ export interface Impact {
 }
 
 export interface NotJudged {
-  /** See ownNotJudged(). */
+  /** As a sentence: `resourceClaims (dynamic resource allocation)`. */
   what: string;
   pods: PodsImpact[];
 }

@@ -12,7 +12,7 @@ import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/command
 import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
-import { formatRest, parseRest } from '../../../src/nodepool/plan/runtime-class.ts';
+import { formatPreserved, parseRest } from '../../../src/nodepool/plan/runtime-class.ts';
 import { isPoolAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/spec/syntax.ts';
 import { taintId } from '../../../src/nodepool/spec/taints.ts';
@@ -97,7 +97,7 @@ property(
     ),
     raw => {
       const read = parseRest(raw, 'a') ?? {};
-      const written = formatRest(read, 'a');
+      const written = formatPreserved(read, 'a');
       assert.deepEqual(written === undefined ? {} : parseRest(written, 'a'), read);
     },
   ),

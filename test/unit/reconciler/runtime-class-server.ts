@@ -6,7 +6,7 @@ import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
 import { NodeWriteError } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { applyRuntimeClass, forgetRest } from '../../../src/reconciler/write/runtime-class-writer.ts';
+import { applyRuntimeClass, forgetPreserved } from '../../../src/reconciler/write/runtime-class-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
 
@@ -108,7 +108,7 @@ export function begin(known?: RuntimeClass, live = known) {
   const deps = { cluster, state, writeLimiter, sleep: async () => {} };
   const write = (desired: NodePool = pool, isDryRun = false) =>
     applyRuntimeClass(desired, { ...deps, cluster: { ...cluster, isDryRun } });
-  const forget = () => forgetRest(pool, deps);
+  const forget = () => forgetPreserved(pool, deps);
   const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);
     assert.ok(error instanceof NodeWriteError);

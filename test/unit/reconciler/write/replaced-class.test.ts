@@ -1,13 +1,13 @@
 /** What others set on a RuntimeClass outlives a process that ends between its deletion and the next creation. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatRest } from '../../../../src/nodepool/plan/runtime-class.ts';
+import { formatPreserved } from '../../../../src/nodepool/plan/runtime-class.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 import { begin, foreign, NAME, owned, pool } from '../runtime-class-server.ts';
 
 const labels = { team: 'a' };
-const value = formatRest({ labels }, 'uid-worker') ?? '';
+const value = formatPreserved({ labels }, 'uid-worker') ?? '';
 const marked: NodePool = aPool(pool.spec, { annotations: { [REPLACED_ANNOTATION]: value } });
 
 test('the next one is created with it, and then the pool forgets it', async () => {
@@ -60,7 +60,9 @@ test('nothing is deleted where it cannot be kept', async () => {
 });
 
 test('that of an earlier replacement, and of another pool, is not used', async () => {
-  const other = aPool(pool.spec, { annotations: { [REPLACED_ANNOTATION]: formatRest({ labels }, 'other') ?? '' } });
+  const other = aPool(pool.spec, {
+    annotations: { [REPLACED_ANNOTATION]: formatPreserved({ labels }, 'other') ?? '' },
+  });
   const { server, state, write } = begin();
   state.setPool(other);
   assert.deepEqual(await write(), { kind: 'created', name: NAME });

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  formatRest,
-  keptRest,
+  formatPreserved,
   MAX_REST_LENGTH,
   parseRest,
-  restOf,
+  preservedFields,
+  storedFields,
 } from '../../../../src/nodepool/plan/runtime-class.ts';
 import { REPLACED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
@@ -20,28 +20,31 @@ const rest = {
 const { labels, annotations, overhead } = rest;
 
 test('is written and read as it is, and nothing is written of a RuntimeClass on which others set nothing', () => {
-  assert.deepEqual(restOf({ metadata: { ...metadata, labels, annotations }, overhead, handler: 'runc' }), rest);
-  assert.deepEqual(parseRest(formatRest(rest, 'a') ?? '', 'a'), rest);
-  assert.equal(restOf({ metadata, handler: 'runc' }), undefined);
-  assert.equal(restOf({ metadata: { ...metadata, labels: {}, annotations: {} }, handler: 'runc' }), undefined);
+  assert.deepEqual(
+    preservedFields({ metadata: { ...metadata, labels, annotations }, overhead, handler: 'runc' }),
+    rest,
+  );
+  assert.deepEqual(parseRest(formatPreserved(rest, 'a') ?? '', 'a'), rest);
+  assert.equal(preservedFields({ metadata, handler: 'runc' }), undefined);
+  assert.equal(preservedFields({ metadata: { ...metadata, labels: {}, annotations: {} }, handler: 'runc' }), undefined);
 });
 
 test('is bounded: long annotations are left out, then labels', () => {
   const long = 'x'.repeat(MAX_REST_LENGTH);
   const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key-${index}`, 'x']));
   const read = (text: string | undefined) => text && parseRest(text, 'a');
-  assert.deepEqual(read(formatRest({ ...rest, annotations: { long } }, 'a')), { labels, overhead });
-  assert.deepEqual(read(formatRest({ overhead, annotations, labels: many }, 'a')), { overhead });
-  assert.equal(formatRest({ annotations: { long } }, 'a'), undefined);
+  assert.deepEqual(read(formatPreserved({ ...rest, annotations: { long } }, 'a')), { labels, overhead });
+  assert.deepEqual(read(formatPreserved({ overhead, annotations, labels: many }, 'a')), { overhead });
+  assert.equal(formatPreserved({ annotations: { long } }, 'a'), undefined);
   assert.equal(parseRest(`{"pool":"a","annotations":{"a":"${long}"}}`, 'a'), undefined);
 });
 
 test('is that of this pool alone', () => {
   const kept = (pool: string) =>
-    keptRest(aPool({}, { uid: 'a', annotations: { [REPLACED_ANNOTATION]: formatRest(rest, pool) ?? '' } }));
+    storedFields(aPool({}, { uid: 'a', annotations: { [REPLACED_ANNOTATION]: formatPreserved(rest, pool) ?? '' } }));
   assert.deepEqual(kept('a'), rest);
   assert.equal(kept('earlier'), undefined);
-  assert.equal(keptRest(aPool({}, { uid: 'a' })), undefined);
+  assert.equal(storedFields(aPool({}, { uid: 'a' })), undefined);
 });
 
 const forged: [what: string, json: unknown, read: object | undefined][] = [
