@@ -1,7 +1,10 @@
 /** Time as a parameter, so that tests do not have to wait. */
-export interface Clock {
+export interface NowClock {
   /** Monotonic milliseconds from an arbitrary start. */
   now(): number;
+}
+
+export interface Clock extends NowClock {
   /** Calls back once after `ms`, never synchronously. Returns a function that cancels it. */
   after(ms: number, callback: () => void): () => void;
 }

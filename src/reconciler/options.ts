@@ -1,5 +1,5 @@
 /** What a reconcile works with, and what it may do: one type for all of its parts. */
-import type { Clock } from '../controller/clock.ts';
+import type { NowClock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import type { ClusterPort } from '../kube/cluster.ts';
 import type { WritePlan } from '../nodepool/plan/plan.ts';
@@ -14,7 +14,7 @@ export interface ReconcilerOptions {
   cluster: ClusterPort;
   state: ClusterState;
   /** Monotonic. */
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   /** The wall clock: times of rollouts, and of the status. */
   now: () => Date;
   sleep: (ms: number) => Promise<void>;

@@ -1,6 +1,6 @@
 /** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
 import { hostname } from 'node:os';
-import { type Clock, sleep } from '../../controller/clock.ts';
+import { type Clock, type NowClock, sleep } from '../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../controller/controller.ts';
 import { LeaderElector, type LeasePort } from '../../controller/leader-election.ts';
 import type { Log } from '../../controller/log.ts';
@@ -287,7 +287,7 @@ const SILENT_MS = 60_000;
 const WITHIN = 'PodDisruptionBudgets are respected';
 const REGARDLESS = 'pods that do not tolerate it are evicted, and PodDisruptionBudgets are not respected';
 
-export function noExecuteLog(log: Log, clock: Pick<Clock, 'now'>): (plan: WritePlan) => void {
+export function noExecuteLog(log: Log, clock: NowClock): (plan: WritePlan) => void {
   const loggedAt = new Map<string, number>();
   const say = (level: 'info' | 'warning', pool: string, what: string, more: string) => {
     const [key, now] = [`${pool} ${what}`, clock.now()];

@@ -1,5 +1,5 @@
 /** What is remembered of the nodes whose pods are evicted: when each is polled again, and what was seen. */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { DrainPlan } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
@@ -47,13 +47,13 @@ export interface Entry {
 }
 
 export class DrainEntries {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: NowClock;
   readonly #serverTime: () => Date;
   readonly #newEvictor: (node: string) => Evictor;
   /** By name of the node. */
   readonly #entries = new Map<string, Entry>();
 
-  constructor(clock: Pick<Clock, 'now'>, serverTime: () => Date, newEvictor: (node: string) => Evictor) {
+  constructor(clock: NowClock, serverTime: () => Date, newEvictor: (node: string) => Evictor) {
     [this.#clock, this.#serverTime, this.#newEvictor] = [clock, serverTime, newEvictor];
   }
 

@@ -3,7 +3,7 @@
  * where a PodDisruptionBudget or the server refuses, and says so once for each reason. Which pods are evicted, when they are listed,
  * and when the node is done is the callers' matter.
  */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
 import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
@@ -16,7 +16,7 @@ export type EvictionEvent =
 
 export interface EvictorOptions {
   node: string;
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal | undefined;
   /** The server checks every eviction and keeps the pods. */

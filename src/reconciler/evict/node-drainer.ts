@@ -14,7 +14,7 @@
  * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
  * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import type { ClusterPort, EvictionsClient, NodesClient, Removal } from '../../kube/cluster.ts';
 import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/drain/budgets.ts';
@@ -37,7 +37,7 @@ import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evic
 
 export interface NodeDrainerDeps {
   cluster: { evictions(): Promise<EvictionsClient>; nodes: Pick<NodesClient, 'serverTime'> };
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal;
   /** Bounds the nodes whose pods are evicted. Default: no limit. */
@@ -305,7 +305,7 @@ function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'contro
 interface DrainStepDeps {
   cluster: ClusterPort;
   state: ClusterState;
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   hasCaches?: boolean;
 }
 

@@ -7,7 +7,7 @@
  * the other takes no place of others. Not guaranteed: that repairs before this process are counted. What they found
  * stays for an hour (`reconcile --watch`), or as the Events of the pool say (see EarlierRepairs).
  */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
 import type { NodesClient } from '../../kube/cluster.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
@@ -35,7 +35,7 @@ export interface EarlierRepairs {
 }
 
 export interface ContestsDeps {
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   nodes: Pick<NodesClient, 'fieldManager'>;
   /** Of one shot: each is a process of its own. Asked once a pool, when it has a repair or was contested. Undefined: not known. */
   earlierRepairs?: (pool: NodePool) => Promise<EarlierRepairs | undefined>;

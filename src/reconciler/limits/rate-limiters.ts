@@ -1,5 +1,5 @@
 /** Rate limits of writes of one object: of any write, and of status writes in a watch. */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { Change } from '../../nodepool/plan/plan.ts';
 import type { ObjectMeta } from '../../nodepool/types.ts';
@@ -50,11 +50,11 @@ interface Entry {
  * Kept for each node that was written in the last two minutes. Not guaranteed: a bound over several processes.
  */
 export class WriteRateLimiter {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: NowClock;
   /** By UID, of a RuntimeClass by its name; in the order of their last writes. */
   readonly #nodes = new Map<string, Entry>();
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: NowClock) {
     this.#clock = clock;
   }
 
@@ -155,11 +155,11 @@ interface StatusWrites {
  * Not guaranteed: a bound over several processes.
  */
 export class StatusRateLimiter {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: NowClock;
   /** In the order of their last writes. */
   readonly #entries = new Map<string, StatusWrites>();
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: NowClock) {
     this.#clock = clock;
   }
 

@@ -6,7 +6,7 @@
  * Not guaranteed: the limit over several processes that write at the same time without a lease. Both choose the same nodes by the same
  * order, so one of two that overlap finds them written.
  */
-import { type Clock, systemClock } from '../../controller/clock.ts';
+import { type NowClock, systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord, RolloutStamp } from '../../nodepool/plan/record.ts';
@@ -77,7 +77,7 @@ export class RolloutAdmission {
    * node which was changed has failed: no node gets a turn that becomes free during the run.
    * @param clock monotonic: a wall clock that is set meanwhile settles nothing
    */
-  constructor(state: ClusterState, now: () => Date, hasCaches = true, clock: Pick<Clock, 'now'> = systemClock) {
+  constructor(state: ClusterState, now: () => Date, hasCaches = true, clock: NowClock = systemClock) {
     this.#state = state;
     this.#refused = new RefusedNodes(state);
     this.#now = now;

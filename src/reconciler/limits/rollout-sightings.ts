@@ -3,7 +3,7 @@
  * sent, and wall clocks are set. What is there when the node is seen first counts by its time; what comes later, from the moment when it
  * is seen.
  */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import type { AppliedRecord } from '../../nodepool/plan/record.ts';
 import { elapsed } from '../../nodepool/rollout/rollout-step.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -30,11 +30,11 @@ interface Seen {
 const MARGIN_MS = 2_000;
 
 export class RolloutSightings {
-  readonly #clock: Pick<Clock, 'now'>;
+  readonly #clock: NowClock;
   /** By name of the pool, then of the node. */
   readonly #pools = new Map<string, Map<string, Sighting>>();
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: NowClock) {
     this.#clock = clock;
   }
 

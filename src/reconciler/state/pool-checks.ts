@@ -4,7 +4,7 @@
  * - StalePools: the node was written for a newer spec than the cluster state has;
  * - GonePools: the node is about to be released, because its pool is gone.
  */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePlan } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
@@ -13,7 +13,7 @@ import { specChangedFailure } from '../outcome.ts';
 import { assertNotRestored, isSamePool, type LiveReadDeps, notDeleted, readPool } from './live-reads.ts';
 
 export interface ChangedMeanwhileDeps extends LiveReadDeps {
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   hasCaches?: boolean;
 }
 

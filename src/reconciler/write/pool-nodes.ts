@@ -61,7 +61,7 @@ export class PoolNodes {
     const reading = readAnnotationsOf(pool, state, cluster.nodes);
     if (reading !== undefined) await reading;
     const selected = this.#selected(pool);
-    const names = this.#turns(pool, selected);
+    const names = this.#inOrder(pool, selected);
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
     if (!this.#isPaused(pool))
       addRetry({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
@@ -118,11 +118,11 @@ export class PoolNodes {
 
   /** How many nodes of the pool are still to be written. */
   pending(pool: string): number {
-    return this.#turns(pool, this.#selected(pool)).length;
+    return this.#inOrder(pool, this.#selected(pool)).length;
   }
 
   /** Those that have something to be written now: first those whose turn in a rollout has come, in their order. */
-  #turns(pool: string, selected: readonly string[]): string[] {
+  #inOrder(pool: string, selected: readonly string[]): string[] {
     const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
     const step = this.#writer.steps.rollouts.begin(pool);
     if (step === undefined) return names;
@@ -134,8 +134,8 @@ export class PoolNodes {
       }),
     );
     const next = step.next.filter(name => waiting.delete(name));
-    const turns = new Set(next);
-    const others = names.filter(name => !turns.has(name) && !waiting.has(name));
+    const first = new Set(next);
+    const others = names.filter(name => !first.has(name) && !waiting.has(name));
     const repairs = [...waiting].flatMap(([name, { meanwhile }]) => (meanwhile === undefined ? [] : name));
     return [...next, ...others, ...repairs];
   }

@@ -6,7 +6,7 @@
  * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
  * that changes during a reconcile may reach nodes before the next reconcile keeps it.
  */
-import type { Clock } from '../../controller/clock.ts';
+import type { NowClock } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
@@ -25,7 +25,7 @@ import type { NodePool } from '../../nodepool/types.ts';
 import { type LiveReadDeps, RestoredError, readPool } from '../state/live-reads.ts';
 
 export interface RevisionDeps extends LiveReadDeps {
-  clock: Pick<Clock, 'now'>;
+  clock: NowClock;
   limitObjects: Limiter;
 }
 
