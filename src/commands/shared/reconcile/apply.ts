@@ -16,7 +16,7 @@ import { andMore } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
 import { Contests } from '../../../reconciler/limits/contests.ts';
-import { limitersOf, WORKERS } from '../../../reconciler/limits/limiters.ts';
+import { limitersOf } from '../../../reconciler/limits/limiters.ts';
 import { WriteRateLimiter } from '../../../reconciler/limits/rate-limiters.ts';
 import type { NodeProgress, ReconcilerOptions } from '../../../reconciler/options.ts';
 import {
@@ -269,7 +269,8 @@ export async function untilIdle(
   const controller = new Controller<string>({
     name: 'run',
     queue,
-    workers: WORKERS,
+    // All at once: the connections limit what is under way.
+    workers: Math.max(pools.length, 1),
     clock,
     log: () => {},
     async reconcile(name) {
