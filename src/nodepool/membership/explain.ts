@@ -46,8 +46,8 @@ export interface PoolReason {
 export interface StartupReason {
   /** Its value is the one that was given. */
   taint: Taint;
-  /** It is there as it was given; else it was lifted, removed or changed, or never given. */
-  isThere: boolean;
+  /** It is there as it was given; else it was lifted, removed or changed, or never given. A field of `nodes --why -o json`. */
+  isHeld: boolean;
   /** The condition that it waits for. */
   until: string | undefined;
   /** It is given again when the node boots. */
@@ -116,7 +116,7 @@ function startupReasons(
   const kept = new Set(keptStartupTaints(node, record).map(taintId));
   const startup = [...record.startup].map(([id, given]) => ({
     taint: taintFrom(id, given ?? ''),
-    isThere: kept.has(id),
+    isHeld: kept.has(id),
     until: wanted.get(id)?.until?.nodeCondition,
     isGivenAgain: wanted.get(id)?.again === 'Boot',
   }));

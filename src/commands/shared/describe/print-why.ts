@@ -59,10 +59,10 @@ function poolSection(reason: PoolReason, style: Style): string {
   return [...lines, renderTable(rows, { ...DESCRIBE, indent: '  ' })].join('\n');
 }
 
-function startupText({ taint, isThere, until, isGivenAgain }: StartupReason): string {
+function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): string {
   const what = `startup taint ${formatTaint(taint)}`;
   const again = isGivenAgain ? 'given again when the node boots' : 'not given again';
-  if (!isThere) return `${what}: lifted or removed, or not given; it is ${again}`;
+  if (!isHeld) return `${what}: lifted or removed, or not given; it is ${again}`;
   return until === undefined
     ? `${what}: there until somebody removes it`
     : `${what}: there until the condition ${until} of the node is True`;

@@ -142,12 +142,12 @@ test('explains the startup taints in the record of the owner, and those of no ot
   assert.deepEqual(why(node, owner).startup, [
     {
       taint: { key: 'agent', value: 'x', effect: 'NoSchedule' },
-      isThere: true,
+      isHeld: true,
       until: 'AgentReady',
       isGivenAgain: true,
     },
-    { taint: { key: 'gone', value: 'y', effect: 'NoSchedule' }, isThere: false, until: undefined, isGivenAgain: false },
-    { taint: { key: 'lifted', effect: 'NoExecute' }, isThere: false, until: undefined, isGivenAgain: false },
+    { taint: { key: 'gone', value: 'y', effect: 'NoSchedule' }, isHeld: false, until: undefined, isGivenAgain: false },
+    { taint: { key: 'lifted', effect: 'NoExecute' }, isHeld: false, until: undefined, isGivenAgain: false },
   ]);
   assert.equal(why(node, pool('other', { a: '1' })).startup, undefined);
 });

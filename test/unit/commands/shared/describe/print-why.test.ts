@@ -105,10 +105,10 @@ test('limits the output of a pool that another CRD version allowed', () => {
 test('prints startup taints with the owner', () => {
   const agent = { key: 'agent', value: 'x', effect: 'NoSchedule' as const };
   const startup = [
-    { taint: agent, isThere: true, until: 'AgentReady\x1b', isGivenAgain: false },
-    { taint: { ...agent, key: 'setup' }, isThere: true, until: undefined, isGivenAgain: true },
-    { taint: { ...agent, key: 'gone' }, isThere: false, until: 'x', isGivenAgain: false },
-    { taint: { ...agent, key: 'again' }, isThere: false, until: undefined, isGivenAgain: true },
+    { taint: agent, isHeld: true, until: 'AgentReady\x1b', isGivenAgain: false },
+    { taint: { ...agent, key: 'setup' }, isHeld: true, until: undefined, isGivenAgain: true },
+    { taint: { ...agent, key: 'gone' }, isHeld: false, until: 'x', isGivenAgain: false },
+    { taint: { ...agent, key: 'again' }, isHeld: false, until: undefined, isGivenAgain: true },
   ];
   const member = { pool: 'p', selector: [], verdict: { kind: 'member' as const, over: [] }, toBeCleaned: false };
   const pools: Explanation['pools'] = [member, { ...member, pool: 'q', verdict: NO }];
