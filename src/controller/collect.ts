@@ -20,7 +20,10 @@ let most = MIN_BYTES;
 
 /** Does nothing where the runtime does not expose the garbage collector. */
 export function collectGarbage(): void {
-  globalThis.gc?.();
+  if (globalThis.gc === undefined) return;
+  globalThis.gc();
+  since = 0;
+  most = Math.max(MIN_BYTES, process.memoryUsage().heapUsed * SHARE_OF_HEAP);
 }
 
 /** Counts bytes of a response that are kept until all of it is there. */
@@ -41,10 +44,7 @@ export function countWatched(bytes: number): void {
 /** @param bytes of garbage, as bytes of a response that is kept */
 function count(bytes: number): void {
   since += bytes;
-  if (globalThis.gc === undefined || since < most) return;
-  collectGarbage();
-  since = 0;
-  most = Math.max(MIN_BYTES, process.memoryUsage().heapUsed * SHARE_OF_HEAP);
+  if (since >= most) collectGarbage();
 }
 
 /** Counts a pod that was read to be judged: of 50,000 that are kept, garbage would double the memory. */

@@ -10,6 +10,7 @@
  */
 import { type Attempt, attempt } from './attempt.ts';
 import type { Clock } from './clock.ts';
+import { collectGarbage } from './collect.ts';
 import { ContinueTokens } from './continue-tokens.ts';
 import type { Log } from './log.ts';
 import { broken, type Failure, type Source } from './source.ts';
@@ -94,6 +95,7 @@ export class Pager<T> {
   async #readPages({ signal, onProgress }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
     const tokens = new ContinueTokens();
+    let isLong = false;
     for (let token: string | undefined; ; ) {
       const page = await this.#options.source.list({ limit: PAGE_SIZE, continue: token, signal });
       if (page.kind === 'refused' && tokens.restart(page.status)) {
@@ -108,7 +110,11 @@ export class Pager<T> {
         if (item !== undefined) items.push(item);
       }
       token = page.continue;
-      if (token === undefined) return { kind: 'listed', items, resourceVersion: page.resourceVersion };
+      if (token === undefined) {
+        if (isLong) collectGarbage();
+        return { kind: 'listed', items, resourceVersion: page.resourceVersion };
+      }
+      isLong = true;
       if (tokens.isRepeat(token)) return broken('the server gave the same continue token twice: its list does not end');
       tokens.use(token);
     }
