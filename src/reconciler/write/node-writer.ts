@@ -10,7 +10,7 @@ import { isDue, nodePlan, patchedNode } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
 
-/** Conflicts in a row after which a node is an error. */
+/** Plans of one call after which a node is an error: mostly conflicts, but those after which something was only read count, too. */
 const MAX_ATTEMPTS = 50;
 
 /** What a call has written so far. */
