@@ -27,8 +27,6 @@ const DECIDING = [
   'src/nodepool/membership/membership.ts',
   'src/nodepool/plan/plan.ts',
   'src/nodepool/quantity/quantity.ts',
-  'src/nodepool/quantity/quantity.ts',
-  'src/nodepool/plan/record.ts',
   'src/nodepool/plan/record.ts',
   'src/nodepool/status/status.ts',
   'src/reconciler/plan/membership-change.ts',
