@@ -46,7 +46,7 @@ test('the taint is in the first revision; the next reconcile writes the record a
   await testEnv.reconcile();
   assert.equal(await ok(['diff']), '');
   assert.equal((await testEnv.node('born')).metadata.resourceVersion, joined.metadata.resourceVersion);
-  assert.deepEqual(await aboutPods(since), [], 'no twin, and no look at pods');
+  assert.deepEqual(await aboutPods(since), [], 'no stand-in, and no poll of pods');
   assert.equal(condition(await testEnv.getPool('one'), 'Applied').status, 'True');
 
   // Between birth and first reconcile the taint gets another value: the node may have pods by now, and is drained.

@@ -215,8 +215,8 @@ export function classesDiffer(classes: LiveClass[], pools: ReadonlyMap<string, N
 /** With what stands for a taint until its pods are evicted. */
 function toleratedIds({ taints = [], noExecute }: NodePoolSpec): string[] {
   const evicting = noExecute === 'Drain' ? taints.filter(({ effect }) => effect === 'NoExecute') : [];
-  const twins = evicting.map(({ key }) => idOf({ key, effect: 'NoSchedule' }));
-  return [...new Set([...taints.map(idOf), ...twins])].sort();
+  const standIns = evicting.map(({ key }) => idOf({ key, effect: 'NoSchedule' }));
+  return [...new Set([...taints.map(idOf), ...standIns])].sort();
 }
 
 const idOf = ({ key, effect }: { key: string; effect: string }) => `${key}:${effect}`;
