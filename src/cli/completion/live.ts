@@ -1,4 +1,7 @@
-/** Names in the cluster and the kubeconfig: from the cache while it is fresh, else from the server, with a short timeout. */
+/**
+ * Names in the cluster and the kubeconfig: from the cache while it is fresh, else from the server, with a short timeout. With the
+ * cache, and the check that candidates are safe in a command line.
+ */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `rollout status`: prints each state until the rollout is done. */
+/** `rollout status`: follows a rollout, words how far it is, and prints each state until it is done. */
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';

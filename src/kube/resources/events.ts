@@ -186,55 +186,6 @@ export interface EventsPort {
   sink(): EventSink;
 }
 
-// The EventSink of a recorder (controller/recorder.ts): events.k8s.io/v1 Events.
-
-/**
- * @param controller as `example.com/nodepool-controller`
- * @param instance its process
- */
-export function eventSink(api: Api, controller: string, instance: string): EventSink {
-  return {
-    async create(event) {
-      const body = toRecordedEvent(event, { controller, instance });
-      // Replayable: the name is unique.
-      const answer = await api.write(resourceOf(event), { method: 'POST', body }, { replayable: true });
-      const result = toResult(answer);
-      // A create with 404 lacks the namespace: the recorder must not create the Event again.
-      return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${eventNamespace(event)}` } : result;
-    },
-
-    async patch(event) {
-      const [name, body] = [eventName(event), { series: seriesOf(event) }];
-      const patch = { method: 'PATCH', name, body, contentType: MERGE_PATCH } as const;
-      return toResult(await api.write(resourceOf(event), patch, { replayable: true }));
-    },
-  };
-}
-
-function toRecordedEvent(event: RecordedEvent, reporter: Reporter): WireEvent {
-  return { ...eventBody(event, reporter), ...(event.count > 1 ? { series: seriesOf(event) } : {}) };
-}
-
-function seriesOf({ count, last }: RecordedEvent) {
-  return { count, lastObservedTime: microTime(last) };
-}
-
-function resourceOf(event: RecordedEvent) {
-  return { ...EVENTS, namespace: eventNamespace(event) };
-}
-
-function toResult(answer: Answer): SinkResult {
-  const { status, text, headers } = answer;
-  if (status < 300) return { kind: 'written' };
-  const said = parseStatus(text);
-  // The name is unique: the Event exists since an earlier create whose response was lost.
-  if (said?.reason === 'AlreadyExists') return { kind: 'written' };
-  if (missingObject(answer) !== undefined) return { kind: 'missing' };
-  const message = reasonOf(answer, said);
-  if (status === 429 || status >= 500) return { kind: 'failed', message, retryAfterMs: retryAfterMs(headers) };
-  return { kind: 'refused', message };
-}
-
 // events.k8s.io/v1 Events of any reporter.
 
 /** The server's limits, in bytes (events.k8s.io validation). */
@@ -284,4 +235,53 @@ function eventName({ regarding, id }: Pick<EventParts, 'regarding' | 'id'>): str
 /** Events of a cluster-scoped object are in `default`, where `kubectl describe` looks. */
 function eventNamespace({ regarding }: Pick<EventParts, 'regarding'>): string {
   return regarding.namespace ?? 'default';
+}
+
+// The EventSink of a recorder (controller/recorder.ts): events.k8s.io/v1 Events.
+
+/**
+ * @param controller as `example.com/nodepool-controller`
+ * @param instance its process
+ */
+export function eventSink(api: Api, controller: string, instance: string): EventSink {
+  return {
+    async create(event) {
+      const body = toRecordedEvent(event, { controller, instance });
+      // Replayable: the name is unique.
+      const answer = await api.write(resourceOf(event), { method: 'POST', body }, { replayable: true });
+      const result = toResult(answer);
+      // A create with 404 lacks the namespace: the recorder must not create the Event again.
+      return result.kind === 'missing' ? { kind: 'refused', message: `no namespace ${eventNamespace(event)}` } : result;
+    },
+
+    async patch(event) {
+      const [name, body] = [eventName(event), { series: seriesOf(event) }];
+      const patch = { method: 'PATCH', name, body, contentType: MERGE_PATCH } as const;
+      return toResult(await api.write(resourceOf(event), patch, { replayable: true }));
+    },
+  };
+}
+
+function toRecordedEvent(event: RecordedEvent, reporter: Reporter): WireEvent {
+  return { ...eventBody(event, reporter), ...(event.count > 1 ? { series: seriesOf(event) } : {}) };
+}
+
+function seriesOf({ count, last }: RecordedEvent) {
+  return { count, lastObservedTime: microTime(last) };
+}
+
+function resourceOf(event: RecordedEvent) {
+  return { ...EVENTS, namespace: eventNamespace(event) };
+}
+
+function toResult(answer: Answer): SinkResult {
+  const { status, text, headers } = answer;
+  if (status < 300) return { kind: 'written' };
+  const said = parseStatus(text);
+  // The name is unique: the Event exists since an earlier create whose response was lost.
+  if (said?.reason === 'AlreadyExists') return { kind: 'written' };
+  if (missingObject(answer) !== undefined) return { kind: 'missing' };
+  const message = reasonOf(answer, said);
+  if (status === 429 || status >= 500) return { kind: 'failed', message, retryAfterMs: retryAfterMs(headers) };
+  return { kind: 'refused', message };
 }

@@ -1,4 +1,4 @@
-/** Decides which pool owns a node. A node has at most one owner. */
+/** Decides which pool owns a node: at most one. Also says how far the takeover of a pool of the earlier operator is. */
 import { deepEqual } from '../json.ts';
 import { type AppliedRecord, type AppliedSlot, NO_SLOTS, NO_STARTUP } from '../plan/record.ts';
 import { RecordCache } from '../plan/record-cache.ts';

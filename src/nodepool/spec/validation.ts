@@ -1,7 +1,8 @@
 /**
  * The rules for pools that the CRD (manifests/nodepools.nodes.lailin.xyz.yaml) enforces on the server. They are
  * repeated here so that the CLI reports errors before it sends anything, and so that the reconciler handles pools that
- * are older than the rules. test/e2e/crd-validation.test.ts compares the two.
+ * are older than the rules. test/e2e/crd-validation.test.ts compares the two. By the same rules isSelectorKnown() says
+ * whether it is known which nodes belong to a pool.
  */
 import { parseInt64 } from '../json.ts';
 import type { Requirement } from '../membership/label-query.ts';

@@ -1,4 +1,7 @@
-/** Warnings before a write: selectors that match too much, and labels and taints of others that a pool removes. */
+/**
+ * Warnings before a write: selectors that match too much, and labels and taints of others that a pool removes. And what questions
+ * say about nodes that leave a pool.
+ */
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import {

@@ -1,4 +1,4 @@
-/** Patches of a pool that somebody else may change at the same time. */
+/** Patches of a pool that somebody else may change at the same time, and what the server stored otherwise than it was sent. */
 import type { DryRun, NodePoolsClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject } from '../../../nodepool/json.ts';

@@ -2,6 +2,8 @@
  * Objects that have a name of ours and are somebody else's: they are neither taken over nor deleted (docs/decisions/0056).
  * Every object of manifests/controller.yaml has the label app.kubernetes.io/name, and so had those of earlier versions. An
  * object whose manifest has no such label, as the CRD and the policies, is ours by its name, which ends with our API group.
+ *
+ * Also here: objects of a Helm release, which are left to Helm, and whether `nodepools` means ours alone.
  */
 import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The permissions that each command of this program needs. test/e2e/needs.test.ts compares
- * it with the server's audit log.
+ * The permissions that each command of this program needs. test/e2e/needs.test.ts compares it with the server's audit log.
+ * Also here: those of the controller's manifest, the reads that a refused user lacks besides, and such questions as text.
  */
 import type { AccessQuestion } from '../../../kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../../kube/resources/doctor.ts';

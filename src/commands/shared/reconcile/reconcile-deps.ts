@@ -1,3 +1,4 @@
+/** What an operation that writes nodes gets from its command: the dependencies with a spinner, and lines about failures and evictions. */
 import { type ErrorIo, errorLine, errorWidth, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { sleep, systemClock } from '../../../controller/clock.ts';

@@ -250,7 +250,7 @@ export function parseSortKey(text: string, resources: readonly string[], pods: b
   return { by: 'figure', resource, measure };
 }
 
-/** Throws a usage error where pods have no such figure, so that nothing would be sorted: see top-pods.ts. */
+/** Throws a usage error where pods have no such figure, so that nothing would be sorted; the rows of `top --pods` are below. */
 function checkPodKey(text: string): void {
   const measure = ['free', 'maxFree'].find(name => text.endsWith(`.${name}`));
   const isPodless = text === 'nodes' || text === 'pods' || text.startsWith('pods.');
