@@ -1,6 +1,6 @@
 /**
  * The base of all commands: parses, creates the dependencies, runs execute(), closes. Errors pass through: run-command.ts
- * turns them into a line and an exit code (see report-error.ts).
+ * turns them into a line and an exit code (see errors.ts).
  */
 import { Command } from '@oclif/core/command';
 import type { Config } from '@oclif/core/config';
@@ -34,7 +34,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return new this(argv, config).run();
   }
 
-  /** Returns the exit code (see EXIT in report-error.ts). */
+  /** Returns the exit code (see EXIT in errors.ts). */
   protected abstract execute(flags: FlagsOf<T>, args: ArgsOf<T>, deps: Deps): Promise<number>;
 
   override run(): Promise<number> {

@@ -10,7 +10,7 @@ const MIN_BYTES = 14 * 1024 ** 2;
 const BYTES_A_MEMBER = 8 * 1024;
 /** Garbage that a request leaves, beside its bodies: 50,000 writes, whose answers are short, left 400 MB. */
 const BYTES_A_REQUEST = 8 * 1024;
-/** Garbage that a pod leaves whose place is judged, beside the bytes of its list. */
+/** Garbage that a pod leaves whose place is judged. */
 const BYTES_A_POD = 16 * 1024;
 /** With a larger heap, collect less often: a collection takes time in proportion to the heap. */
 const SHARE_OF_HEAP = 0.5;

@@ -1,7 +1,7 @@
 /**
  * Warnings about the nodes that new pools select: which other pools select them, too (such a node stays in the pool that has
- * it, and the other pool has status 409), control-plane nodes among them (wide-selector.ts), and that there are none
- * (no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
+ * it, and the other pool has status 409), control-plane nodes among them (consent/warnings.ts), and that there are none
+ * (consent/no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
  */
 
 import type { ClusterReader, RawPool } from '../../kube/cluster.ts';

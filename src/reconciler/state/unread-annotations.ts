@@ -24,7 +24,7 @@ export async function readAnnotations(state: ClusterState, list: Lists['list']):
 }
 
 /**
- * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeWriter.
+ * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeSteps.
  * Undefined when nothing is read.
  */
 export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Lists): Promise<void> | undefined {

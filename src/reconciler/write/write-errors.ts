@@ -1,4 +1,4 @@
-/** Errors of writes: that an object has to wait, that it is at its limit, or that the server stored something else. */
+/** Errors of writes: that a node is at its limit, or that the server stored something else. */
 import type { NodesClient } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type Change, fieldPath } from '../../nodepool/plan/change.ts';

@@ -6,7 +6,7 @@ import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
 const names = (nodes: { name: string }[]) => nodes.map(node => node.name).sort();
 
-test('updates members, held and lost nodes with each change', () => {
+test('updates members, managed and lost nodes with each change', () => {
   const worker = aPool({}, { name: 'worker' });
   const other = aPool({}, { name: 'other', creationTimestamp: '2026-02-01T00:00:00Z' });
   const state = new ClusterState(
