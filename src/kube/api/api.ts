@@ -179,13 +179,11 @@ export class Api {
     resource: Resource,
     { name, uid }: { name: string; uid?: string },
   ): Promise<'deleted' | 'marked' | 'conflict' | 'gone'> {
-    // With a body, the server ignores dryRun in the query: the delete would be real.
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       propagationPolicy: 'Background',
       ...(uid === undefined ? {} : { preconditions: { uid } }),
-      ...(this.dryRun ? { dryRun: ['All'] } : {}),
     };
     const answer = await this.write(resource, { method: 'DELETE', name, body }, { replayable: true });
     if (isConflict(answer)) return 'conflict';
@@ -197,8 +195,9 @@ export class Api {
     return (object.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }
 
-  /** Sends a write; client-node, which serves all groups but the core, is loaded at the first. Resolves with any answer. */
-  async write(resource: Resource, write: Write, sending: Sending): Promise<Answer> {
+  /** Sends a write, on a connection for dry runs as one; client-node, which serves all groups but the core, is loaded at the first. Resolves with any answer. */
+  async write(resource: Resource, asked: Write, sending: Sending): Promise<Answer> {
+    const write = this.dryRun ? asDryRun(asked) : asked;
     if (resource.group === '') {
       const { name, subresource, ...request } = write;
       return this.#transport.request({ path: pathOf(resource, name, subresource), ...request, ...sending });
@@ -354,4 +353,10 @@ export interface ServerFacts {
   version?: string;
   /** Its clock, to the second. */
   time?: Date;
+}
+
+function asDryRun(write: Write): Write {
+  // With a body, the server ignores dryRun in the query: the delete would be real.
+  if (write.method === 'DELETE') return { ...write, body: { ...write.body, dryRun: ['All'] } };
+  return { ...write, query: { ...write.query, dryRun: 'All' } };
 }

@@ -75,6 +75,16 @@ test('on a connection for dry runs, each write is one', async () => {
   }
 });
 
+test('a write that does not ask for it is a dry run there, too', async () => {
+  for (const resource of [NODE_POOLS, EVENTS]) {
+    const { api, sent } = recording(true);
+    await api.write(resource, { method: 'POST', body: {} }, {});
+    await api.write(resource, { method: 'DELETE', name: 'a', body: {} }, {});
+    const [created, deleted] = sent as { query?: object; body?: object }[];
+    assert.deepEqual([created?.query, deleted?.body], [{ dryRun: 'All' }, { dryRun: ['All'] }]);
+  }
+});
+
 test('errors of the transport and refusals are those of other requests', async () => {
   const status = { kind: 'Status', status: 'Failure', message: 'not now', code: 403, reason: 'Forbidden' };
   const refused = { status: 403, text: JSON.stringify(status), headers: {} };
