@@ -344,13 +344,13 @@ export function poolReconcile(
     // Interrupted: the process is stopping, and the queue is shut down.
     if (outcome.isChanged || outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
     const { failures, retryAfterMs } = outcome;
-    if (isHeldByCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
+    if (waitsForCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
     const failure = failures.find(({ isThrottled }) => isThrottled !== true);
     if (failure === undefined) {
       if (failures.length === 0) onSuccess(name);
       return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
     }
-    // What is held back has a delay of its own: a retry with backoff would come too early or too late for it.
+    // What is throttled has a delay of its own: a retry with backoff would come too early or too late for it.
     if (retryAfterMs !== undefined) requeueAfter(name, retryAfterMs);
     const error = new NodepoolError('cluster', failure.message, failure.next);
     const isPermanent = failures.every(({ isPermanent, isThrottled }) => isPermanent || isThrottled);
@@ -364,7 +364,7 @@ function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): 
 }
 
 /** Whether all that is left to do is for want of what the CRD lacks. */
-function isHeldByCrd({ lacking, failures }: PoolOutcome): boolean {
+function waitsForCrd({ lacking, failures }: PoolOutcome): boolean {
   // A field that is only shown waits for the next change or resync: it is worth no request in 10 s.
   const needed = lacking.filter(field => field !== UPDATED_COUNT);
   return needed.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);

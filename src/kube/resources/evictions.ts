@@ -84,8 +84,8 @@ export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined
   const message = reasonOf(answer, status);
   if (status?.causes.some(({ reason }) => reason === 'NamespaceTerminating'))
     return { kind: 'namespace ends', message };
-  const held = answer.status === 429 && status !== undefined ? throttledError(status) : undefined;
-  if (held !== undefined) return held;
+  const byBudget = answer.status === 429 && status !== undefined ? budgetRefusal(status) : undefined;
+  if (byBudget !== undefined) return byBudget;
   // Often without a Status: from API priority and fairness, or a proxy.
   const isBusy = [429, 503, 504].includes(answer.status);
   return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
@@ -101,7 +101,7 @@ function commonOutcome(answer: Answer, status: Status | undefined): Removal | un
 }
 
 /** The server names the budget only in a message. */
-function throttledError({ causes, message }: Status): Removal | undefined {
+function budgetRefusal({ causes, message }: Status): Removal | undefined {
   const cause = causes.find(({ reason }) => reason === 'DisruptionBudget');
   if (cause === undefined && !message.includes('disruption budget')) return undefined;
   const [, budget, what] = /^The disruption budget (\S+) (.+)$/s.exec(cause?.message ?? '') ?? [];

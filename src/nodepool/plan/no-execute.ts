@@ -21,7 +21,7 @@ export interface Deferred {
   draining: Draining;
   /** Taints that the pool sets meanwhile, by their ids. */
   standIns: ReadonlyMap<string, string>;
-  /** Live taints that stay as they are meanwhile: what the waiting ones replace, and standIns of somebody else. */
+  /** Live taints that stay as they are meanwhile: what the waiting ones replace, and stand-ins of somebody else. */
   untouched: ReadonlySet<string>;
 }
 
@@ -95,7 +95,7 @@ export function deferredWrites(
   });
 }
 
-/** The standIns that go in the end. */
+/** The stand-ins that go in the end. */
 export function liftedStandIns({ standIns }: Deferred, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
   return [...standIns].map(([id, from]): SlotWrite => {
     const to = applied.get(id)?.displaced ?? null;

@@ -119,7 +119,7 @@ function forgotten(
 }
 
 /**
- * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the standIns of those that
+ * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the stand-ins of those that
  * a drain has begun for, and that are still wanted, are.
  */
 function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<string> {

@@ -146,7 +146,7 @@ function parts(spec: object): Map<string, unknown> {
 }
 
 function partsOf(path: string, value: unknown): [string, unknown][] {
-  if (Array.isArray(value)) return value.map((item, at) => [`${path}[${keyOf(item) ?? at}]`, preservedFields(item)]);
+  if (Array.isArray(value)) return value.map((item, at) => [`${path}[${keyOf(item) ?? at}]`, withoutTaintId(item)]);
   if (isObject(value) && Object.keys(value).length > 0)
     return Object.keys(value).map(key => [`${path}[${key}]`, own(value, key)]);
   return [[path, value]];
@@ -157,7 +157,7 @@ function keyOf(item: unknown): string | undefined {
   return isObject(item) && typeof item.effect === 'string' ? `${item.key}:${item.effect}` : undefined;
 }
 
-function preservedFields(item: unknown): unknown {
+function withoutTaintId(item: unknown): unknown {
   if (keyOf(item) === undefined || !isObject(item)) return item;
   const { key: _key, effect: _effect, value = '', ...rest } = item;
   return Object.keys(rest).length === 0 ? value : { value, ...rest };

@@ -91,7 +91,7 @@ export class DrainEntries {
     if (entry !== undefined && entry.pollAt <= this.#clock.now()) this.fail(entry, error);
   }
 
-  /** The look, or the write after it, has failed. Returns the milliseconds until the next poll. */
+  /** The poll, or the write after it, has failed. Returns the milliseconds until the next poll. */
   fail(entry: Entry, error: NodepoolError): number {
     const known = error instanceof NodeWriteError ? error.retryAfterMs : undefined;
     const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);

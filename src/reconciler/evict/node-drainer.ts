@@ -79,7 +79,7 @@ export class NodeDrainer {
   }
 
   /**
-   * A poll at the node, if one is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
+   * Polls the node, if a poll is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
    * until the next poll, it throws that error again.
    * @param goesOn asked before the list and before each eviction
    */

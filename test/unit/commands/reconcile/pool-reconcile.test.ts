@@ -6,7 +6,7 @@ import { emptyOutcome, type PoolOutcome, type WriteFailure } from '../../../../s
 
 const forbidden = new ForbiddenError('lacks the permission', ['verb patch on nodes']);
 const refused: WriteFailure = { message: 'lacks the permission', isPermanent: true };
-const throttledError: WriteFailure = { message: 'held back', isThrottled: true };
+const throttled: WriteFailure = { message: 'throttled', isThrottled: true };
 const overloaded: WriteFailure = { message: 'overloaded' };
 
 /** Milliseconds after which a failed reconcile is retried; undefined: after the rate limiter's delay. */
@@ -20,7 +20,7 @@ async function retryMs(reconcile: () => Promise<PoolOutcome>): Promise<number | 
 test('retries slowly what a retry alone does not mend, and at once what may pass', async () => {
   const cases: [failures: WriteFailure[], ms: number | undefined][] = [
     [[refused], 30_000],
-    [[refused, throttledError], 30_000],
+    [[refused, throttled], 30_000],
     [[refused, overloaded], undefined],
     [[overloaded], undefined],
   ];
