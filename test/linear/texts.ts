@@ -9,7 +9,7 @@ import { proxyFromEnvironment, withoutLogin } from '../../src/kube/proxy/proxy.t
 import { parseMaintenance } from '../../src/nodepool/drain/maintenance.ts';
 import { parseLabelSelector } from '../../src/nodepool/membership/label-selector.ts';
 import { parseRecord } from '../../src/nodepool/plan/record.ts';
-import { parseRest } from '../../src/nodepool/plan/runtime-class.ts';
+import { parsePreserved } from '../../src/nodepool/plan/runtime-class.ts';
 import { parseQuantity, sumQuantities } from '../../src/nodepool/quantity/quantity.ts';
 import { keyProblem, valueProblem } from '../../src/nodepool/spec/syntax.ts';
 import { cutBytes, ellipsize, suggest } from '../../src/nodepool/text.ts';
@@ -120,8 +120,8 @@ export const CANDIDATES: readonly Candidate[] = [
     texts: { brackets: of('['), labels: of('"a":"b",', '{"pool":"p","labels":{', '"c":"d"}}') },
   },
   {
-    name: 'parseRest',
-    run: text => parseRest(text, 'a'),
+    name: 'parsePreserved',
+    run: text => parsePreserved(text, 'a'),
     texts: {
       brackets: of('['),
       digits: of('1', '{"pool":"a","overhead":{"podFixed":{"cpu":"', '"}}}'),

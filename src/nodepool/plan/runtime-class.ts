@@ -200,32 +200,32 @@ export interface PreservedFields {
 }
 
 /** Characters of the annotation: those of an object have 256 KiB together. */
-export const MAX_REST_LENGTH = 16 * 1024;
+export const MAX_PRESERVED_LENGTH = 16 * 1024;
 
 /** The pool sets none of these. Undefined where others did neither. */
 export function preservedFields({ overhead, metadata }: RuntimeClass): PreservedFields | undefined {
   const [labels, annotations] = [nonEmpty(metadata.labels), nonEmpty(metadata.annotations)];
-  const rest = defined({ labels, annotations, overhead: overhead ?? undefined });
-  return Object.keys(rest).length === 0 ? undefined : rest;
+  const preserved = defined({ labels, annotations, overhead: overhead ?? undefined });
+  return Object.keys(preserved).length === 0 ? undefined : preserved;
 }
 
 /** For the annotation: where all of it is too long, without the annotations, then without the labels. @param pool its UID */
 export function formatPreserved({ labels, annotations, overhead }: PreservedFields, pool: string): string | undefined {
   return [{ labels, annotations, overhead }, { labels, overhead }, { overhead }]
-    .filter(rest => Object.values(rest).some(value => value !== undefined))
-    .map(rest => JSON.stringify({ pool, ...rest }))
-    .find(text => text.length <= MAX_REST_LENGTH);
+    .filter(preserved => Object.values(preserved).some(value => value !== undefined))
+    .map(preserved => JSON.stringify({ pool, ...preserved }))
+    .find(text => text.length <= MAX_PRESERVED_LENGTH);
 }
 
 /** Undefined where the pool has none, or one of another pool: that of a manifest or a backup. */
-export function storedFields({ metadata: { uid, annotations } }: NodePool): PreservedFields | undefined {
+export function storedPreserved({ metadata: { uid, annotations } }: NodePool): PreservedFields | undefined {
   const raw = annotations?.[REPLACED_ANNOTATION];
-  return raw === undefined || uid === undefined ? undefined : parseRest(raw, uid);
+  return raw === undefined || uid === undefined ? undefined : parsePreserved(raw, uid);
 }
 
 /** Of any text. @param pool its UID */
-export function parseRest(raw: string, pool: string): PreservedFields | undefined {
-  if (raw.length > MAX_REST_LENGTH) return undefined;
+export function parsePreserved(raw: string, pool: string): PreservedFields | undefined {
+  if (raw.length > MAX_PRESERVED_LENGTH) return undefined;
   let json: unknown;
   try {
     json = JSON.parse(raw);

@@ -11,7 +11,7 @@ import {
   type Reached,
   type RuntimeClassPlan,
   runtimeClassName,
-  storedFields,
+  storedPreserved,
 } from '../../nodepool/plan/runtime-class.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
 import { MAX_WRITES, type WriteRateLimiter } from '../limits/rate-limiters.ts';
@@ -61,17 +61,17 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
   const reached = reachedBy(pool, state);
   let isReplaced = false;
   // Of a process that ended after the delete.
-  let rest = storedFields(state.pool(pool.metadata.name) ?? pool);
+  let preserved = storedPreserved(state.pool(pool.metadata.name) ?? pool);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const known = state.runtimeClass(name);
-    const plan = withPreserved(planRuntimeClass(pool, known, reached), rest);
+    const plan = withPreserved(planRuntimeClass(pool, known, reached), preserved);
     // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return isReplaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
     assertFree(name, writeLimiter);
     if (plan.kind === 'replace') {
-      rest = preservedFields(plan.current);
-      await storePreserved(pool, rest, deps);
+      preserved = preservedFields(plan.current);
+      await storePreserved(pool, preserved, deps);
     }
     if (await act(plan, cluster, state)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
@@ -146,9 +146,9 @@ function keyOf(name: string): string {
 }
 
 /** The replacement keeps the labels, annotations and overhead that others set. */
-function withPreserved(plan: RuntimeClassPlan, rest: PreservedFields = {}): RuntimeClassPlan {
+function withPreserved(plan: RuntimeClassPlan, preserved: PreservedFields = {}): RuntimeClassPlan {
   if (plan.kind !== 'create') return plan;
-  const { overhead, ...others } = rest;
+  const { overhead, ...others } = preserved;
   const metadata = { ...plan.desired.metadata, ...others };
   return { kind: 'create', desired: { ...plan.desired, ...defined({ overhead }), metadata } };
 }
@@ -198,8 +198,12 @@ const FIELD: MetadataField = {
 };
 
 /** Throws NodepoolError when it cannot be kept: the RuntimeClass is not to be deleted then. */
-async function storePreserved(pool: NodePool, rest: PreservedFields | undefined, deps: PoolEditDeps): Promise<void> {
-  await annotate(pool, rest && formatPreserved(rest, pool.metadata.uid ?? ''), deps);
+async function storePreserved(
+  pool: NodePool,
+  preserved: PreservedFields | undefined,
+  deps: PoolEditDeps,
+): Promise<void> {
+  await annotate(pool, preserved && formatPreserved(preserved, pool.metadata.uid ?? ''), deps);
 }
 
 /** Called once the RuntimeClass is as the pool has it, whoever created it. Throws NodepoolError. */

@@ -12,7 +12,7 @@ import { parseStartupTaintEdits, parseStartupTaints } from '../../../src/command
 import { formatMaintenance, parseMaintenance } from '../../../src/nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
-import { formatPreserved, parseRest } from '../../../src/nodepool/plan/runtime-class.ts';
+import { formatPreserved, parsePreserved } from '../../../src/nodepool/plan/runtime-class.ts';
 import { isPoolAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import { formatTaint, keyProblem, TAINT_EFFECTS, valueProblem } from '../../../src/nodepool/spec/syntax.ts';
 import { taintId } from '../../../src/nodepool/spec/taints.ts';
@@ -96,9 +96,9 @@ property(
         .map(one => JSON.stringify(one)),
     ),
     raw => {
-      const read = parseRest(raw, 'a') ?? {};
+      const read = parsePreserved(raw, 'a') ?? {};
       const written = formatPreserved(read, 'a');
-      assert.deepEqual(written === undefined ? {} : parseRest(written, 'a'), read);
+      assert.deepEqual(written === undefined ? {} : parsePreserved(written, 'a'), read);
     },
   ),
 );

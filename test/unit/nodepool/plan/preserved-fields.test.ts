@@ -3,48 +3,50 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   formatPreserved,
-  MAX_REST_LENGTH,
-  parseRest,
+  MAX_PRESERVED_LENGTH,
+  parsePreserved,
   preservedFields,
-  storedFields,
+  storedPreserved,
 } from '../../../../src/nodepool/plan/runtime-class.ts';
 import { REPLACED_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../fixtures.ts';
 
 const metadata = { name: 'node-pool-worker' };
-const rest = {
+const preserved = {
   labels: { team: 'a', 'example.com/x': '' },
   annotations: { 'Example.com/note': 'any\ntext' },
   overhead: { podFixed: { memory: '100Mi', 'example.com/gpu': '1' } },
 };
-const { labels, annotations, overhead } = rest;
+const { labels, annotations, overhead } = preserved;
 
 test('is written and read as it is, and nothing is written of a RuntimeClass on which others set nothing', () => {
   assert.deepEqual(
     preservedFields({ metadata: { ...metadata, labels, annotations }, overhead, handler: 'runc' }),
-    rest,
+    preserved,
   );
-  assert.deepEqual(parseRest(formatPreserved(rest, 'a') ?? '', 'a'), rest);
+  assert.deepEqual(parsePreserved(formatPreserved(preserved, 'a') ?? '', 'a'), preserved);
   assert.equal(preservedFields({ metadata, handler: 'runc' }), undefined);
   assert.equal(preservedFields({ metadata: { ...metadata, labels: {}, annotations: {} }, handler: 'runc' }), undefined);
 });
 
 test('is bounded: long annotations are left out, then labels', () => {
-  const long = 'x'.repeat(MAX_REST_LENGTH);
+  const long = 'x'.repeat(MAX_PRESERVED_LENGTH);
   const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key-${index}`, 'x']));
-  const read = (text: string | undefined) => text && parseRest(text, 'a');
-  assert.deepEqual(read(formatPreserved({ ...rest, annotations: { long } }, 'a')), { labels, overhead });
+  const read = (text: string | undefined) => text && parsePreserved(text, 'a');
+  assert.deepEqual(read(formatPreserved({ ...preserved, annotations: { long } }, 'a')), { labels, overhead });
   assert.deepEqual(read(formatPreserved({ overhead, annotations, labels: many }, 'a')), { overhead });
   assert.equal(formatPreserved({ annotations: { long } }, 'a'), undefined);
-  assert.equal(parseRest(`{"pool":"a","annotations":{"a":"${long}"}}`, 'a'), undefined);
+  assert.equal(parsePreserved(`{"pool":"a","annotations":{"a":"${long}"}}`, 'a'), undefined);
 });
 
 test('is that of this pool alone', () => {
   const kept = (pool: string) =>
-    storedFields(aPool({}, { uid: 'a', annotations: { [REPLACED_ANNOTATION]: formatPreserved(rest, pool) ?? '' } }));
-  assert.deepEqual(kept('a'), rest);
+    storedPreserved(
+      aPool({}, { uid: 'a', annotations: { [REPLACED_ANNOTATION]: formatPreserved(preserved, pool) ?? '' } }),
+    );
+  assert.deepEqual(kept('a'), preserved);
   assert.equal(kept('earlier'), undefined);
-  assert.equal(storedFields(aPool({}, { uid: 'a' })), undefined);
+  assert.equal(storedPreserved(aPool({}, { uid: 'a' })), undefined);
 });
 
 const forged: [what: string, json: unknown, read: object | undefined][] = [
@@ -64,6 +66,6 @@ const forged: [what: string, json: unknown, read: object | undefined][] = [
 ];
 for (const [what, json, read] of forged) {
   test(`has only what a RuntimeClass may have: ${what}`, () => {
-    assert.deepEqual(parseRest(typeof json === 'string' ? json : JSON.stringify(json), 'a'), read);
+    assert.deepEqual(parsePreserved(typeof json === 'string' ? json : JSON.stringify(json), 'a'), read);
   });
 }
