@@ -67,7 +67,7 @@ export interface NodeDrainState {
   pods: number;
   gone: number;
   /** Pods that are not evicted yet, with what they wait for, by UID. */
-  waitingPods: Map<string, Pick<BlockedPod, 'pod' | 'why'>>;
+  blockedPods: Map<string, Pick<BlockedPod, 'pod' | 'why'>>;
   /** Pods that are terminating for too long to be waited for, as `namespace/name`. */
   terminating?: Set<string>;
   /** Pods came that the drain did not list. */
@@ -85,7 +85,7 @@ export type DrainEvent =
   /** @param returned pods that the drain did not list, at its last look */
   | { kind: 'drained'; node: string; returned: number }
   /** Only in a dry run. */
-  | { kind: 'waits'; node: string; waitingPods: NodeDrainState['waitingPods'] }
+  | { kind: 'waits'; node: string; blockedPods: NodeDrainState['blockedPods'] }
   /** The node is no longer a member. */
   | { kind: 'left'; node: string; pool: string; isCordoned: boolean }
   | { kind: 'replaced'; node: string }

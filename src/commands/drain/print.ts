@@ -51,7 +51,7 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'waits':
       return {
         to: 'out',
-        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waitingText(event.waitingPods, REASON_WIDTH))}${suffix}`,
+        text: `node/${sanitizeLine(event.node)} not drained: ${sanitizeLine(waitingText(event.blockedPods, REASON_WIDTH))}${suffix}`,
       };
     case 'left': {
       const { node, pool, isCordoned } = event;
@@ -98,8 +98,8 @@ export function drainHeading(
 export function drainProgress(pool: string, drains: readonly NodeDrainState[]): string {
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
   const underWay = drains.filter(({ phase }) => phase === 'under way');
-  const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, waitingPods }) => {
-    return `; ${node} ${gone}/${plural(pods, 'pod')}${waitingPods.size === 0 ? '' : `, ${waitingText(waitingPods, NOTE_WIDTH)}`}`;
+  const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, blockedPods }) => {
+    return `; ${node} ${gone}/${plural(pods, 'pod')}${blockedPods.size === 0 ? '' : `, ${waitingText(blockedPods, NOTE_WIDTH)}`}`;
   });
   parts.push(andMore(underWay.length - MAX_SPINNER_NODES, '; '));
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
@@ -108,8 +108,8 @@ export function drainProgress(pool: string, drains: readonly NodeDrainState[]): 
 /** A line for each node: state, evicted pods, and why pods are not evicted yet. @param isTerminal a long reason is cut */
 export function renderDrains(drains: readonly NodeDrainState[], style: Style, isTerminal: boolean): string {
   const rows = drains.map((drain): Cell[] => {
-    const { node, phase, pods, gone, waitingPods } = drain;
-    const note = waitingPods.size === 0 ? '' : waitingText(waitingPods, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
+    const { node, phase, pods, gone, blockedPods } = drain;
+    const note = blockedPods.size === 0 ? '' : waitingText(blockedPods, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
     return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
   });
   return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
@@ -121,9 +121,9 @@ function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => str
 }
 
 /** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
-function waitingText(waitingPods: NodeDrainState['waitingPods'], width: number): string {
+function waitingText(blockedPods: NodeDrainState['blockedPods'], width: number): string {
   // What follows the colon counts healthy pods, and differs from one refusal to the next.
-  const groups = [...Map.groupBy(waitingPods.values(), ({ why }) => why.split(':', 1)[0]).values()];
+  const groups = [...Map.groupBy(blockedPods.values(), ({ why }) => why.split(':', 1)[0]).values()];
   const texts = groups
     .toSorted((a, b) => b.length - a.length)
     .map(([first, ...same]) => {

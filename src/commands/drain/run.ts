@@ -68,7 +68,7 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrainState[] {
   const nodes = planned.map(({ node }) => node);
   return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrainState => {
     const terminating = new Set(planned.find(({ node }) => node.name === name)?.terminating);
-    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, waitingPods: new Map(), terminating };
+    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, blockedPods: new Map(), terminating };
   });
 }
 
@@ -150,11 +150,11 @@ function preview(each: NodeDrainState, pods: readonly DrainPod[], { plan, emit }
   for (const pod of pods) {
     const why = plan.blocked.why.get(pod.uid);
     if (why === undefined) continue;
-    each.waitingPods.set(pod.uid, { pod: podName(pod), why });
+    each.blockedPods.set(pod.uid, { pod: podName(pod), why });
     emit({ kind: 'blocked', node: each.node, pod: podName(pod), why });
   }
-  each.gone = each.pods - each.waitingPods.size;
-  if (each.waitingPods.size === 0) nodeDrained(each, emit);
+  each.gone = each.pods - each.blockedPods.size;
+  if (each.blockedPods.size === 0) nodeDrained(each, emit);
   else waits(each, emit);
 }
 
@@ -177,7 +177,7 @@ async function drainOne(each: NodeDrainState, planned: PlannedNode, run: PoolRun
     else if (end === 'replaced') {
       each.phase = 'failed';
       each.isReplaced = true;
-      each.waitingPods.clear();
+      each.blockedPods.clear();
       emit({ kind: 'replaced', node: each.node });
     } else if (isDry && !signal?.aborted) waits(each, emit);
   } catch (error) {
@@ -272,7 +272,7 @@ function checkOthersMaintenance(node: Node, current: Node | undefined): void {
 
 function waits(each: NodeDrainState, emit: PoolRun['emit']): void {
   each.phase = 'waits';
-  emit({ kind: 'waits', node: each.node, waitingPods: each.waitingPods });
+  emit({ kind: 'waits', node: each.node, blockedPods: each.blockedPods });
 }
 
 function nodeDrained(each: NodeDrainState, emit: PoolRun['emit']): void {
@@ -319,7 +319,7 @@ async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<NodeEnd> 
     isDryRun: options.dryRun === 'server',
     otherwise: ', or use --disable-eviction',
   });
-  drain.waitingPods = evictor.blocked;
+  drain.blockedPods = evictor.blockedPods;
   const removals: PodRemovals = {
     ...{ drain, options, emit, evictor },
     remaining: new Map(evict.map(pod => [pod.uid, pod])),
@@ -342,7 +342,7 @@ async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<NodeEnd> 
     if (await run.isReplaced()) return 'replaced';
   }
   if (errors.length > 0) throw new NodepoolError('cluster', errors.join('; '));
-  return remaining.size === 0 && drain.waitingPods.size === 0 ? 'drained' : 'not drained';
+  return remaining.size === 0 && drain.blockedPods.size === 0 ? 'drained' : 'not drained';
 }
 
 interface PodRemovals {
@@ -367,7 +367,7 @@ function takeAnswer(answer: Removal | NodepoolError, pod: DrainPod, removals: Po
     evictor.forget(pod.uid);
     errors.push(answer.next === undefined ? answer.message : `${answer.message} (${answer.next})`);
   } else if (answer.kind === 'gone' || (isDry && answer.kind === 'accepted')) podEnded('gone', pod, removals);
-  else if (isDry && evictor.blocked.has(pod.uid)) remaining.delete(pod.uid);
+  else if (isDry && evictor.blockedPods.has(pod.uid)) remaining.delete(pod.uid);
 }
 
 function podEnded(kind: 'gone' | 'stuck', pod: DrainPod, { drain, emit, evictor, remaining }: PodRemovals): void {
@@ -407,7 +407,7 @@ function pauseMs({ remaining, evictor, options: { clock, timeoutMs } }: PodRemov
 
 function timedOut({ evictor, options, remaining, errors }: PodRemovals): NodepoolError {
   const outcomes = [...remaining.values()].map(pod => {
-    const why = evictor.blocked.get(pod.uid)?.why;
+    const why = evictor.blockedPods.get(pod.uid)?.why;
     return { what: why === undefined ? 'still terminating' : `waiting for ${why}`, pod: podName(pod) };
   });
   const pods = groupByOutcome(outcomes, (what, names) => `${names} ${what}`).join('; ');

@@ -106,7 +106,7 @@ export class DrainEntries {
       const entry = this.#entries.get(node);
       return entry === undefined || entry.error !== undefined ? [] : [{ node, ...entry }];
     });
-    const [first] = known.flatMap(({ node, evictor }) => sentences(node, [...evictor.blocked.values()]));
+    const [first] = known.flatMap(({ node, evictor }) => sentences(node, [...evictor.blockedPods.values()]));
     return {
       nodes: [...nodes],
       pods: known.reduce((sum, { pods }) => sum + pods, 0),
@@ -119,7 +119,7 @@ export class DrainEntries {
   takeStuck(nodes: readonly string[]): string[] {
     const now = this.#clock.now();
     return nodes.flatMap(node => {
-      const stuck = [...(this.#entries.get(node)?.evictor.blocked.values() ?? [])].filter(
+      const stuck = [...(this.#entries.get(node)?.evictor.blockedPods.values() ?? [])].filter(
         ({ since, isReported }) => !isReported && now - since >= STUCK_MS,
       );
       for (const blocked of stuck) blocked.isReported = true;
@@ -144,8 +144,8 @@ function begunAt(since: number, now: number): number {
 
 /** Milliseconds until the next poll. */
 export function pauseMs({ pods, evictor }: Entry): number {
-  const { evicted, blocked } = evictor;
-  if (evicted.size > 0 || blocked.size < pods || blocked.size === 0) return POLL_MS;
+  const { evicted, blockedPods } = evictor;
+  if (evicted.size > 0 || blockedPods.size < pods || blockedPods.size === 0) return POLL_MS;
   return Math.max(POLL_MS, evictor.blockedMs());
 }
 

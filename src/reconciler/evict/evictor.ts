@@ -56,7 +56,7 @@ const CONFLICT_MS = 1_000;
 
 export class Evictor {
   /** By UID. */
-  readonly blocked = new Map<string, BlockedPod>();
+  readonly blockedPods = new Map<string, BlockedPod>();
   /** Names of the pods whose eviction was accepted, by UID: they terminate. */
   readonly evicted = new Map<string, string>();
   readonly #options: EvictorOptions;
@@ -76,7 +76,7 @@ export class Evictor {
 
   /** Milliseconds until the first pod that is blocked is asked about again. */
   blockedMs(): number {
-    return Math.min(...[...this.blocked.keys()].map(uid => this.dueInMs({ uid }) ?? 0));
+    return Math.min(...[...this.blockedPods.keys()].map(uid => this.dueInMs({ uid }) ?? 0));
   }
 
   /**
@@ -187,16 +187,16 @@ export class Evictor {
 
   #accepted(pod: DrainPod): void {
     this.evicted.set(pod.uid, podName(pod));
-    this.blocked.delete(pod.uid);
+    this.blockedPods.delete(pod.uid);
   }
 
   /** The pod is asked about again after RETRY_MS. @param afterMs not sooner */
   block(pod: DrainPod, why: string, afterMs = 0): void {
     const { node, clock, jitter = ms => ms, onEvent } = this.#options;
     const now = clock.now();
-    const before = this.blocked.get(pod.uid);
+    const before = this.blockedPods.get(pod.uid);
     const { since = now, isReported = false } = before ?? {};
-    this.blocked.set(pod.uid, { pod: podName(pod), why, since, isReported });
+    this.blockedPods.set(pod.uid, { pod: podName(pod), why, since, isReported });
     this.#askAt.set(pod.uid, now + jitter(Math.max(afterMs, RETRY_MS)));
     if (before?.why !== why) onEvent?.({ kind: 'blocked', node, pod: podName(pod), why });
   }
@@ -211,7 +211,7 @@ export class Evictor {
 
   forget(uid: string): void {
     this.evicted.delete(uid);
-    this.blocked.delete(uid);
+    this.blockedPods.delete(uid);
     this.#askAt.delete(uid);
   }
 }

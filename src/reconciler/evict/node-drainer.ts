@@ -143,7 +143,7 @@ export class NodeDrainer {
       });
       if (evicted !== 'goes on') return evicted;
       // Pods that come back are gone for a moment only: the next poll would find others.
-      if (!areLast || lists > 1 || entry.evictor.blocked.size > 0) return 'waits';
+      if (!areLast || lists > 1 || entry.evictor.blockedPods.size > 0) return 'waits';
     }
   }
 

@@ -189,6 +189,6 @@ export function fakeDrainCluster(setup: Setup) {
 
 export const states = (drains: readonly NodeDrainState[]) =>
   drains.map(
-    ({ node, phase, gone, pods, waitingPods }) =>
-      `${node} ${phase} ${gone}/${pods}${waitingPods.size > 0 ? ' held' : ''}`,
+    ({ node, phase, gone, pods, blockedPods }) =>
+      `${node} ${phase} ${gone}/${pods}${blockedPods.size > 0 ? ' held' : ''}`,
   );

@@ -14,9 +14,9 @@ function makeDrain(
   phase: NodeDrainState['phase'],
   gone: number,
   pods: number,
-  ...waitingPods: string[]
+  ...blockedPods: string[]
 ): NodeDrainState {
-  return { node, phase, gone, pods, waitingPods: new Map(waitingPods.map(pod => [pod, { pod, why: WHY }])) };
+  return { node, phase, gone, pods, blockedPods: new Map(blockedPods.map(pod => [pod, { pod, why: WHY }])) };
 }
 
 const drains = [
@@ -57,7 +57,7 @@ test('prints evicted or deleted pods', () => {
 });
 
 test('counts the pods of each budget', () => {
-  const waitingPods = new Map([
+  const blockedPods = new Map([
     ['ns/p2', 'PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently'],
     ['ns/a2', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently'],
     ['ns/p1', 'PodDisruptionBudget ns/never: needs 3 healthy pods and has 2 currently'],
@@ -65,24 +65,24 @@ test('counts the pods of each budget', () => {
   const texts =
     '2 pods wait for PodDisruptionBudget ns/never: needs 3 healthy pods and has 3 currently, 1 pod waits for PodDisruptionBudget ns/one: needs 1 healthy pods and has 1 currently';
   const suffix = ' (server dry run)';
-  const heldPods = new Map([...waitingPods].map(([pod, why]) => [pod, { pod, why }]));
-  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', waitingPods: heldPods }, { disableEviction: false, suffix }), {
+  const heldPods = new Map([...blockedPods].map(([pod, why]) => [pod, { pod, why }]));
+  assert.deepEqual(drainLine({ kind: 'waits', node: 'a', blockedPods: heldPods }, { disableEviction: false, suffix }), {
     to: 'out',
     text: `node/a not drained: ${texts}${suffix}`,
   });
 });
 
 test("prints a webhook's message as one short line", () => {
-  const waitingPods = (why: string) =>
+  const blockedPods = (why: string) =>
     drainLine({ kind: 'blocked', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
   const begin = 'pod ns/p on node a waits for ';
-  assert.deepEqual(waitingPods('it\u001b[2J\nnode/a drained'), {
+  assert.deepEqual(blockedPods('it\u001b[2J\nnode/a drained'), {
     to: 'err',
     text: `${begin}it\\u001b[2J\\nnode/a drained`,
   });
-  assert.deepEqual(waitingPods('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
+  assert.deepEqual(blockedPods('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
   const long = makeDrain('a', 'under way', 0, 1);
-  long.waitingPods.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
+  long.blockedPods.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
   assert.ok(renderDrains([long], plain, true).endsWith(cut));
@@ -112,7 +112,7 @@ node-4   not begun   0/8
   );
   assert.match(renderDrains(drains, colored, true), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
-  evil.waitingPods.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
+  evil.blockedPods.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
   assert.match(renderDrains([evil], plain, true), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
 

@@ -53,7 +53,7 @@ test('a pod is announced once, and blocked until it may be asked about again; ea
     await clock.advance(5_000);
     await atOnce(pod);
   }
-  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.blocked.size], [4, undefined, 0]);
+  assert.deepEqual([sent.length, evictor.dueInMs(pod), evictor.blockedPods.size], [4, undefined, 0]);
   evictor.see([pod]);
   evictor.see([]);
   assert.deepEqual(events, [
@@ -90,7 +90,7 @@ test('a pod that terminates in a namespace that ends is waited for, but not in a
   for (const isDryRun of [false, true]) {
     const { evictor, atOnce } = started([{ kind: 'namespace ends', message: 'it ends' }], { isDryRun });
     await atOnce(pod);
-    assert.deepEqual([evictor.evicted.size, evictor.blocked.size], isDryRun ? [0, 1] : [1, 0]);
+    assert.deepEqual([evictor.evicted.size, evictor.blockedPods.size], isDryRun ? [0, 1] : [1, 0]);
   }
 });
 
@@ -113,7 +113,7 @@ test('in turn, a refusal counts for all pods that are alike, and a pod that term
   const ends = makePod({ name: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' });
   const { evictor, sent, events, pastRollout } = started([budget('needs 2')]);
   assert.equal(await pastRollout(...pods, other, ends), 'goes on');
-  assert.deepEqual([sent, evictor.blocked.size], [['a', 'c'], 2]);
+  assert.deepEqual([sent, evictor.blockedPods.size], [['a', 'c'], 2]);
   assert.deepEqual(
     events.filter(line => line.startsWith('asking')),
     ['asking ns/a', 'asking ns/c'],
