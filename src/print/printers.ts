@@ -6,7 +6,7 @@ import { toYaml } from './yaml.ts';
 export type ObjectFormat = 'json' | 'yaml' | 'name';
 
 /** An API object as the server sent it. */
-export interface ApiObject {
+interface ApiObject {
   metadata: { name: string };
 }
 
@@ -28,7 +28,7 @@ export function listOrObject(objects: readonly Record<string, unknown>[], asList
 }
 
 /** A watch event with the whole object, as one line of JSON or as YAML; of `name` the object's name. */
-export function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat): string {
+function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat): string {
   if (format === 'name') return printName(object);
   if (format === 'yaml') return toYaml({ object, type });
   return `{"type":${JSON.stringify(type)},"object":${printCompactJson(object)}}`;
@@ -50,7 +50,7 @@ export function objectStream(format: ObjectFormat, asEvents: boolean): (object: 
 }
 
 /** `nodepool.nodes.lailin.xyz/worker` */
-export function printName(object: ApiObject): string {
+function printName(object: ApiObject): string {
   return poolRef(object.metadata.name);
 }
 

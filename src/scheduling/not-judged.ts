@@ -12,8 +12,7 @@ export interface Knowledge {
 /** A higher priority is no reason to have a place: which pods would lose theirs is not known. */
 export const PREEMPTION = 'preemption, by which pods of a higher priority take the place of others';
 
-export const VOLUME_LIMITS =
-  'how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)';
+const VOLUME_LIMITS = 'how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)';
 
 export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
 

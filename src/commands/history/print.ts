@@ -8,7 +8,7 @@ import { formatAge, UNKNOWN } from '../../print/time.ts';
 import type { TimelineEntry } from './entries.ts';
 import type { Timeline } from './run.ts';
 
-export interface TimelineTableOptions {
+interface TimelineTableOptions {
   /** Times as they are, and what each line is known from. */
   wide: boolean;
   headers: boolean;

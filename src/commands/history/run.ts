@@ -49,7 +49,7 @@ export interface Timeline {
   ofEarlier: number;
 }
 
-export interface TimelineDeps {
+interface TimelineDeps {
   cluster: {
     pools: NodePoolsClient;
     nodes: NodesClient;

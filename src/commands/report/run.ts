@@ -89,7 +89,7 @@ export interface Report {
 }
 
 /** Items of a list: the page of 5,000 nodes is to open at once. */
-export const MAX_ITEMS = 100;
+const MAX_ITEMS = 100;
 /** Pools in a table. */
 export const MAX_POOLS = 500;
 /** Sentences about what cannot be read. */

@@ -18,7 +18,7 @@ import { oneLine } from '../../print/error.ts';
 /** The types of the API's watch events. */
 export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
-export interface FollowOptions<T> {
+interface FollowOptions<T> {
   /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
   resource: string;
   /** Objects that it transforms to undefined are skipped. */

@@ -10,7 +10,7 @@ interface Review {
 }
 
 const SELF: Resource = review('selfsubjectaccessreviews', 'SelfSubjectAccessReview');
-export const SUBJECT_ACCESS_REVIEWS: Resource = review('subjectaccessreviews', 'SubjectAccessReview');
+const SUBJECT_ACCESS_REVIEWS: Resource = review('subjectaccessreviews', 'SubjectAccessReview');
 
 function review(plural: string, kind: string): Resource {
   return { group: 'authorization.k8s.io', version: 'v1', plural, kind };

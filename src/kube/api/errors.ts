@@ -137,7 +137,7 @@ function unauthorized({ cluster, user, source }: Access, ends: Date | undefined,
 }
 
 /** Whether requests of this user have credentials. */
-export function hasCredentials({
+function hasCredentials({
   token,
   tokenFile,
   certFile,

@@ -97,7 +97,7 @@ export function unreadable(error: unknown): Error {
   return new UnreadableError(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-export interface PageRequest {
+interface PageRequest {
   answered: Promise<PageAnswer>;
   /** The continue token as soon as it is known; undefined if it is not known before the whole page. */
   next: Promise<string | undefined>;

@@ -116,7 +116,7 @@ export interface Used {
   needed: number;
 }
 
-export class Chunks {
+class Chunks {
   readonly #read: (bytes: Buffer) => Used;
   /** Bytes that are worth a call of #read. */
   readonly #worth: number;

@@ -160,7 +160,7 @@ export interface PoolEventRecord {
 export type NodeEventRecord = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
 
 /** With the node that it is about, of that UID. */
-export interface NamedNodeEventRecord extends NodeEventRecord {
+interface NamedNodeEventRecord extends NodeEventRecord {
   node: string;
   uid: string | undefined;
 }

@@ -52,7 +52,7 @@ export function isRecent(time: number, now: number): boolean {
   return now - time < YOUNG_MS;
 }
 
-export function isConditionTrue({ ready, conditions }: Conditions, type: string): boolean {
+function isConditionTrue({ ready, conditions }: Conditions, type: string): boolean {
   return type === 'Ready' ? ready : conditions?.includes(type) === true;
 }
 

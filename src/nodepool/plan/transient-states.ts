@@ -208,7 +208,7 @@ function isGiven(
 }
 
 /** More are a mistake; each key of a node is compared with each of them. */
-export const MAX_TRANSIENT_KEYS = 50;
+const MAX_TRANSIENT_KEYS = 50;
 
 /** The problem with a list of patterns, separated by commas, of the flag or the annotation; undefined when it is valid. */
 export function transientKeysProblem(text: string): string | undefined {

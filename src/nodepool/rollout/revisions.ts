@@ -21,7 +21,7 @@ type Pool = Pick<NodePool, 'metadata'> & { spec: object };
 /** The annotation with why a pool was changed, as kubectl reads it. */
 export const CHANGE_CAUSE = 'kubernetes.io/change-cause';
 /** Former specs that are kept beside the current one: the default revisionHistoryLimit of workloads. */
-export const MAX_FORMER = 10;
+const MAX_FORMER = 10;
 
 /** In bytes; an annotation can have 256 KiB. */
 const MAX_CAUSE = 1024;

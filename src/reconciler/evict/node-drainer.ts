@@ -47,9 +47,9 @@ export interface NodeDrainerDeps {
 }
 
 /** `cleared`: no pod is left. */
-export type PollResult = Exclude<Stop, 'late'> | 'cleared';
+type PollResult = Exclude<Stop, 'late'> | 'cleared';
 /** Whether the pods of the node are still to be evicted. */
-export type GoesOn = () => Promise<Exclude<Stop, 'late'> | 'goes on'>;
+type GoesOn = () => Promise<Exclude<Stop, 'late'> | 'goes on'>;
 
 /** The reconcile of a pool waits for its polls. After that none is begun or goes on: the next reconcile goes on at once. */
 const LIMIT_MS = 2_000;

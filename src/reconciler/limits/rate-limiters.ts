@@ -17,7 +17,7 @@ export interface Throttled {
   ms: number;
 }
 
-export type WriteVerdict =
+type WriteVerdict =
   | { kind: 'free' }
   | ({ kind: 'throttled' } & Throttled)
   /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */

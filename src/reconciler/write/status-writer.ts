@@ -23,7 +23,7 @@ import { type LiveReadDeps, noStatusSubresource, readPool } from '../state/live-
 import { writePool } from './pool-metadata.ts';
 import { type Altered, alteredError } from './write-errors.ts';
 
-export interface StatusDeps extends LiveReadDeps {
+interface StatusDeps extends LiveReadDeps {
   limitObjects: Limiter;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;

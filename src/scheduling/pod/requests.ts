@@ -7,7 +7,7 @@ import type { ResourceList } from '../../nodepool/types.ts';
 /** By resource: cpu in thousandths, others in units. Without those that the scheduler does not know. */
 export type Requests = ReadonlyMap<string, bigint>;
 
-export const NO_REQUESTS: Requests = new Map();
+const NO_REQUESTS: Requests = new Map();
 
 /** Zero requests are left out, as no node lacks them. @throws QuantityError */
 export function requestsOf(pod: DemandingPod, read: ReadQuantity): Requests {

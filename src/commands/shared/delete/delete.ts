@@ -152,7 +152,7 @@ function foreignFinalizers(pool: NodePool | undefined): string[] {
 // The intent of a deletion: the question before it and the release are of the same one.
 
 /** @param detachNodes the default membership labels of the pools leave the nodes */
-export function deletionIntent(state: ClusterState, pools: readonly string[], detachNodes: boolean): Intent {
+function deletionIntent(state: ClusterState, pools: readonly string[], detachNodes: boolean): Intent {
   const intent: Intent = { pools, isDeletion: true };
   return detachNodes ? { ...intent, changes: detachments(state, intent) } : intent;
 }
