@@ -232,7 +232,12 @@ export function addRetry(
   outcome: Omit<WriteOutcome, 'failures'>,
 ): void {
   if (move !== undefined) outcome.moves.push(move);
-  if (retryAfterMs !== undefined) outcome.retryAfterMs = Math.min(retryAfterMs, outcome.retryAfterMs ?? retryAfterMs);
+  retryWithin(retryAfterMs, outcome);
+}
+
+/** Undefined changes nothing. */
+export function retryWithin(ms: number | undefined, outcome: { retryAfterMs?: number | undefined }): void {
+  if (ms !== undefined) outcome.retryAfterMs = Math.min(ms, outcome.retryAfterMs ?? ms);
 }
 
 export function failureOf(error: NodepoolError, node?: string): WriteFailure {

@@ -22,7 +22,6 @@ import { WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { ReconcilerOptions, WriterOptions } from './options.ts';
 import {
   addFailure,
-  addRetry,
   attempt,
   attemptWrite,
   type DrainState,
@@ -30,6 +29,7 @@ import {
   messagesOf,
   NodeWriteError,
   type PoolOutcome,
+  retryWithin,
   summarized,
   type WriteFailure,
   withheldTaints,
@@ -109,24 +109,26 @@ export class Reconciler {
   }
 
   /**
-   * @param valid whether the spec is; if not, only nodes that left are released, and members and RuntimeClass stay as they are
+   * @param mayApply false where the spec is invalid, or the pool could not be prepared: then only nodes that left are released, and
+   * members and RuntimeClass stay as they are
    * @param unprepared why the finalizer or the takeover annotation could not be set
    */
-  async #applySpec(pool: NodePool, valid: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
+  async #applySpec(pool: NodePool, mayApply: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);
     if (unprepared !== undefined) addFailure(outcome, unprepared);
     const begun = () => ({ ...outcome, unwritten: Math.max(outcome.unwritten, this.#nodes.pending(name)) });
-    return this.#interruption.until(begun, () => this.#writeInOrder(outcome, pool, valid));
+    return this.#interruption.until(begun, () => this.#writeInOrder(outcome, pool, mayApply));
   }
 
-  async #writeInOrder(outcome: PoolOutcome, pool: NodePool, valid: boolean): Promise<PoolOutcome> {
+  async #writeInOrder(outcome: PoolOutcome, pool: NodePool, mayApply: boolean): Promise<PoolOutcome> {
     const { state, limitObjects, podsOn, hasCaches = false } = this.#options;
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
-    if (valid && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return changedOutcome(name);
+    if (mayApply && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return changedOutcome(name);
     // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
-    const isClassRight = valid && (await writeRuntimeClass(pool, outcome, this.#options));
+    const isClassRight = mayApply && (await writeRuntimeClass(pool, outcome, this.#options));
+    // Where nodes are added or removed by name, the status tells only of failures from before their writes.
     const unmet = this.#options.changes === undefined ? outcome.failures : [...outcome.failures];
     let isEdited = false;
     // An edit that is taken back leaves nodes that were not written meanwhile.
@@ -144,7 +146,7 @@ export class Reconciler {
     if (isClassRight && isGradual(pool)) await writeRuntimeClass(pool, outcome, this.#options);
     const drain = this.#nodes.drain(name);
     if (drain !== undefined) outcome.drain = drain;
-    if (drain?.afterMs !== undefined) addRetry({ retryAfterMs: drain.afterMs, move: undefined }, outcome);
+    retryWithin(drain?.afterMs, outcome);
     const due = this.#nodes.due(name);
     const others = due.filter(node => !this.#nodes.isSelected(node));
     const isUnknown = isStatusUnknown(pool, due.length, others.length);
@@ -153,15 +155,15 @@ export class Reconciler {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
-    const step = valid ? this.#nodes.rollout(name) : undefined;
+    const step = mayApply ? this.#nodes.rollout(name) : undefined;
     // Nodes that wait for their turn, or for pods, have a record by now.
-    const isTried = valid && isAnswered && !isPaused(pool);
+    const isTried = mayApply && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const contested = await this.#contests.textOf(pool, node => state.ownership(node)?.owner === name);
     const contestMs = contested === undefined ? undefined : this.#contests.endsAfterMs(pool);
-    if (contestMs !== undefined) addRetry({ retryAfterMs: contestMs, move: undefined }, outcome);
+    retryWithin(contestMs, outcome);
     const stuck = stuckStartupTaints(pool, state.members(name), () => this.#options.cluster.nodes.serverTime());
-    if (stuck.afterMs !== undefined) addRetry({ retryAfterMs: stuck.afterMs, move: undefined }, outcome);
+    retryWithin(stuck.afterMs, outcome);
     const observed = observe(pool, state, outcome, {
       stuckStartup: stuck.texts,
       unmet,
@@ -171,8 +173,7 @@ export class Reconciler {
       contested,
       podsOn,
     });
-    if (!isPaused(pool) && step?.settlesAfterMs !== undefined)
-      addRetry({ retryAfterMs: step.settlesAfterMs, move: undefined }, outcome);
+    if (!isPaused(pool)) retryWithin(step?.settlesAfterMs, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
     const unmarked =
       written === 'written'

@@ -13,7 +13,7 @@ import type { PodParts } from '../../scheduling/pod/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
-import type { PoolDrainPlan } from './plan-drain.ts';
+import type { PoolsDrainPlan } from './plan-drain.ts';
 
 export interface DrainFit {
   /** Pods that have a place, of those that are evicted and recreated. */
@@ -44,7 +44,10 @@ interface PodKind {
 }
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
-export async function drainFit({ pools, budgets }: PoolDrainPlan, { cluster, scheduling }: FitDeps): Promise<DrainFit> {
+export async function drainFit(
+  { pools, budgets }: PoolsDrainPlan,
+  { cluster, scheduling }: FitDeps,
+): Promise<DrainFit> {
   const drained = new Set(pools.flatMap(({ nodes }) => nodes.map(({ node }) => node.name)));
   const evicted = new Map(
     pools.flatMap(({ nodes }) => nodes.flatMap(({ pods }) => pods.map(pod => [podName(pod), pod] as const))),

@@ -20,7 +20,7 @@ import { maintenanceWarnings, nodesInMaintenance } from '../shared/cordon/mainte
 import { type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
 import type { DrainOptions } from './options.ts';
 
-export interface PoolDrainPlan {
+export interface PoolsDrainPlan {
   pools: PlannedPool[];
   /** About pods that a flag allows to evict, or to leave, and what does not pass by waiting: a line for each. */
   warnings: Warning[];
@@ -55,7 +55,7 @@ export interface PlannedNode {
 }
 
 /** Writes nothing. Throws when a pool does not exist, a node is no member, or one of the pods may not be evicted. */
-export async function planDrain(names: readonly string[], options: DrainOptions): Promise<PoolDrainPlan> {
+export async function planDrain(names: readonly string[], options: DrainOptions): Promise<PoolsDrainPlan> {
   const { cluster, cordon, maintenance, disableEviction, isRolling } = options;
   const { members, nodes: all, ownerOf } = await readMembers('drain', names, cluster);
   const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));

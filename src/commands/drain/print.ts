@@ -143,7 +143,7 @@ interface DrainEnd {
 }
 
 /** Prints the result as a line, or as a table where nodes are left to drain after a real run; returns the exit code. */
-export function showResult(
+export function showDrainResult(
   { pool, drains, returned = [] }: PoolDrainState,
   planned: PlannedPool | undefined,
   { interrupted, dryRun, cordoned }: DrainEnd,

@@ -17,7 +17,7 @@ import { attempt } from '../shared/attempt.ts';
 import { type CordonResult, cordonNode } from '../shared/cordon/cordon.ts';
 import { type PodReader, podReader } from './drain-pods.ts';
 import type { DrainEvent, DrainOptions, NodeDrainState, PodEvent, PoolDrainState } from './options.ts';
-import type { PlannedNode, PlannedPool, PoolDrainPlan } from './plan-drain.ts';
+import type { PlannedNode, PlannedPool, PoolsDrainPlan } from './plan-drain.ts';
 
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
@@ -25,7 +25,7 @@ const MAX_OBJECTS = 16;
 /** The drain of one pool. */
 interface PoolRun {
   options: DrainOptions;
-  plan: PoolDrainPlan;
+  plan: PoolsDrainPlan;
   planned: PlannedPool;
   state: PoolDrainState;
   pods: PodReader;
@@ -35,7 +35,7 @@ interface PoolRun {
 }
 
 /** Cordons the nodes of all pools, unless it is rolling, then drains pool after pool; yields the result of each pool at its end. */
-export async function* drain(plan: PoolDrainPlan, options: DrainOptions): AsyncGenerator<PoolDrainState> {
+export async function* drain(plan: PoolsDrainPlan, options: DrainOptions): AsyncGenerator<PoolDrainState> {
   const limitObjects = createLimiter(MAX_OBJECTS);
   const runs = plan.pools.map((planned): PoolRun => {
     const state: PoolDrainState = { pool: planned.pool, drains: notBegun(planned, options) };

@@ -20,8 +20,8 @@ import { type NodeLine, printLine, requestedText } from '../shared/cordon/print-
 import { chosenNames, chosenText, type PoolChoice, showNoPools } from '../shared/pools/choose-pools.ts';
 import { interruptible } from '../shared/reconcile/interruptible.ts';
 import type { DrainChoice, DrainOptions } from './options.ts';
-import { type PlannedPool, type PoolDrainPlan, planDrain } from './plan-drain.ts';
-import { drainColor, drainHeading, drainLine, drainProgress, showResult } from './print.ts';
+import { type PlannedPool, type PoolsDrainPlan, planDrain } from './plan-drain.ts';
+import { drainColor, drainHeading, drainLine, drainProgress, showDrainResult } from './print.ts';
 import { drain, paceOf } from './run.ts';
 
 export interface ShownDrain extends DrainChoice {
@@ -36,7 +36,7 @@ export interface ShownDrain extends DrainChoice {
 }
 
 /** What decides on a place beside what the plan has judged. */
-function notCheckedText({ knowsVolumes }: PoolDrainPlan): string {
+function notCheckedText({ knowsVolumes }: PoolsDrainPlan): string {
   const volumes = knowsVolumes ? '' : 'volumes, ';
   return `Not checked: free resources, ${volumes}pod affinity, topology spread; --check-fit does.`;
 }
@@ -85,7 +85,7 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
 }
 
 /** What stands in the way; each line once. */
-function showObstacles(plan: PoolDrainPlan, choice: ShownDrain, said: Set<string>, io: Io): void {
+function showObstacles(plan: PoolsDrainPlan, choice: ShownDrain, said: Set<string>, io: Io): void {
   const { pools, warnings, notes } = plan;
   const begun = pools.filter(({ nodes }) => nodes.length > 0);
   const hasPods = begun.some(({ nodes }) => nodes.some(({ pods }) => pods.length > 0));
@@ -119,7 +119,7 @@ async function optionsOf(choice: ShownDrain, connection: Connection, io: Io): Pr
 
 /** Reports each pool at its end; returns the exit code. */
 async function interruptibleDrain(
-  plan: PoolDrainPlan,
+  plan: PoolsDrainPlan,
   options: DrainOptions,
   cordoned: Set<string>,
   deps: Deps,
@@ -143,7 +143,7 @@ async function interruptibleDrain(
     const codes: number[] = [];
     for await (const drained of drain(plan, { ...options, onEvent, signal })) {
       const ends = { interrupted: signal.aborted, dryRun: options.dryRun, cordoned };
-      codes.push(showResult(drained, planned.get(drained.pool), ends, deps));
+      codes.push(showDrainResult(drained, planned.get(drained.pool), ends, deps));
     }
     return Math.max(...codes);
   };
@@ -169,7 +169,7 @@ const MAX_BUDGETS = 5;
  * minute. A script would wait for blocked pods until the timeout of each node, with all nodes cordoned.
  */
 function question(
-  { pools, blocked }: Pick<PoolDrainPlan, 'pools' | 'blocked'>,
+  { pools, blocked }: Pick<PoolsDrainPlan, 'pools' | 'blocked'>,
   { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
 ): Question {
   const nodes = pools.flatMap(pool => pool.nodes).filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
@@ -201,7 +201,7 @@ function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
   return `cordon ${open < nodes.length ? `${open} of ` : ''}${plural(nodes.length, 'node')} and ${evict}`;
 }
 
-function blockedText({ pods, budgets }: PoolDrainPlan['blocked'], all: number): string {
+function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number): string {
   const allow = budgets.length === 1 ? 'never allows' : 'never allow';
   const what = `${noun(budgets.length, 'PodDisruptionBudget')} ${firstFew(budgets, MAX_BUDGETS)}`;
   return `${what} ${allow} ${pods} of ${plural(all, 'pod')} to be evicted`;
@@ -210,7 +210,7 @@ function blockedText({ pods, budgets }: PoolDrainPlan['blocked'], all: number): 
 // `drain --check-fit`.
 
 /** Throws NodepoolError with the pods that would find no place. */
-async function requireFit(plan: PoolDrainPlan, connection: Connection, io: Io): Promise<void> {
+async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
   const { fitting, moving, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);

@@ -38,10 +38,10 @@ export interface InstallDeps {
   agree?(risks: readonly string[]): Promise<void>;
 }
 
-export type WriteOutcome = 'created' | 'configured' | 'unchanged';
+export type ManifestResult = 'created' | 'configured' | 'unchanged';
 
 export interface InstallOutcome {
-  crd: WriteOutcome;
+  crd: ManifestResult;
   /** The Helm release to which the CRD belongs that was changed; it may be gone, as the CRD stays then. */
   crdRelease?: HelmRelease;
   /** The other API groups that serve nodepools; empty as well when the server does not tell. */
@@ -50,7 +50,7 @@ export interface InstallOutcome {
   unread?: NodepoolError;
   controller: {
     object: ManifestObject;
-    applied: WriteOutcome;
+    applied: ManifestResult;
     /** False when a server dry run could not look at it: its namespace is only about to be created. */
     checked: boolean;
     /** Field managers that had added to the policy what would exclude requests, and was removed; absent when nothing was. */
@@ -145,14 +145,14 @@ function refuseDeletion(live: Record<string, unknown> | undefined): void {
 }
 
 /** Only the server knows which fields an earlier version of a manifest set: a server dry run shows them. */
-function wouldBe(expected: object, live: object | undefined): WriteOutcome {
+function wouldBe(expected: object, live: object | undefined): ManifestResult {
   if (live === undefined) return 'created';
   // The server adds defaults to what it is sent.
   return isAsWanted(expected, live, () => true) ? 'unchanged' : 'configured';
 }
 
 /** `configured` for a policy that differs from that of this version; undefined for any other object. */
-function wouldBePolicy(expected: ManifestObject, live: ManifestObject | undefined): WriteOutcome | undefined {
+function wouldBePolicy(expected: ManifestObject, live: ManifestObject | undefined): ManifestResult | undefined {
   return live !== undefined && isPolicy(expected) && !isInForce(expected, live) ? 'configured' : undefined;
 }
 

@@ -110,7 +110,7 @@ async function act(
   const { 'dry-run': dryRun, 'to-revision': toRevision = 0, revision = 0, yes, output } = flags;
   switch (action) {
     case 'status':
-      return (await import('./status.ts')).status(name, { ...flags, revision }, deps, connection);
+      return (await import('./status.ts')).rolloutStatus(name, { ...flags, revision }, deps, connection);
     case 'history':
       return (await import('./history.ts')).history(name, { revision, output }, deps, connection);
     case 'undo':

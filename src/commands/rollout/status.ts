@@ -19,7 +19,7 @@ import { assertLatest } from './history.ts';
 const QUIET_MS = 10_000;
 
 /** Returns the exit code. @param flags `revision`: that which is expected; 0: any */
-export async function status(
+export async function rolloutStatus(
   name: string,
   flags: { watch: boolean; timeout: string; revision: number },
   { io }: Deps,

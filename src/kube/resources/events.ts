@@ -246,7 +246,7 @@ function eventNamespace({ regarding }: Pick<EventParts, 'regarding'>): string {
 export function eventSink(api: Api, controller: string, instance: string): EventSink {
   return {
     async create(event) {
-      const body = toRecordedEvent(event, { controller, instance });
+      const body = toWireEvent(event, { controller, instance });
       // Replayable: the name is unique.
       const answer = await api.write(resourceOf(event), { method: 'POST', body }, { replayable: true });
       const result = toResult(answer);
@@ -262,7 +262,7 @@ export function eventSink(api: Api, controller: string, instance: string): Event
   };
 }
 
-function toRecordedEvent(event: RecordedEvent, reporter: Reporter): WireEvent {
+function toWireEvent(event: RecordedEvent, reporter: Reporter): WireEvent {
   return { ...eventBody(event, reporter), ...(event.count > 1 ? { series: seriesOf(event) } : {}) };
 }
 

@@ -41,7 +41,7 @@ function isNamingPool(mark: string | undefined): boolean {
  * What of the mark is still on the node. A slot that was changed since is somebody else's: its value is kept, and
  * restored by the pool like any other that it displaces.
  */
-export function stillAsBorn(mark: AppliedRecord, { labels, taints, annotations = {} }: Node): AppliedRecord {
+export function bornSlotsLeft(mark: AppliedRecord, { labels, taints, annotations = {} }: Node): AppliedRecord {
   const liveTaints = Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
   return {
     pool: mark.pool,

@@ -7,7 +7,7 @@ import type { FieldError } from '../spec/field-error.ts';
 import { taintId } from '../spec/taints.ts';
 import { isSelectorKnown, validatePool } from '../spec/validation.ts';
 import { FINALIZER, type Node, type NodePool, TAKEOVER_ANNOTATION, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
-import { stillAsBorn } from './mark.ts';
+import { bornSlotsLeft } from './mark.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 
 /** The result for one node. */
@@ -107,7 +107,7 @@ export class PoolIndex {
       applied === undefined
         ? impliedRecord(node, matching, this.#inherited)
         : node.mark === 'record'
-          ? stillAsBorn(applied, node)
+          ? bornSlotsLeft(applied, node)
           : applied;
     const eligible: string[] = [];
     for (const { metadata } of matching) {

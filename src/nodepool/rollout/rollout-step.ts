@@ -146,7 +146,7 @@ export function rolloutStep(
   const free = sorted(waiting.filter(mayGo)).slice(0, Math.max(0, limit - inFlight.length));
   // Those that are NotReady are changed last.
   const isLast = (node: RolloutNode) => !isUp(node) && !node.isDraining;
-  const turns = [...again.filter(node => !isLast(node)), ...free, ...again.filter(isLast)];
+  const order = [...again.filter(node => !isLast(node)), ...free, ...again.filter(isLast)];
   const most = isCanary
     ? Math.max(0, needed - changed.length - down.filter(({ isOfThis }) => isOfThis).length)
     : pending.length;
@@ -172,7 +172,7 @@ export function rolloutStep(
     canary,
     isCanary,
     limit,
-    next: isStopped ? [] : turns.slice(0, most).map(({ name }) => name),
+    next: isStopped ? [] : order.slice(0, most).map(({ name }) => name),
     settlesAfterMs: waits.length === 0 ? undefined : Math.ceil(Math.min(...waits)),
   };
 }
@@ -295,8 +295,10 @@ function stopOf(
 }
 
 function latestTurn(nodes: readonly RolloutNode[], { now, accepted }: Rules): number {
-  const turns = nodes.flatMap(({ isOfThis, readySince }) => (isOfThis && readySince !== undefined ? readySince : []));
-  const known = turns.filter(turn => turn <= now + MAX_AHEAD_MS);
+  const readyTimes = nodes.flatMap(({ isOfThis, readySince }) =>
+    isOfThis && readySince !== undefined ? readySince : [],
+  );
+  const known = readyTimes.filter(time => time <= now + MAX_AHEAD_MS);
   // A stop after a resume is another one, whatever the clock of the node that failed says.
   const latest = known.reduce((a, b) => Math.max(a, b), accepted + 1_000);
   return Number.isFinite(latest) ? latest : 0;

@@ -42,7 +42,7 @@ export interface BlockedPod {
 }
 
 /**
- * Why evictions end before all pods were asked about. `again`: the node is planned again. `waits`: its turn has passed, the pool is
+ * Why evictions end before all pods were asked about. `again`: the node is planned again. `waits`: it has lost its slot, the pool is
  * another one by now, the process stops, or pods are left. `late`: they took too long.
  */
 export type Stop = 'again' | 'waits' | 'late';

@@ -309,7 +309,7 @@ interface DrainStepDeps {
   hasCaches?: boolean;
 }
 
-interface DrainGates {
+interface DrainConditions {
   drainer: NodeDrainer;
   /** Of the node in the rollout; undefined where it needs none. */
   slot: RolloutSlot | undefined;
@@ -322,14 +322,14 @@ interface DrainGates {
  */
 export async function drainStep(
   plan: DrainPlan,
-  { drainer, slot, changed }: DrainGates,
+  { drainer, slot, changed }: DrainConditions,
   deps: DrainStepDeps,
 ): Promise<NodePlan | 'again' | 'waits'> {
   const { node, previous } = plan;
   const { state, cluster } = deps;
   const cleared = () => nodePlan(state, node.name, true) ?? 'again';
   if (cluster.isDryRun) return cleared();
-  const isAdmitted = slot !== undefined && previous !== undefined ? hasSlot(previous, slot, state) : () => true;
+  const isAdmitted = slot !== undefined && previous !== undefined ? slotCheck(previous, slot, state) : () => true;
   if (!isAdmitted()) return 'waits';
   const result = await drainer.poll(plan, stillDecided(plan, { isAdmitted, changed }, deps));
   if (result !== 'cleared') return result;
@@ -338,12 +338,12 @@ export async function drainStep(
 }
 
 /** Whether the node has its slot. If nodes of the pool have turned Ready or NotReady since the last call, it is asked for again. */
-function hasSlot(pool: string, slot: RolloutSlot, state: ClusterState): () => boolean {
+function slotCheck(pool: string, slot: RolloutSlot, state: ClusterState): () => boolean {
   let readiness = state.readiness(pool);
   return () => {
     if (state.readiness(pool) !== readiness) slot.release();
     readiness = state.readiness(pool);
-    return slot.admits(pool) !== undefined;
+    return slot.take(pool) !== undefined;
   };
 }
 

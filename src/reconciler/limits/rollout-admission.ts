@@ -74,7 +74,7 @@ export class RolloutAdmission {
 
   /**
    * @param hasCaches caches keep the readiness of nodes current. Without them nothing tells, while pods are evicted, that a
-   * node which was changed has failed: no node gets a turn that becomes free during the run.
+   * node which was changed has failed: no node gets a slot that becomes free during the run.
    * @param clock monotonic: a wall clock that is set meanwhile settles nothing
    */
   constructor(state: ClusterState, now: () => Date, hasCaches = true, clock: NowClock = systemClock) {
@@ -86,7 +86,7 @@ export class RolloutAdmission {
   }
 
   /** Computes the step again. Undefined for a pool without spec.rollout. */
-  begin(pool: string): RolloutStep | undefined {
+  computeStep(pool: string): RolloutStep | undefined {
     const found = this.#state.pool(pool);
     if (found?.spec.rollout === undefined) {
       this.#admissions.delete(pool);
@@ -132,17 +132,18 @@ export class RolloutAdmission {
   }
 
   /** Whether the node may be changed now. */
-  allows(pool: string, node: string): boolean {
+  mayWrite(pool: string, node: string): boolean {
     const known = this.#admissions.get(pool);
-    if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool)) this.begin(pool);
+    if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool))
+      this.computeStep(pool);
     const admission = this.#admissions.get(pool);
     // The pool has no rollout any more: a plan that is made now would say so.
     return admission === undefined || admission.allowed.has(node);
   }
 
-  /** As allows(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
-  admits(pool: string, node: string): RolloutStamp | undefined {
-    if (!this.allows(pool, node)) return undefined;
+  /** As mayWrite(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
+  takeSlot(pool: string, node: string): RolloutStamp | undefined {
+    if (!this.mayWrite(pool, node)) return undefined;
     this.#unsure.delete(node);
     const underWay = this.#underWay.get(pool) ?? new Map();
     const current = this.#state.pool(pool);
@@ -343,7 +344,7 @@ export class RefusedNodes {
   }
 }
 
-// The slot of a node in the rollout of its pool, while it is written: from the first admits() that lets it through until end().
+// The slot of a node in the rollout of its pool, while it is written: from the first take() that lets it through until end().
 // Whoever begins one ends it, so that no node counts as under way for ever.
 
 export class RolloutSlot {
@@ -358,8 +359,8 @@ export class RolloutSlot {
   }
 
   /** The stamp for the record of the node; undefined where it has to wait. */
-  admits(pool: string): RolloutStamp | undefined {
-    const stamp = this.#admission.admits(pool, this.#node);
+  take(pool: string): RolloutStamp | undefined {
+    const stamp = this.#admission.takeSlot(pool, this.#node);
     if (stamp === undefined) return undefined;
     // Since the last attempt the node may have got into another pool.
     if (this.#pool !== pool) this.end();
@@ -388,11 +389,11 @@ export class RolloutSlot {
     this.#pool = undefined;
   }
 
-  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a turn of its own. */
+  /** The node says what it is from now on, and a node may have failed during the write: what follows needs a slot of its own. */
   release(): void {
     const pool = this.#pool;
     this.end();
-    if (pool !== undefined) this.#admission.begin(pool);
+    if (pool !== undefined) this.#admission.computeStep(pool);
   }
 
   end(): void {

@@ -30,7 +30,7 @@ export type NodeStep = 'done' | 'again' | { plan: WritePlan; uid: string };
 
 interface Due<P extends DuePlan> {
   plan: P;
-  /** Of a rollout: its turn has to last until the write. */
+  /** Of a rollout: its slot has to last until the write. */
   isRolloutStep: boolean;
 }
 
@@ -115,7 +115,7 @@ export class NodeSteps {
       this.changes.delete(name);
       return 'again';
     }
-    // What is known of its drain is kept while its turn has passed.
+    // What is known of its drain is kept while it has no slot any more.
     const isOver =
       due?.drain === undefined && this.drainer.entries.has(name) && dueOf(nodePlan(state, name))?.drain === undefined;
     if (isOver) this.drainer.entries.forget(name);
@@ -126,8 +126,12 @@ export class NodeSteps {
   async #drained({ plan, isRolloutStep }: Due<DuePlan>, slot: RolloutSlot): Promise<Due<WritePlan> | 'done' | 'again'> {
     if (plan.kind === 'write') return { plan, isRolloutStep };
     assertConsent(plan, this.#options.consent);
-    const gates = { drainer: this.drainer, slot: isRolloutStep ? slot : undefined, changed: this.#changedMeanwhile };
-    const drained = await drainStep(plan, gates, this.#options);
+    const conditions = {
+      drainer: this.drainer,
+      slot: isRolloutStep ? slot : undefined,
+      changed: this.#changedMeanwhile,
+    };
+    const drained = await drainStep(plan, conditions, this.#options);
     if (drained === 'waits') return 'done';
     if (drained === 'again') return 'again';
     const next = pastRollout(drained);
@@ -143,21 +147,21 @@ export class NodeSteps {
     }
   }
 
-  /** What is to be written now: of a member that waits for its turn in a rollout, what does not wait. */
+  /** What is to be written now: of a member that waits for its slot in a rollout, what does not wait. */
   #planned(name: string): NodePlan | undefined {
     const { state } = this.#options;
     const change = this.changes.get(name);
     if (change !== undefined) return planMembershipChange(state, name, change);
     const plan = nodePlan(state, name);
     if (plan?.kind !== 'rollout step' || plan.previous === undefined) return plan;
-    return this.rollouts.allows(plan.previous, name) ? plan : plan.meanwhile;
+    return this.rollouts.mayWrite(plan.previous, name) ? plan : plan.meanwhile;
   }
 
-  /** The patch, with its stamp if it is a step of a rollout; undefined where its turn has passed meanwhile. */
+  /** The patch, with its stamp if it is a step of a rollout; undefined where it has lost its slot meanwhile. */
   #admitted({ plan, isRolloutStep }: Due<WritePlan>, slot: RolloutSlot): NodePatch | undefined {
     const { node, owner, previous, patch } = plan;
     if (!isRolloutStep || previous === undefined) return patch;
-    const stamp = slot.admits(previous);
+    const stamp = slot.take(previous);
     if (stamp === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
     const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;

@@ -23,7 +23,7 @@ export interface PoolEditDeps {
   writeLimiter?: WriteRateLimiter;
 }
 
-const FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
+const FINALIZER_FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
 
 const MAX_ATTEMPTS = 20;
 
@@ -32,7 +32,7 @@ const MAX_ATTEMPTS = 20;
  * The state follows. Throws NodepoolError.
  */
 export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<NodePool | undefined> {
-  return editPool(pool, FIELD, deps, current => {
+  return editPool(pool, FINALIZER_FIELD, deps, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
     // The server accepts no new finalizer on a pool that is being deleted.
     if (finalizers.includes(FINALIZER) || deletionTimestamp !== undefined) return undefined;
@@ -44,7 +44,7 @@ export async function addFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<
 export async function dropFinalizer(pool: NodePool, deps: PoolEditDeps): Promise<void> {
   // The last write of a pool is not rate limited.
   const { writeLimiter: _writeLimiter, ...unlimited } = deps;
-  await editPool(pool, FIELD, unlimited, current => {
+  await editPool(pool, FINALIZER_FIELD, unlimited, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
     if (deletionTimestamp === undefined && !deps.cluster.isDryRun) throw notDeleted(current);
     if (!finalizers.includes(FINALIZER)) return undefined;

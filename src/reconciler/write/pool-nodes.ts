@@ -12,6 +12,7 @@ import {
   failureOf,
   type NodeMove,
   NodeWriteError,
+  retryWithin,
   specChangedFailure,
   type WriteFailure,
 } from '../outcome.ts';
@@ -63,8 +64,7 @@ export class PoolNodes {
     const selected = this.#selected(pool);
     const names = this.#inOrder(pool, selected);
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
-    if (!this.#isPaused(pool))
-      addRetry({ retryAfterMs: this.#writer.steps.rollouts.settlesAfterMs(pool), move: undefined }, outcome);
+    if (!this.#isPaused(pool)) retryWithin(this.#writer.steps.rollouts.settlesAfterMs(pool), outcome);
     // A node whose pods are not gone is only looked at.
     const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
     progress?.planned(counted.size);
@@ -121,10 +121,10 @@ export class PoolNodes {
     return this.#inOrder(pool, this.#selected(pool)).length;
   }
 
-  /** Those that have something to be written now: first those whose turn in a rollout has come, in their order. */
+  /** Those that have something to be written now: first those that have a slot in a rollout, in their order. */
   #inOrder(pool: string, selected: readonly string[]): string[] {
     const names = selected.filter(name => this.#writer.needsWrite(name)).toSorted();
-    const step = this.#writer.steps.rollouts.begin(pool);
+    const step = this.#writer.steps.rollouts.computeStep(pool);
     if (step === undefined) return names;
     const { state, changes } = this.#options;
     const waiting = new Map(
@@ -142,7 +142,7 @@ export class PoolNodes {
 
   /** What the rollout of the pool has left to do; undefined for a pool without one. */
   rollout(pool: string): RolloutStep | undefined {
-    const step = this.#writer.steps.rollouts.begin(pool);
+    const step = this.#writer.steps.rollouts.computeStep(pool);
     if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
     return step;
   }
@@ -161,7 +161,7 @@ export class PoolNodes {
   drain(pool: string): DrainState | undefined {
     const { state, cluster } = this.#options;
     if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
-    const next = this.#writer.steps.rollouts.begin(pool)?.next;
+    const next = this.#writer.steps.rollouts.computeStep(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = nodePlan(state, name);
       const isAdmitted = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);

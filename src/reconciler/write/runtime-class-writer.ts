@@ -192,7 +192,7 @@ async function act(
 // Keeps what others set on a RuntimeClass, in an annotation on its pool, from before it is deleted until the next one is created:
 // killed in between, the next run creates it with that. A RuntimeClass on which others set nothing costs no write.
 
-const FIELD: MetadataField = {
+const PRESERVED_FIELD: MetadataField = {
   name: `annotation ${REPLACED_ANNOTATION}`,
   path: ['metadata', 'annotations', REPLACED_ANNOTATION],
 };
@@ -225,5 +225,5 @@ async function annotate(pool: NodePool, value: string | undefined, deps: PoolEdi
       throw poolAlteredError(`annotation ${REPLACED_ANNOTATION} of nodepool ${name} was`);
     return written;
   };
-  await editPool(known, FIELD, deps, current => (isDone(current) ? undefined : () => write(current)));
+  await editPool(known, PRESERVED_FIELD, deps, current => (isDone(current) ? undefined : () => write(current)));
 }

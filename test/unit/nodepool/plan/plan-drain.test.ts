@@ -1,7 +1,7 @@
 /** Plans of `noExecute: Drain`: a NoSchedule stand-in first, the taint when the pods are gone, and what becomes of both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { stillAsBorn } from '../../../../src/nodepool/membership/mark.ts';
+import { bornSlotsLeft } from '../../../../src/nodepool/membership/mark.ts';
 import { type AppliedRecord, parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
@@ -232,7 +232,7 @@ test('the same plan twice is the same patch', () => {
 test('a node that was born with the taint waits for nothing', () => {
   const mark =
     '{"pool":"worker","since":"x","labels":{},"taints":{"dedicated:NoExecute":"x"},"startup":{},"annotations":{}}';
-  const born = stillAsBorn(parseRecord(mark) as AppliedRecord, node(['dedicated=x:NoExecute']));
+  const born = bornSlotsLeft(parseRecord(mark) as AppliedRecord, node(['dedicated=x:NoExecute']));
   const plan = planMerge(node(['dedicated=x:NoExecute'], { record: mark, mark: 'record' }), born, strict);
   assert.deepEqual([plan.drain, plan.changes], [undefined, []]);
   assert.equal(plan.patch?.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');

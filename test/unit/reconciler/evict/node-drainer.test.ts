@@ -110,7 +110,7 @@ test('a pod that was told about is not told about again after the turn of its no
   const look = async () => {
     await clock.advance(40_000);
     // As each reconcile does.
-    writer.steps.rollouts.begin('worker');
+    writer.steps.rollouts.computeStep('worker');
     await write();
     told.push(...writer.steps.drainer.entries.takeStuck(['n1']));
   };

@@ -37,47 +37,47 @@ const done = (name: string, changed: string, more: Partial<Node> = {}, ofPool = 
   });
 const begin = (nodes: Node[], pools = [pool()]) => {
   const state = new ClusterState(pools, nodes, []);
-  return { state, gates: new RolloutAdmission(state, () => NOW, true, new FakeClock()) };
+  return { state, admission: new RolloutAdmission(state, () => NOW, true, new FakeClock()) };
 };
 
 test('a write under way takes its place until it has ended', () => {
-  const { gates } = begin([old('a'), old('b')]);
-  assert.deepEqual(gates.begin('worker')?.next, ['a']);
+  const { admission } = begin([old('a'), old('b')]);
+  assert.deepEqual(admission.computeStep('worker')?.next, ['a']);
   const stamp = { changed: '2026-05-01T12:00:00Z', rollout: rolloutHash(pool()) };
-  assert.deepEqual(gates.admits('worker', 'a'), stamp);
-  const step = gates.begin('worker');
+  assert.deepEqual(admission.takeSlot('worker', 'a'), stamp);
+  const step = admission.computeStep('worker');
   assert.deepEqual([step?.next, step?.settling, step?.pending], [[], 1, 1], 'changed, and in flight');
-  assert.equal(gates.admits('worker', 'b'), undefined);
-  assert.deepEqual(gates.admits('worker', 'a'), stamp, 'its write may be sent again');
-  gates.end('worker', 'a');
-  assert.deepEqual(gates.begin('worker')?.next, ['a'], 'it failed');
+  assert.equal(admission.takeSlot('worker', 'b'), undefined);
+  assert.deepEqual(admission.takeSlot('worker', 'a'), stamp, 'its write may be sent again');
+  admission.end('worker', 'a');
+  assert.deepEqual(admission.computeStep('worker')?.next, ['a'], 'it failed');
 });
 
 test('so it does where nodes settle at once: a drain that begins meanwhile would be one more', () => {
-  const { gates } = begin([old('a'), old('b')], [pool({ rollout: { maxConcurrent: 1, settleSeconds: 0 } })]);
-  assert.notEqual(gates.admits('worker', 'a'), undefined);
-  const step = gates.begin('worker');
+  const { admission } = begin([old('a'), old('b')], [pool({ rollout: { maxConcurrent: 1, settleSeconds: 0 } })]);
+  assert.notEqual(admission.takeSlot('worker', 'a'), undefined);
+  const step = admission.computeStep('worker');
   assert.deepEqual([step?.next, step?.settling], [[], 1]);
-  assert.equal(gates.admits('worker', 'b'), undefined);
-  gates.end('worker', 'a');
-  assert.deepEqual(gates.begin('worker')?.next, ['a']);
+  assert.equal(admission.takeSlot('worker', 'b'), undefined);
+  admission.end('worker', 'a');
+  assert.deepEqual(admission.computeStep('worker')?.next, ['a']);
 });
 
 test('a write under way for an earlier spec is in flight, is still due, and may not be sent again unless it is next', () => {
-  const { state, gates } = begin([old('a'), old('b'), old('c')]);
-  gates.admits('worker', 'a');
+  const { state, admission } = begin([old('a'), old('b'), old('c')]);
+  admission.takeSlot('worker', 'a');
   state.setPool(pool({ labels: { tier: '3' } }, { resourceVersion: '11', generation: 3 }));
-  const step = gates.begin('worker');
+  const step = admission.computeStep('worker');
   assert.deepEqual([step?.pending, step?.settling, step?.next], [3, 1, ['a']]);
   state.setPool(
     pool({ labels: { tier: '3' }, rollout: { maxConcurrent: 2 } }, { resourceVersion: '12', generation: 4 }),
   );
-  assert.deepEqual(gates.begin('worker')?.next, ['a', 'b']);
+  assert.deepEqual(admission.computeStep('worker')?.next, ['a', 'b']);
 });
 
 test('a node that was NotReady when it was changed has that in its stamp', () => {
-  const { gates } = begin([old('a', { ready: false })]);
-  assert.equal(gates.admits('worker', 'a')?.wasNotReady, true);
+  const { admission } = begin([old('a', { ready: false })]);
+  assert.equal(admission.takeSlot('worker', 'a')?.wasNotReady, true);
 });
 
 test('what a node was when its drain began tells whether the change broke it', () => {
@@ -92,54 +92,58 @@ test('what a node was when its drain began tells whether the change broke it', (
       record: recordOf({ ...record, ...stamp, ...more }),
       taints,
     };
-    return begin([old('a', { ...all, ...live }), old('b')], [drains]).gates;
+    return begin([old('a', { ...all, ...live }), old('b')], [drains]).admission;
   };
-  const gates = draining({}, {});
-  const step = gates.begin('worker');
+  const admission = draining({}, {});
+  const step = admission.computeStep('worker');
   assert.deepEqual([step?.next, step?.settling, step?.settlesAfterMs], [['a'], 1, undefined]);
-  gates.admits('worker', 'a');
-  assert.deepEqual([gates.begin('worker')?.next, gates.begin('worker')?.settling], [['a'], 1], 'while it is looked at');
+  admission.takeSlot('worker', 'a');
+  assert.deepEqual(
+    [admission.computeStep('worker')?.next, admission.computeStep('worker')?.settling],
+    [['a'], 1],
+    'while it is looked at',
+  );
 
   const broken = draining({}, { ready: false });
-  assert.deepEqual(broken.begin('worker')?.failed, ['a']);
-  assert.equal(broken.admits('worker', 'a'), undefined);
+  assert.deepEqual(broken.computeStep('worker')?.failed, ['a']);
+  assert.equal(broken.takeSlot('worker', 'a'), undefined);
   const accepted = draining({ wasNotReady: true, changed: '2026-05-01T11:59:30Z' }, { ready: false });
-  assert.equal(accepted.admits('worker', 'a')?.wasNotReady, true);
-  assert.equal(draining({ wasNotReady: true }, {}).admits('worker', 'a')?.wasNotReady, undefined, 'it is Ready now');
+  assert.equal(accepted.takeSlot('worker', 'a')?.wasNotReady, true);
+  assert.equal(draining({ wasNotReady: true }, {}).takeSlot('worker', 'a')?.wasNotReady, undefined, 'it is Ready now');
   const former = draining({ rollout: 'abcdef0123' }, { ready: false });
-  assert.equal(former.admits('worker', 'a')?.wasNotReady, true, 'a drain for a former spec');
+  assert.equal(former.takeSlot('worker', 'a')?.wasNotReady, true, 'a drain for a former spec');
 });
 
 test('the step is computed again when the pool, or the readiness of its nodes, has changed; not for nodes of others', () => {
   const other = aNode({ name: 'x', uid: 'x', labels: role('other') });
-  const { state, gates } = begin([done('a', '2026-05-01T11:00:00Z'), old('b'), other]);
+  const { state, admission } = begin([done('a', '2026-05-01T11:00:00Z'), old('b'), other]);
   let computed = 0;
   const members = state.members.bind(state);
   state.members = name => {
     computed++;
     return members(name);
   };
-  gates.begin('worker');
-  assert.ok(gates.allows('worker', 'b') && gates.allows('worker', 'b'));
+  admission.computeStep('worker');
+  assert.ok(admission.mayWrite('worker', 'b') && admission.mayWrite('worker', 'b'));
   state.setNode({ ...other, ready: false, resourceVersion: '8' });
-  assert.ok(gates.allows('worker', 'b'));
+  assert.ok(admission.mayWrite('worker', 'b'));
   assert.equal(computed, 1);
   const failed = done('a', '2026-05-01T11:00:00Z', { ready: false, readySince: NOW.getTime() / 1000 });
   state.setNode({ ...failed, resourceVersion: '8' });
-  assert.equal(gates.allows('worker', 'b'), false, 'it is stopped');
+  assert.equal(admission.mayWrite('worker', 'b'), false, 'it is stopped');
   assert.equal(computed, 2);
   state.setPool(pool({ rollout: { stopOnNotReady: false } }, { resourceVersion: '11', generation: 3 }));
-  assert.equal(gates.allows('worker', 'b'), false, 'a setting that is no part of the spec that stopped');
+  assert.equal(admission.mayWrite('worker', 'b'), false, 'a setting that is no part of the spec that stopped');
   state.setPool(pool({ labels: { tier: '3' } }, { resourceVersion: '12', generation: 4 }));
-  assert.equal(gates.allows('worker', 'b'), true);
+  assert.equal(admission.mayWrite('worker', 'b'), true);
 });
 
 test('a pool without a rollout lets every node through', () => {
-  const { state, gates } = begin([old('a')]);
-  gates.begin('worker');
+  const { state, admission } = begin([old('a')]);
+  admission.computeStep('worker');
   state.setPool(aPool({ labels: { tier: '2' } }, { resourceVersion: '11', generation: 3 }));
-  assert.equal(gates.begin('worker'), undefined);
-  assert.ok(gates.allows('worker', 'a'));
+  assert.equal(admission.computeStep('worker'), undefined);
+  assert.ok(admission.mayWrite('worker', 'a'));
 });
 
 const before = (reason: string, observedGeneration: number) => {
@@ -169,15 +173,18 @@ test('a rollout of this generation that was complete stays so, and one that was 
 
 test('the stamp that another pool gave the node counts for nothing', () => {
   const theirs = done('a', '2026-05-01T11:59:59Z', {}, 'gone');
-  const { gates } = begin([theirs, old('b')]);
-  assert.deepEqual([gates.begin('worker')?.settling, gates.begin('worker')?.next], [0, ['b']]);
+  const { admission } = begin([theirs, old('b')]);
+  assert.deepEqual([admission.computeStep('worker')?.settling, admission.computeStep('worker')?.next], [0, ['b']]);
   const ours = begin([done('a', '2026-05-01T11:59:59Z'), old('b')]);
-  assert.deepEqual([ours.gates.begin('worker')?.settling, ours.gates.begin('worker')?.next], [1, []]);
+  assert.deepEqual(
+    [ours.admission.computeStep('worker')?.settling, ours.admission.computeStep('worker')?.next],
+    [1, []],
+  );
 });
 
 test('the pool is woken when the first node has settled', () => {
-  const { gates } = begin([done('a', '2026-05-01T11:59:30Z'), done('b', '2026-05-01T11:59:40Z')]);
-  assert.equal(gates.begin('worker')?.settlesAfterMs, 32_000);
+  const { admission } = begin([done('a', '2026-05-01T11:59:30Z'), done('b', '2026-05-01T11:59:40Z')]);
+  assert.equal(admission.computeStep('worker')?.settlesAfterMs, 32_000);
 });
 
 test('nodes of earlier versions: by the times', () => {
@@ -200,10 +207,14 @@ test('a foreign label with unmanaged: Remove is no rollout, so a node that died 
   const dead = old('dead', { labels: clean, record, ready: false, readySince: NOW.getTime() / 1000 - 100 });
   const joined = recordOf({ pool: 'worker', generation: 2, labels: { tier: '2' } });
   const nodes = [dead, old('a', { labels, record }), old('joined', { labels, record: joined })];
-  const found = begin(nodes, [strict]).gates.begin('worker');
+  const found = begin(nodes, [strict]).admission.computeStep('worker');
   assert.deepEqual([found?.pending, found?.isStopped, found?.next], [2, false, ['a']]);
   const before = old('b', { labels, record: recordOf({ pool: 'worker', generation: 1, labels: { tier: '2' } }) });
-  assert.equal(begin([...nodes, before], [strict]).gates.begin('worker')?.isStopped, true, 'the switch to Remove');
+  assert.equal(
+    begin([...nodes, before], [strict]).admission.computeStep('worker')?.isStopped,
+    true,
+    'the switch to Remove',
+  );
 });
 
 test('a node that died before another spec came does not stop the undo of that spec', () => {
@@ -223,11 +234,11 @@ test('a node that died before another spec came does not stop the undo of that s
     }),
   ];
   const undo = pool({}, { generation: 4 });
-  const step = begin(nodes(3), [undo]).gates.begin('worker');
+  const step = begin(nodes(3), [undo]).admission.computeStep('worker');
   assert.deepEqual([step?.failed, step?.next], [[], ['b']]);
-  const forward = begin(nodes(1), [undo]).gates.begin('worker');
+  const forward = begin(nodes(1), [undo]).admission.computeStep('worker');
   assert.deepEqual([forward?.failed, forward?.next], [['a'], []], 'it died in this rollout');
-  const recreated = begin(nodes(9), [undo]).gates.begin('worker');
+  const recreated = begin(nodes(9), [undo]).admission.computeStep('worker');
   assert.deepEqual([recreated?.failed, recreated?.next], [['a'], []], 'records of an earlier pool of the name');
 });
 
@@ -235,22 +246,22 @@ test('a node that died before another spec came does not stop the undo of that s
 function clocks(nodes: Node[], rollout = {}) {
   const state = new ClusterState([pool({ rollout: { maxConcurrent: 1, settleSeconds: 60, ...rollout } })], nodes, []);
   let [wall, mono] = [NOW.getTime(), 0];
-  const gates = new RolloutAdmission(state, () => new Date(wall), true, { now: () => mono });
+  const admission = new RolloutAdmission(state, () => new Date(wall), true, { now: () => mono });
   const passes = (seconds: number, jump = 0) => {
     mono += seconds * 1000;
     wall += (seconds + jump) * 1000;
   };
-  return { state, gates, passes, next: () => gates.begin('worker')?.next };
+  return { state, admission, passes, next: () => admission.computeStep('worker')?.next };
 }
 const stampedAt = (seconds: number) => new Date(NOW.getTime() + seconds * 1000).toISOString().replace('.000', '');
 
 test('a node settles from the answer on, however late it comes', () => {
-  const { state, gates, passes, next } = clocks([old('a'), old('b')]);
+  const { state, admission, passes, next } = clocks([old('a'), old('b')]);
   assert.deepEqual(next(), ['a']);
-  const { changed = '' } = gates.admits('worker', 'a') ?? {};
+  const { changed = '' } = admission.takeSlot('worker', 'a') ?? {};
   passes(100);
   state.setNode({ ...done('a', changed), resourceVersion: '99' });
-  gates.end('worker', 'a');
+  admission.end('worker', 'a');
   assert.deepEqual(next(), []);
   passes(61.9);
   assert.deepEqual(next(), []);
@@ -259,10 +270,10 @@ test('a node settles from the answer on, however late it comes', () => {
 });
 
 test('and where the answer was lost, from when the node is seen', () => {
-  const { state, gates, passes, next } = clocks([old('a'), old('b')]);
+  const { state, admission, passes, next } = clocks([old('a'), old('b')]);
   next();
-  const { changed = '' } = gates.admits('worker', 'a') ?? {};
-  gates.keep('worker', 'a', old('a').resourceVersion);
+  const { changed = '' } = admission.takeSlot('worker', 'a') ?? {};
+  admission.keep('worker', 'a', old('a').resourceVersion);
   passes(100);
   assert.deepEqual(next(), ['a']);
   state.setNode({ ...done('a', changed), resourceVersion: '99' });
@@ -296,12 +307,12 @@ test('a stamp, or a readiness, ahead of the clock counts from when it is seen fi
 
 test('a resume holds when the clock is set back', () => {
   const failed = done('a', stampedAt(-100), { ready: false, readySince: NOW.getTime() / 1000 - 50 });
-  const { state, gates, passes } = clocks([failed, old('b')]);
-  assert.equal(gates.begin('worker')?.isStopped, true);
+  const { state, admission, passes } = clocks([failed, old('b')]);
+  assert.equal(admission.computeStep('worker')?.isStopped, true);
   const annotations = { [RESUMED_ANNOTATION]: stampedAt(-50) };
   state.setPool(pool({ rollout: { settleSeconds: 60 } }, { resourceVersion: '11', annotations }));
   passes(1, -3_600);
-  assert.deepEqual(gates.begin('worker')?.next, ['b']);
+  assert.deepEqual(admission.computeStep('worker')?.next, ['b']);
 });
 
 test('a node that was NotReady when it was changed, was seen Ready since, and broke', () => {
@@ -314,8 +325,8 @@ test('a node that was NotReady when it was changed, was seen Ready since, and br
     wasNotReady: true,
   });
   const dead = done('a', '', { record, ready: false, readySince: LONG_AGO });
-  const { state, gates } = clocks([dead, old('b')]);
-  const failed = () => gates.begin('worker')?.failed;
+  const { state, admission } = clocks([dead, old('b')]);
+  const failed = () => admission.computeStep('worker')?.failed;
   assert.deepEqual(failed(), []);
   // From Unknown to False: it was not Ready.
   state.setNode({ ...dead, resourceVersion: '20', readySince: seconds });
@@ -325,21 +336,21 @@ test('a node that was NotReady when it was changed, was seen Ready since, and br
   state.setNode({ ...dead, resourceVersion: '22', readySince: seconds + 2 });
   assert.deepEqual(failed(), ['a']);
   // Another process, by the times of the node.
-  assert.deepEqual(clocks([{ ...dead, readySince: seconds }, old('b')]).gates.begin('worker')?.failed, ['a']);
+  assert.deepEqual(clocks([{ ...dead, readySince: seconds }, old('b')]).admission.computeStep('worker')?.failed, ['a']);
 });
 
 test('a node that fails and is gone before the status says so, and one that its owner removes', () => {
   const failed = done('a', stampedAt(-100), { ready: false, readySince: NOW.getTime() / 1000 - 50 });
-  const { state, gates, next } = clocks([failed, old('b')]);
-  assert.deepEqual(gates.begin('worker')?.failed, ['a']);
+  const { state, admission, next } = clocks([failed, old('b')]);
+  assert.deepEqual(admission.computeStep('worker')?.failed, ['a']);
   state.removeNode('a', 'a');
-  assert.deepEqual([next(), gates.begin('worker')?.stop?.nodes], [[], ['a']]);
+  assert.deepEqual([next(), admission.computeStep('worker')?.stop?.nodes], [[], ['a']]);
   const removed = [
     { taints: [{ key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' as const }] },
     { deletionTimestamp: stampedAt(-50) },
   ];
   for (const sign of removed) {
-    const found = clocks([{ ...failed, ...sign }, old('b')]).gates.begin('worker');
+    const found = clocks([{ ...failed, ...sign }, old('b')]).admission.computeStep('worker');
     assert.deepEqual([found?.isStopped, found?.next], [false, ['b']]);
   }
 });
@@ -351,7 +362,7 @@ test('a node that is cordoned, updated, or has a key of the flag or of the annot
   const stepWith = (sign: Partial<Node>, rules = {}, metadata = {}) => {
     const pools = [pool({ rollout: canary }, metadata)];
     const state = new ClusterState(pools, [{ ...failed, ...sign }, old('b'), old('c')], [], rules);
-    return new RolloutAdmission(state, () => NOW, true, new FakeClock()).begin('worker');
+    return new RolloutAdmission(state, () => NOW, true, new FakeClock()).computeStep('worker');
   };
   const annotations = { [TRANSIENT_KEYS_ANNOTATION]: 'example.com/*' };
   for (const found of [
@@ -369,7 +380,7 @@ test('a pool that replaces one of its name does not inherit its stop', () => {
   const failed = done('a', '2026-05-01T11:59:50Z', { ready: false, readySince: NOW.getTime() / 1000 - 5 });
   const stopped = () => {
     const found = begin([failed, old('b')]);
-    assert.deepEqual(found.gates.begin('worker')?.failed, ['a']);
+    assert.deepEqual(found.admission.computeStep('worker')?.failed, ['a']);
     found.state.removeNode('a', 'a');
     return found;
   };
@@ -377,9 +388,9 @@ test('a pool that replaces one of its name does not inherit its stop', () => {
     ['', true],
     ['another', false],
   ] as const) {
-    const { state, gates } = stopped();
+    const { state, admission } = stopped();
     state.setPool(pool({}, { resourceVersion: '11', ...(uid === '' ? {} : { uid }) }));
-    assert.equal(gates.begin('worker')?.isStopped, isStopped, uid);
+    assert.equal(admission.computeStep('worker')?.isStopped, isStopped, uid);
   }
 });
 
