@@ -1,8 +1,8 @@
 /** Reads of which the user may make none, some or all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allPermitted } from '../../../../../src/commands/shared/attempt.ts';
-import { ForbiddenError, NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import { allPermitted } from '../../../../src/commands/shared/attempt.ts';
+import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 
 function forbidden(plural: string): ForbiddenError {
   return new ForbiddenError(`cannot list ${plural}: user "bob" lacks the permission`, [`verb list on ${plural}`]);

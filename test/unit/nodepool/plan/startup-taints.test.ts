@@ -1,9 +1,9 @@
 /** Startup taints that nobody lifts: which, since when, and what the status says. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { STARTING_MS, stuckStartupTaints } from '../../../src/nodepool/plan/startup-taints.ts';
-import { computeStatus } from '../../../src/nodepool/status/status.ts';
-import { aNode, aPool, taint } from './fixtures.ts';
+import { STARTING_MS, stuckStartupTaints } from '../../../../src/nodepool/plan/startup-taints.ts';
+import { computeStatus } from '../../../../src/nodepool/status/status.ts';
+import { aNode, aPool, taint } from '../fixtures.ts';
 
 const setup = { key: 'setup', effect: 'NoExecute' as const };
 const pool = aPool({ startupTaints: [setup, { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'Up' } }] });

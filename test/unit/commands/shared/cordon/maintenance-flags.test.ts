@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { parseUntil } from '../../../src/commands/shared/cordon/maintenance-flags.ts';
+import { parseUntil } from '../../../../../src/commands/shared/cordon/maintenance-flags.ts';
 
 const zone = process.env.TZ;
 after(() => {

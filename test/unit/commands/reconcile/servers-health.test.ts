@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { healthAnswer } from '../../../src/commands/reconcile/servers.ts';
+import { healthAnswer } from '../../../../src/commands/reconcile/servers.ts';
 
 test('is ok when every check passes, and without checks', () => {
   assert.deepEqual(healthAnswer({}), { status: 200, body: 'ok' });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NODE_POOLS } from '../../../../src/kube/api/resource.ts';
 import { isConflict, isMissingObject } from '../../../../src/kube/api/status.ts';
-import { failed } from './failure-status.ts';
+import { failed } from '../resources/failure-status.ts';
 
 describe('takes an object for missing only when the API server says so of that object', () => {
   const p = { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' };
