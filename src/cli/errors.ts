@@ -8,20 +8,20 @@ import { createLog, type Io } from './io.ts';
 import { unknownFormat } from './unknown/unknown-flag.ts';
 
 /** The parts of an error that are printed; `lines` where its message has several. */
-export type Shown = { message: string } & Partial<Pick<NodepoolError, 'lines' | 'next'>>;
+export type ErrorText = { message: string } & Partial<Pick<NodepoolError, 'lines' | 'next'>>;
 
 /**
  * The text of an error on stderr, one line unless it lists problems.
  * @param about precedes the message: the name of the pool
  * @param width a longer line is wrapped, with the next step below it
  */
-export function errorLine({ message, lines = [message], next }: Shown, about?: string, width?: number): string {
+export function errorLine({ message, lines = [message], next }: ErrorText, about?: string, width?: number): string {
   const [head = '', ...items] = lines;
   return formatError([about === undefined ? head : `${about}: ${head}`, ...items], next, width);
 }
 
 /** Prints an error. A terminal would break words where its line ends. */
-export function showError(io: ErrorIo, error: Shown, about?: string): void {
+export function showError(io: ErrorIo, error: ErrorText, about?: string): void {
   io.err(errorLine(error, about, errorWidth(io)));
 }
 
@@ -90,7 +90,7 @@ interface Context {
   errorExit?: number | undefined;
 }
 
-interface RunError extends Shown {
+interface RunError extends ErrorText {
   /** The command line is wrong. */
   usage: boolean;
 }

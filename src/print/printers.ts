@@ -140,7 +140,7 @@ function cell(text: string): string {
 /** Within a version fields are added; none is removed, renamed or given another type. */
 const VERSION = 'cli.nodes.lailin.xyz/v1alpha1';
 
-type Kind =
+type DocumentKind =
   | 'Diff'
   | 'DoctorReport'
   | 'History'
@@ -152,11 +152,11 @@ type Kind =
   | 'ReconcileResultList';
 
 /** With the version and the kind. */
-export function documentOf(kind: Kind, fields: object): Record<string, unknown> {
+export function documentOf(kind: DocumentKind, fields: object): Record<string, unknown> {
   return { apiVersion: VERSION, kind, ...fields };
 }
 
 /** Without the last newline. */
-export function printDocument(kind: Kind, fields: object, format: 'json' | 'yaml'): string {
+export function printDocument(kind: DocumentKind, fields: object, format: 'json' | 'yaml'): string {
   return printValue(documentOf(kind, fields), format);
 }

@@ -210,7 +210,7 @@ function changedOutcome(pool: string): PoolOutcome {
 
 // What a reconcile has found of a pool, for its status.
 
-interface Found {
+interface PoolFindings {
   /** Failures that the status tells. */
   unmet: readonly WriteFailure[];
   /** Members that do not carry what the pool sets. */
@@ -229,7 +229,7 @@ function observe(
   pool: NodePool,
   state: ClusterState,
   { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
-  { unmet, differing, step, drain, contested, podsOn, stuckStartup }: Found,
+  { unmet, differing, step, drain, contested, podsOn, stuckStartup }: PoolFindings,
 ): Observation {
   const { name } = pool.metadata;
   const members = state.members(name);

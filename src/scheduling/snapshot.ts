@@ -193,7 +193,7 @@ function addRequests(total: Map<string, bigint>, requests: Requests, sign: 1n | 
   for (const [name, amount] of requests) total.set(name, (total.get(name) ?? 0n) + sign * amount);
 }
 
-function removeFirst<T>(list: T[], isIt: (item: T) => boolean): void {
-  const at = list.findIndex(isIt);
+function removeFirst<T>(list: T[], matches: (item: T) => boolean): void {
+  const at = list.findIndex(matches);
   if (at !== -1) list.splice(at, 1);
 }

@@ -56,8 +56,9 @@ export function withMessage(state: State, text: string, isError = false): State 
 
 /** The text that was read for a place, unless that was left. */
 export function withText(state: State, read: Pick<Place, 'kind' | 'pool' | 'subject'>, text: string): State {
-  const isIt = ({ kind, pool, subject }: Place) => kind === read.kind && pool === read.pool && subject === read.subject;
-  return { ...state, places: state.places.map(place => (isIt(place) ? { ...place, text } : place)) };
+  const isReadPlace = ({ kind, pool, subject }: Place) =>
+    kind === read.kind && pool === read.pool && subject === read.subject;
+  return { ...state, places: state.places.map(place => (isReadPlace(place) ? { ...place, text } : place)) };
 }
 
 function act(state: State, key: Key, scene: Scene): Step {

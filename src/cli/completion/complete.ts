@@ -31,7 +31,7 @@ export interface CompletionOptions {
   openNames: (globalFlags: GivenFlags) => Promise<NamesPort>;
 }
 
-interface Found {
+interface Completions {
   candidates: Candidate[];
   files?: boolean;
 }
@@ -63,7 +63,7 @@ function cobraPrefix(word: string): string | undefined {
   return inBash === elsewhere ? inBash : undefined;
 }
 
-async function find(options: CompletionOptions): Promise<Found> {
+async function find(options: CompletionOptions): Promise<Completions> {
   const { words, commands } = options;
   const line = readWords(words, commands);
   const { wanted, command } = line;
@@ -92,7 +92,7 @@ async function argumentValues(
   typed: string,
   line: CompletionLine,
   options: CompletionOptions,
-): Promise<Found> {
+): Promise<Completions> {
   if (source.kind !== 'live') return values(source, typed, line.given, line, options);
   const { prefix, what, namespace } = splitPrefix(source.what, typed);
   const flags = namespace === undefined ? line.flags : new Map([...line.flags, ['namespace', [namespace]]]);
@@ -139,7 +139,7 @@ async function values(
   taken: string[],
   line: CompletionLine,
   options: CompletionOptions,
-): Promise<Found> {
+): Promise<Completions> {
   const { io, openNames } = options;
   const live = async (what: Live, labelKey?: string) =>
     liveNames(what, await openNames(accessFlags(line, io.env)), {

@@ -1,7 +1,7 @@
 /** What the word at the cursor can be, from the words before it, which are read as oclif's parser reads them. */
 import { type Arg, type CommandGrammar, type Flag, flagOf, type Grammar, globalFlags } from './grammar.ts';
 
-export type Wanted =
+export type CompletedWord =
   | { kind: 'nothing' }
   /** A command, or a global flag before it. */
   | { kind: 'command' }
@@ -15,7 +15,7 @@ export interface CompletionLine {
   command: string;
   /** Before the command: the global flags. Undefined for an unknown command. */
   grammar: CommandGrammar | undefined;
-  wanted: Wanted;
+  wanted: CompletedWord;
   /** Values of the flags given so far, by name; '' for a boolean flag. */
   flags: Map<string, string[]>;
   /** The arguments given so far. */
@@ -65,7 +65,7 @@ function readBefore(words: string[], commands: Grammar, line: CompletionLine): S
   return state;
 }
 
-function want(current: string, { pending, ended }: State, { command, grammar, given }: CompletionLine): Wanted {
+function want(current: string, { pending, ended }: State, { command, grammar, given }: CompletionLine): CompletedWord {
   if (command === 'help' && given.length === 0) return { kind: 'command' };
   if (grammar === undefined) return { kind: 'nothing' };
   if (pending !== undefined) return { kind: 'value', flag: pending, prefix: '' };

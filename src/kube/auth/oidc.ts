@@ -276,12 +276,12 @@ const MAX_BYTES = 1024 ** 2;
 /** Of each request: none waits for a person. */
 const DEADLINE_MS = 30_000;
 
-interface Answer {
+interface IssuerAnswer {
   status: number;
   body: string;
 }
 
-type Ask = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<Answer>;
+type Ask = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<IssuerAnswer>;
 
 /**
  * The token endpoint's response to a refresh (RFC 6749, 6). Throws Error without secrets, or an error of node:https.
@@ -349,7 +349,11 @@ interface Way {
 }
 
 /** Does not follow redirects. */
-async function exchange(url: URL, { ca, env, signal, deadlineMs }: Way, init: Parameters<Ask>[1]): Promise<Answer> {
+async function exchange(
+  url: URL,
+  { ca, env, signal, deadlineMs }: Way,
+  init: Parameters<Ask>[1],
+): Promise<IssuerAnswer> {
   const late = AbortSignal.timeout(deadlineMs);
   // Also with NODE_TLS_REJECT_UNAUTHORIZED=0.
   const agent = newAgent(url, proxyFromEnvironment(url, env), { ca, rejectUnauthorized: true });
@@ -383,11 +387,11 @@ async function bodyOf(answer: Readable, { origin, pathname }: URL): Promise<stri
 }
 
 /** Some issuers refuse with 200 and the error of RFC 6749, 5.2. */
-function isGranted({ status, body }: Answer): boolean {
+function isGranted({ status, body }: IssuerAnswer): boolean {
   return status >= 200 && status < 300 && !isText(sectionIn(body)?.error);
 }
 
-function parsed({ body }: Answer, url: string): Section {
+function parsed({ body }: IssuerAnswer, url: string): Section {
   const section = sectionIn(body);
   // The body is not quoted: it may be tokens in another format.
   if (section === undefined) throw new Error(`${url} answered with something else than JSON`);

@@ -45,15 +45,15 @@ export type CordonPlan =
       staysCordoned?: true;
     };
 
-type Subject = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
+type CordonedNode = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
 /** Whether the plan depends on who is asking. */
-export function needsOwner(node: Subject, { maintenance }: CordonChange): boolean {
+export function needsOwner(node: CordonedNode, { maintenance }: CordonChange): boolean {
   return maintenance !== undefined || activeMaintenance(node) !== undefined;
 }
 
 /** @param owner who is asking; undefined only where it is not needed */
-export function planCordon(node: Subject, change: CordonChange, owner: Owner | undefined, now: Date): CordonPlan {
+export function planCordon(node: CordonedNode, change: CordonChange, owner: Owner | undefined, now: Date): CordonPlan {
   const holder = activeMaintenance(node);
   const isMine = holder !== undefined && owner !== undefined && isSameOwner(holder.owner, owner);
   if (holder !== undefined && !isMine && change.takeover !== true) return { kind: 'refused', holder };
@@ -72,7 +72,7 @@ export function planCordon(node: Subject, change: CordonChange, owner: Owner | u
 }
 
 interface After {
-  node: Subject;
+  node: CordonedNode;
   holder: Maintenance | undefined;
   isMine: boolean;
   owner: Owner | undefined;
@@ -96,14 +96,14 @@ function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: After
 }
 
 /** A cordon without a maintenance must not bring a stale one back. */
-function planWithoutMaintenance(node: Subject): CordonPlan {
+function planWithoutMaintenance(node: CordonedNode): CordonPlan {
   if (node.unschedulable) return { kind: 'already' };
   if (node.maintenance === undefined) return { kind: 'write', patch: { unschedulable: true }, change: undefined };
   return { kind: 'write', patch: { unschedulable: true, maintenance: null }, change: removalOf(node) };
 }
 
 /** @param taken the maintenance of another user that ends, too */
-function planUncordon(node: Subject, taken: Maintenance | undefined): CordonPlan {
+function planUncordon(node: CordonedNode, taken: Maintenance | undefined): CordonPlan {
   const holder = activeMaintenance(node);
   const staysCordoned = holder?.wasUnschedulable === true;
   const patch = {
@@ -117,7 +117,7 @@ function planUncordon(node: Subject, taken: Maintenance | undefined): CordonPlan
   return { ...done, change: taken === undefined ? removalOf(node) : { kind: 'ended', from: taken.owner } };
 }
 
-function removalOf(node: Subject): MaintenanceChange {
+function removalOf(node: CordonedNode): MaintenanceChange {
   const state = maintenanceOf(node);
   return {
     kind: 'removed',

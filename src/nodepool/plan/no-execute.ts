@@ -108,8 +108,8 @@ export function isOfDrain(
   { kind, key, effect }: Change,
   drain: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,
 ): boolean {
-  const isIt = ({ id }: SlotWrite) => id === `${key}:${effect}`;
-  return kind === 'taint' && drain !== undefined && (drain.writes.some(isIt) || drain.lifted.some(isIt));
+  const isThatTaint = ({ id }: SlotWrite) => id === `${key}:${effect}`;
+  return kind === 'taint' && drain !== undefined && (drain.writes.some(isThatTaint) || drain.lifted.some(isThatTaint));
 }
 
 export function drainingTaints(draining: Draining = new Map()): Taint[] {

@@ -56,7 +56,7 @@ export interface DemandingPod {
   };
 }
 
-type Kind = 'requests' | 'limits';
+type AmountKind = 'requests' | 'limits';
 
 /** The pod's requests, including overhead. @throws QuantityError */
 export function podRequests(pod: DemandingPod, read: ReadQuantity): Amounts {
@@ -77,7 +77,7 @@ export function podLimits(pod: DemandingPod, read: ReadQuantity): Amounts {
 }
 
 /** Without overhead. Pod-level resources replace those of the containers. */
-function podAmounts(pod: DemandingPod, kind: Kind, read: ReadQuantity): Amounts {
+function podAmounts(pod: DemandingPod, kind: AmountKind, read: ReadQuantity): Amounts {
   const infeasible = isResizeInfeasible(pod);
   const total = containerAmounts(pod, kind, infeasible, read);
   const { spec, status } = pod;
@@ -92,7 +92,7 @@ function podAmounts(pod: DemandingPod, kind: Kind, read: ReadQuantity): Amounts 
 /** Containers and sidecars run together; an init container runs alone beside the sidecars started before it. */
 function containerAmounts(
   { spec, status }: DemandingPod,
-  kind: Kind,
+  kind: AmountKind,
   infeasible: boolean,
   read: ReadQuantity,
 ): Amounts {
@@ -125,7 +125,7 @@ function containerAmounts(
 /** During a resize, the maximum of requested, allocated and in use. An infeasible resize is ignored. */
 function effective(
   asked: ResourceList | undefined,
-  kind: Kind,
+  kind: AmountKind,
   { allocatedResources, resources }: Pick<ContainerStatus, 'allocatedResources' | 'resources'>,
   infeasible: boolean,
   read: ReadQuantity,

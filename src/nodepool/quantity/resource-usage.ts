@@ -51,7 +51,7 @@ export function takesPods({ ready, unschedulable }: Pick<Node, 'ready' | 'unsche
   return ready && !unschedulable;
 }
 
-export interface Reading {
+export interface QuantityReading {
   read: ReadQuantity;
   /** Receives a sentence for each invalid quantity; it is counted as zero. */
   onProblem: (problem: string) => void;
@@ -62,7 +62,7 @@ function figuresOf(
   resource: string,
   { node, load, used }: NodeFacts,
   isFull: boolean,
-  { read, onProblem }: Reading,
+  { read, onProblem }: QuantityReading,
 ): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
     const text = list && own(list, resource);
@@ -146,7 +146,7 @@ export class Tally {
     this.figures = new Map(resources.map(resource => [resource, empty(resource)]));
   }
 
-  add(facts: NodeFacts, reading: Reading): void {
+  add(facts: NodeFacts, reading: QuantityReading): void {
     this.nodes += 1;
     if (takesPods(facts.node)) this.schedulable += 1;
     const full = isFull(facts, reading.read);
@@ -156,7 +156,7 @@ export class Tally {
   }
 
   /** Adds only the allocatable resources of many nodes; much faster than one add() for each node. */
-  addAllocatable(nodes: readonly Node[], { onProblem }: Pick<Reading, 'onProblem'>): void {
+  addAllocatable(nodes: readonly Node[], { onProblem }: Pick<QuantityReading, 'onProblem'>): void {
     this.nodes += nodes.length;
     for (const node of nodes) if (takesPods(node)) this.schedulable += 1;
     const lists = nodes.map(({ allocatable }) => allocatable);

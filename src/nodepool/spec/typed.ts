@@ -4,7 +4,7 @@ import { suggest } from '../text.ts';
 import type { FieldError } from './field-error.ts';
 import type { Schema } from './schema.ts';
 
-export interface Reading {
+export interface TypedReading {
   /** Receives an error for each wrong field. */
   errors: FieldError[];
   /** Fields that are not in the schema are never kept; `refused` reports them as errors. */
@@ -17,7 +17,7 @@ export interface Reading {
  *
  * @param path of the value, for errors
  */
-export function readTyped(value: unknown, schema: Schema, path: string, reading: Reading): unknown {
+export function readTyped(value: unknown, schema: Schema, path: string, reading: TypedReading): unknown {
   switch (schema.type) {
     case 'any':
       return value;
@@ -85,7 +85,7 @@ function readObject(
   value: Record<string, unknown>,
   { fields, required = [] }: Extract<Schema, { type: 'object' }>,
   path: string,
-  reading: Reading,
+  reading: TypedReading,
 ): Record<string, unknown> | undefined {
   const { errors, unknownFields } = reading;
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
@@ -111,7 +111,7 @@ function readMap(
   value: Record<string, unknown>,
   { of, what }: Extract<Schema, { type: 'map' }>,
   path: string,
-  reading: Reading,
+  reading: TypedReading,
 ): Record<string, unknown> {
   const { errors } = reading;
   const entries = Object.entries(value).map(([key, item]) => {
@@ -124,7 +124,7 @@ function readMap(
   return Object.fromEntries(entries.filter(([, kept]) => kept !== undefined));
 }
 
-function wrong(value: unknown, expected: string, path: string, { errors }: Reading): undefined {
+function wrong(value: unknown, expected: string, path: string, { errors }: TypedReading): undefined {
   errors.push({ field: path, message: `expected ${expected}, found ${describeValue(value)}` });
 }
 

@@ -18,7 +18,7 @@ const KEPT_MS = 10 * 60_000;
 /** A pod that is blocked for so long is worth an Event. */
 const STUCK_MS = 30_000;
 
-export interface Entry {
+export interface NodeDrain {
   uid: string;
   taints: string;
   /** When the stand-in was seen first. */
@@ -51,14 +51,14 @@ export class DrainEntries {
   readonly #serverTime: () => Date;
   readonly #newEvictor: (node: string) => Evictor;
   /** By name of the node. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, NodeDrain>();
 
   constructor(clock: NowClock, serverTime: () => Date, newEvictor: (node: string) => Evictor) {
     [this.#clock, this.#serverTime, this.#newEvictor] = [clock, serverTime, newEvictor];
   }
 
   /** Made again for another node of the name, and for other taints. */
-  of({ node: { name, uid }, drain }: DrainPlan): Entry {
+  of({ node: { name, uid }, drain }: DrainPlan): NodeDrain {
     const taints = drain.taints.map(formatTaint).join();
     const known = this.#entries.get(name);
     if (known?.uid === uid && known.taints === taints) return known;
@@ -92,7 +92,7 @@ export class DrainEntries {
   }
 
   /** The poll, or the write after it, has failed. Returns the milliseconds until the next poll. */
-  fail(entry: Entry, error: NodepoolError): number {
+  fail(entry: NodeDrain, error: NodepoolError): number {
     const known = error instanceof NodeWriteError ? error.retryAfterMs : undefined;
     const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);
     Object.assign(entry, { error, pollAt: this.#clock.now() + ms });
@@ -143,7 +143,7 @@ function begunAt(since: number, now: number): number {
 }
 
 /** Milliseconds until the next poll. */
-export function pauseMs({ pods, evictor }: Entry): number {
+export function pauseMs({ pods, evictor }: NodeDrain): number {
   const { evicted, blockedPods } = evictor;
   if (evicted.size > 0 || blockedPods.size < pods || blockedPods.size === 0) return POLL_MS;
   return Math.max(POLL_MS, evictor.blockedMs());

@@ -32,7 +32,7 @@ import { nodePlan } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/pool-checks.ts';
-import { DrainEntries, type Entry, pauseMs, withJitter } from './drain-entries.ts';
+import { DrainEntries, type NodeDrain, pauseMs, withJitter } from './drain-entries.ts';
 import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evictor.ts';
 
 export interface NodeDrainerDeps {
@@ -104,7 +104,7 @@ export class NodeDrainer {
     }
   }
 
-  async #pollOnce(plan: DrainPlan, entry: Entry, goesOn: GoesOn): Promise<PollResult | Stop> {
+  async #pollOnce(plan: DrainPlan, entry: NodeDrain, goesOn: GoesOn): Promise<PollResult | Stop> {
     // It may have waited for the limiter.
     if (this.#deps.signal?.aborted) return 'waits';
     const before = await goesOn();
@@ -147,7 +147,7 @@ export class NodeDrainer {
     }
   }
 
-  #left({ node, drain }: DrainPlan, entry: Entry, listed: readonly DrainPod[]): PodsLeft {
+  #left({ node, drain }: DrainPlan, entry: NodeDrain, listed: readonly DrainPod[]): PodsLeft {
     const { owners, begunAt, first, firstEvictions, lateEvictions } = entry;
     return podsLeft(listed, drain.taints, node.taints, (pod, tolerates) => {
       const known = owners.get(ownerOf(pod));
@@ -168,7 +168,7 @@ export class NodeDrainer {
    */
   async #endReturned(
     plan: DrainPlan,
-    entry: Entry,
+    entry: NodeDrain,
     { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
     { client, goesOn }: Evicting,
   ): Promise<PollResult | Stop> {
@@ -193,7 +193,7 @@ export class NodeDrainer {
   /** A row that is interrupted begins again, but not for ever. */
   async #evictRow(
     plan: DrainPlan,
-    entry: Entry,
+    entry: NodeDrain,
     pods: readonly DrainPod[],
     { client, goesOn }: Evicting,
   ): Promise<Stop | 'goes on'> {
@@ -221,7 +221,7 @@ export class NodeDrainer {
 }
 
 /** Whether budgets allow all evictions now. Throws where waiting does not help. */
-function allowRow(plan: DrainPlan, entry: Entry, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
+function allowRow(plan: DrainPlan, entry: NodeDrain, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
   const hindrances = forecast(pods, budgets);
   for (const each of hindrances) {
     if (each.kind === 'several') throw severalBudgetsError(pods, each);
@@ -285,7 +285,7 @@ function returnedError({ node, owner, drain }: DrainPlan, pods: readonly DrainPo
   );
 }
 
-function rememberEviction(entry: Entry, pod: DrainPod, listed: readonly DrainPod[]): void {
+function rememberEviction(entry: NodeDrain, pod: DrainPod, listed: readonly DrainPod[]): void {
   const { owners, first } = entry;
   const owner = ownerOf(pod);
   const isFirst = first.has(pod.uid);

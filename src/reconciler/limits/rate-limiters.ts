@@ -23,7 +23,7 @@ type WriteVerdict =
   /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */
   | { kind: 'limit'; isContested: boolean };
 
-interface Entry {
+interface ObjectWrites {
   /** Of the last minute, the oldest first. */
   writes: { at: number; isRepair: boolean }[];
   lastAt: number;
@@ -52,7 +52,7 @@ interface Entry {
 export class WriteRateLimiter {
   readonly #clock: NowClock;
   /** By UID, of a RuntimeClass by its name; in the order of their last writes. */
-  readonly #nodes = new Map<string, Entry>();
+  readonly #nodes = new Map<string, ObjectWrites>();
 
   constructor(clock: NowClock) {
     this.#clock = clock;

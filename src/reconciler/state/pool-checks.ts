@@ -18,7 +18,7 @@ export interface ChangedMeanwhileDeps extends LiveReadDeps {
 }
 
 /** `paused`: the cluster state has it. `edited`: its spec. `gone`: deleted or recreated, and the cluster state has it as it was. */
-type Found = 'same' | 'paused' | 'edited' | 'gone';
+type PoolChange = 'same' | 'paused' | 'edited' | 'gone';
 
 type Pools = Pick<NodePlan, 'previous' | 'owner'>;
 
@@ -43,12 +43,12 @@ export class SpecChangedError extends NodepoolError {
 export class ChangedMeanwhile {
   readonly #deps: ChangedMeanwhileDeps;
   /** When each pool was read, by its name, and what was found; the run began with all of them. */
-  readonly #lastRead = new Map<string, { at: number; found: Found }>();
+  readonly #lastRead = new Map<string, { at: number; found: PoolChange }>();
   readonly #begun: number;
   /** The pools with which the run began: of their specs a person was shown what they do. */
   readonly #known: ReadonlyMap<string, NodePool>;
   /** Reads under way, by pool. */
-  readonly #reading = new Map<string, Promise<Found>>();
+  readonly #reading = new Map<string, Promise<PoolChange>>();
 
   constructor(deps: ChangedMeanwhileDeps) {
     this.#deps = deps;
@@ -74,14 +74,14 @@ export class ChangedMeanwhile {
     return (await this.#found(plan)).every(([, what]) => what === 'same');
   }
 
-  async #found({ previous, owner }: Pools): Promise<[pool: string, found: Found][]> {
+  async #found({ previous, owner }: Pools): Promise<[pool: string, found: PoolChange][]> {
     const { hasCaches = false, cluster } = this.#deps;
     if (hasCaches || cluster.isDryRun) return [];
     const pools = new Set([previous, owner].filter(name => name !== undefined));
-    return Promise.all([...pools].map(async name => [name, await this.#now(name)] as [string, Found]));
+    return Promise.all([...pools].map(async name => [name, await this.#now(name)] as [string, PoolChange]));
   }
 
-  async #now(name: string): Promise<Found> {
+  async #now(name: string): Promise<PoolChange> {
     const { clock, state } = this.#deps;
     if (!state.isActive(name)) return 'same';
     if (this.#isEdited(name)) return 'edited';
@@ -104,7 +104,7 @@ export class ChangedMeanwhile {
     return known !== undefined && now !== undefined && foundOf(known, now) === 'edited';
   }
 
-  async #read(name: string): Promise<Found> {
+  async #read(name: string): Promise<PoolChange> {
     const { cluster, state, clock } = this.#deps;
     const [known, readTime] = [state.pool(name), state.beginRead()];
     // Whoever may list pools, and not get one, has them as they were when the run began.
@@ -116,7 +116,7 @@ export class ChangedMeanwhile {
   }
 }
 
-function foundOf(known: NodePool, pool: NodePool | undefined): Found {
+function foundOf(known: NodePool, pool: NodePool | undefined): PoolChange {
   const { uid, deletionTimestamp } = known.metadata;
   if (pool === undefined || pool.metadata.uid !== uid) return 'gone';
   if (pool.metadata.deletionTimestamp !== deletionTimestamp) return 'gone';

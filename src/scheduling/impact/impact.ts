@@ -23,7 +23,7 @@ import { idOf } from './selecting.ts';
 import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, notJudgedOf } from './summary.ts';
 import type { DaemonSet, EvictedPod, Impact, PodsImpact, RunningPod, Selecting, StrandedPods } from './types.ts';
 
-export interface Scene {
+export interface PlannedImpact {
   /** One for each node that changes. */
   leaving: readonly LeavingPods[];
   /** Of the changed nodes, by node. */
@@ -48,7 +48,7 @@ export function impactOf({
   parallel = new Set(),
   snapshot,
   collect = () => {},
-}: Scene): Impact {
+}: PlannedImpact): Impact {
   const { storage } = snapshot;
   const byKey = new KeyImpacts();
   const daemons: DaemonNode[] = [];

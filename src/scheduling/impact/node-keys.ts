@@ -68,8 +68,11 @@ function withKey(node: Node, other: Node, { kind, key, effect }: ChangedKey): No
     const value = own(other.labels, key);
     return { ...node, labels: value === undefined ? labels : { ...labels, [key]: value } };
   }
-  const isIt = (taint: Taint) => taint.key === key && taint.effect === effect;
-  return { ...node, taints: [...node.taints.filter(taint => !isIt(taint)), ...other.taints.filter(isIt)] };
+  const isThatTaint = (taint: Taint) => taint.key === key && taint.effect === effect;
+  return {
+    ...node,
+    taints: [...node.taints.filter(taint => !isThatTaint(taint)), ...other.taints.filter(isThatTaint)],
+  };
 }
 
 function ends(from: string | undefined, to: string | undefined): Pick<ChangedKey, 'from' | 'to'> {

@@ -28,7 +28,7 @@ export interface DaemonNode {
 }
 
 /** What is found for one key. */
-interface Found {
+interface KeyFindings {
   change: ChangedKey;
   nodes: string[];
   drain: DrainOrder | undefined;
@@ -39,9 +39,9 @@ interface Found {
 }
 
 export class KeyImpacts {
-  readonly #found = new Map<string, Found>();
+  readonly #found = new Map<string, KeyFindings>();
   /** Of the keys that begin() was given last. */
-  #current = new Map<ChangedKey, Found>();
+  #current = new Map<ChangedKey, KeyFindings>();
 
   /** The keys that change on a node, until the next call. @param meanwhile the node while taints wait until pods are evicted */
   begin(node: string, keys: readonly ChangedKey[], meanwhile?: Node): void {
@@ -56,7 +56,7 @@ export class KeyImpacts {
   }
 
   /** @param causes of the keys that begin() was given */
-  add(causes: readonly ChangedKey[], put: (found: Found) => void): void {
+  add(causes: readonly ChangedKey[], put: (found: KeyFindings) => void): void {
     for (const cause of causes) put(this.#current.get(cause) ?? this.#of(cause));
   }
 
@@ -78,7 +78,7 @@ export class KeyImpacts {
     }));
   }
 
-  #of(change: ChangedKey): Found {
+  #of(change: ChangedKey): KeyFindings {
     const { kind, key, effect = '', from = null, to = null } = change;
     const id = JSON.stringify([kind, key, effect, from, to]);
     let found = this.#found.get(id);

@@ -18,9 +18,9 @@ const PARTS: readonly Part[] = [
 
 /** Of the pods of one snapshot. */
 export class PodParts {
-  readonly #byText = new Map<string, Entry>();
+  readonly #byText = new Map<string, PartEntry>();
   /** Of the first of equal parts. */
-  readonly #entries = new WeakMap<object, Entry>();
+  readonly #entries = new WeakMap<object, PartEntry>();
 
   /** The same number for equal parts. Nothing may change them. */
   id(part: object): number {
@@ -53,7 +53,7 @@ export class PodParts {
     };
   }
 
-  #entry(part: object): Entry {
+  #entry(part: object): PartEntry {
     const known = this.#entries.get(part);
     if (known !== undefined) return known;
     const text = part instanceof Map ? [...part].join() : sortedJson(part);
@@ -73,7 +73,7 @@ function areSame(a: PodTraits, b: PodTraits): boolean {
   return namespace === b.namespace && isTerminating === b.isTerminating && PARTS.every(name => a[name] === b[name]);
 }
 
-interface Entry {
+interface PartEntry {
   id: number;
   /** The first of the equal ones. */
   part: object;

@@ -72,7 +72,7 @@ function needsYes(workloads: readonly Workload[]): string[] {
   return [text];
 }
 
-function unreadNeedsYes(runtimeClasses: readonly string[], unread: readonly Reading<unknown>[]): string[] {
+function unreadNeedsYes(runtimeClasses: readonly string[], unread: readonly UsersRead<unknown>[]): string[] {
   if (unread.length === 0) return [];
   const what = unread.map(({ what }) => what).join(', ');
   return [mayName(what, classesText(runtimeClasses))];
@@ -95,13 +95,13 @@ function workloadText(workload: Workload): string {
   return `${workloadName(workload)}${workload.kind === 'Pod' ? '' : ` (${plural(workload.pods, 'pod')})`}`;
 }
 
-interface Reading<T> {
+interface UsersRead<T> {
   what: string;
   found: T[];
   refusal?: NodepoolError;
 }
 
-async function reading<T>(what: string, read: () => Promise<T[]>): Promise<Reading<T>> {
+async function reading<T>(what: string, read: () => Promise<T[]>): Promise<UsersRead<T>> {
   const answer = await attempt(read);
   return 'value' in answer ? { what, found: answer.value } : { what, found: [], ...answer };
 }
@@ -115,7 +115,7 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   ];
 }
 
-function unreadText(runtimeClasses: readonly string[], unread: readonly Reading<unknown>[]): string[] {
+function unreadText(runtimeClasses: readonly string[], unread: readonly UsersRead<unknown>[]): string[] {
   const reason = unread[0]?.refusal?.oneLine;
   if (reason === undefined) return [];
   const what = unread.map(({ what }) => what).join(', ');

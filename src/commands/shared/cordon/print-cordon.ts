@@ -89,10 +89,10 @@ const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 /** From here on, formatDuration() shows whole minutes. */
 const NO_SECONDS_MS = 10 * MINUTE_MS;
 
-type Subject = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
+type CordonedNode = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
 /** `alice(2h-left):kernel_upgrade`, `bob(overdue-30m)`, `stale:alice`. One word: scripts split tables at spaces. */
-export function maintenanceCell(node: Subject, now: Date, width: number, style: Style): Cell {
+export function maintenanceCell(node: CordonedNode, now: Date, width: number, style: Style): Cell {
   const state = maintenanceOf(node);
   if (state === undefined) return NONE;
   const text = cut(withoutSpaces(cellText(state, now)), width);
@@ -125,7 +125,7 @@ function ownerName({ name, from }: Owner): string {
 }
 
 /** In a sentence, for a screen of one node: `alice since …, until … (in 2h): kernel upgrade`. */
-export function maintenanceLine(node: Subject, now: Date): string | undefined {
+export function maintenanceLine(node: CordonedNode, now: Date): string | undefined {
   const state = maintenanceOf(node);
   if (state === undefined) return undefined;
   if (state.kind === 'unreadable') return 'the annotation cannot be read';
@@ -152,7 +152,7 @@ export function requestedText(owner: Owner, { reason, until }: RequestedMaintena
 }
 
 /** In JSON; null without one. */
-export function maintenanceItem(node: Subject, now: Date): Record<string, unknown> | null {
+export function maintenanceItem(node: CordonedNode, now: Date): Record<string, unknown> | null {
   const state = maintenanceOf(node);
   if (state === undefined) return null;
   if (state.kind === 'unreadable') return { state: 'Unreadable' };

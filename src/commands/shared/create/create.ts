@@ -65,7 +65,7 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   const propose = async () => {
     const nodes = await findNodes(options, cluster);
     const plan = await planOrError(() => planCreate(options, nodes, cluster));
-    const ahead = options.looksAhead ? await attempt(async () => planAll(options, nodes, cluster)) : undefined;
+    const ahead = options.looksAhead ? await attempt(async () => planCreation(options, nodes, cluster)) : undefined;
     return { nodes, plan, asksImpactOf: ahead !== undefined && 'value' in ahead ? ahead.value : undefined };
   };
   const agreed = await agree(propose, approve);
@@ -248,11 +248,11 @@ async function planCreate(wanted: NewPools, nodes: Node[], cluster: ClusterReade
   if (nodes.length === 0 && !mayEvict([], wanted.pools)) return NO_CHANGE;
   const existing = await cluster.pools.listCoerced();
   if (!mayEvict(existing, wanted.pools)) return NO_CHANGE;
-  return planAll(wanted, nodes, cluster, existing);
+  return planCreation(wanted, nodes, cluster, existing);
 }
 
 /** As planCreate(), in any case. @param existing pools, where they were read */
-async function planAll(
+async function planCreation(
   wanted: NewPools,
   nodes: Node[],
   cluster: ClusterReader,

@@ -9,7 +9,7 @@ import type { Proposal } from '../consent/consent.ts';
 import { showFailures } from '../reconcile/reconcile-deps.ts';
 import type { DeleteResult } from './delete.ts';
 
-interface Shown {
+interface DeletePrint {
   /** `name`: to stdout, the names of deleted pools alone. */
   output: 'name' | undefined;
   /** Of a dry run; as for kubectl, names have none. */
@@ -17,7 +17,7 @@ interface Shown {
 }
 
 /** For a dry run: what changes on the nodes, and the RuntimeClasses that are deleted. A pool may have neither. */
-export async function showPlan(plan: Proposal['plan'], { output }: Shown, { out, color }: Io): Promise<void> {
+export async function showPlan(plan: Proposal['plan'], { output }: DeletePrint, { out, color }: Io): Promise<void> {
   if (plan instanceof NodepoolError) throw plan;
   if (output === 'name') return;
   const { renderDiff } = await import('../changes/print-diff.ts');
@@ -29,7 +29,7 @@ export async function showPlan(plan: Proposal['plan'], { output }: Shown, { out,
 /** Prints the result for one pool; returns its exit code. */
 export function showDeletion(
   { pool, outcome, error, released, nextOwners, detached, finalizers }: DeleteResult,
-  shown: Shown,
+  shown: DeletePrint,
   { io }: Deps,
 ): number {
   for (const warning of outcome?.warnings ?? []) showWarning(io, warning);
@@ -71,7 +71,7 @@ function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']
 }
 
 /** A deleted pool as a line of stdout. */
-export function deletedLine(pool: string, { output, suffix }: Shown, how = ''): string {
+export function deletedLine(pool: string, { output, suffix }: DeletePrint, how = ''): string {
   return output === 'name' ? poolRef(pool) : deletionLine(pool, `deleted${how}`, suffix);
 }
 

@@ -84,7 +84,7 @@ export interface PoolSummary extends PoolResult {
   updated: number;
 }
 
-export interface Applied {
+export interface ApplyResults {
   /** Of the pools of the intent, in its order. */
   own: PoolResult[];
   /** Of other pools that share changed nodes with them, by name. */
@@ -121,7 +121,7 @@ export async function apply(
   options: ApplyOptions,
   deps: ApplyDeps,
   pods?: ReadonlyMap<string, number>,
-): Promise<Applied> {
+): Promise<ApplyResults> {
   const { pools, changes, isDeletion = false } = intent;
   const counted = pods === undefined ? {} : { podsOn: (node: string) => pods.get(node) ?? 0 };
   const before = stateBefore(state, intent);

@@ -22,7 +22,7 @@ import {
   NO_LOAD,
   type NodeFacts,
   percentOf,
-  type Reading,
+  type QuantityReading,
   Tally,
 } from '../../../nodepool/quantity/resource-usage.ts';
 import { plural, suggest } from '../../../nodepool/text.ts';
@@ -173,7 +173,7 @@ class Table {
   readonly #demand: Demand | undefined;
   readonly #usage: Usage | undefined;
   readonly #keepsNodes: boolean;
-  readonly #reading: Reading = { read: quantityReader(), onProblem: problem => this.problems.push(problem) };
+  readonly #reading: QuantityReading = { read: quantityReader(), onProblem: problem => this.problems.push(problem) };
 
   constructor(resources: readonly string[], demand: Demand | undefined, usage: Usage | undefined, keepsNodes: boolean) {
     this.#resources = resources;
