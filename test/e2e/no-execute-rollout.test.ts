@@ -15,7 +15,7 @@ const pods = poolsWithPods(testEnv);
 const WEB = { app: 'web' };
 const NODES = ['a', 'b', 'c'];
 const TAINT = { key: 'dedicated', value: 'x', effect: 'NoExecute' as const };
-const [TWIN, DONE] = ['dedicated=x:NoSchedule', 'dedicated=x:NoExecute'];
+const [STAND_IN, DONE] = ['dedicated=x:NoSchedule', 'dedicated=x:NoExecute'];
 const SETTLE_SECONDS = 1;
 const SPEC: NodePoolSpec = {
   noExecute: 'Drain',
@@ -36,12 +36,12 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   const watching = await startWatching(t, testEnv.cluster());
   await testEnv.edit('web', { spec: { taints: [TAINT] } });
 
-  await eventually('the canary is closed', () => are(TWIN, '', ''));
+  await eventually('the canary is closed', () => are(STAND_IN, '', ''));
   await sleep((SETTLE_SECONDS + 3) * 1000);
   assert.deepEqual(
     [await taints(), await pods.names()],
     [
-      [TWIN, '', ''],
+      [STAND_IN, '', ''],
       ['p-a', 'p-b', 'p-c'],
     ],
     'it does not settle',
@@ -69,12 +69,12 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
 
   // The server takes an eviction from the budget, so each allows one node.
   await pods.budget('web', WEB, 1);
-  await eventually('the canary is done, and the next is closed', () => are(DONE, TWIN, ''));
+  await eventually('the canary is done, and the next is closed', () => are(DONE, STAND_IN, ''));
   await sleep((SETTLE_SECONDS + 3) * 1000);
   assert.deepEqual(
     [await taints(), await pods.names()],
     [
-      [DONE, TWIN, ''],
+      [DONE, STAND_IN, ''],
       ['p-b', 'p-c'],
     ],
   );
@@ -91,12 +91,12 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   assert.deepEqual(
     [await taints(), await pods.names()],
     [
-      [DONE, TWIN, ''],
+      [DONE, STAND_IN, ''],
       ['p-b', 'p-c'],
     ],
   );
   await setReady(testEnv.cluster(), 'b', true);
-  await eventually('it goes on', () => are(DONE, DONE, TWIN));
+  await eventually('it goes on', () => are(DONE, DONE, STAND_IN));
   assert.deepEqual(await pods.names(), ['p-c']);
   await watching.end();
 
@@ -122,13 +122,13 @@ test('a node that was NotReady before its drain stops nothing and gives way; one
   await pods.budget('web', WEB, 0);
   const watching = await startWatching(t, testEnv.cluster());
   await testEnv.edit('web', { spec: { taints: [TAINT] } });
-  await eventually('the first is drained', () => are(TWIN, '', ''));
+  await eventually('the first is drained', () => are(STAND_IN, '', ''));
   await sleep((SETTLE_SECONDS + 3) * 1000);
   assert.ok(!(await reasonIs('Progressing', 'RolloutStopped')));
   await setReady(testEnv.cluster(), 'b', true);
-  await eventually('another gets its place, and its taint', () => are(TWIN, DONE, ''));
+  await eventually('another gets its place, and its taint', () => are(STAND_IN, DONE, ''));
   await setReady(testEnv.cluster(), 'c', true);
-  await eventually('and another', () => are(TWIN, DONE, TWIN));
+  await eventually('and another', () => are(STAND_IN, DONE, STAND_IN));
   await setReady(testEnv.cluster(), 'c', false);
   await eventually('it is stopped', () => reasonIs('Progressing', 'RolloutStopped'));
   const { message } = condition(await testEnv.getPool('web'), 'Progressing');

@@ -8,7 +8,7 @@ import { productCommand } from '../cluster/product.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
 import { start } from './following.ts';
-import { DONE, HELD, nodesToDrain, SPEC, TWIN, WEB } from './no-execute.ts';
+import { DONE, HELD, nodesToDrain, SPEC, STAND_IN, WEB } from './no-execute.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
@@ -28,7 +28,7 @@ test('a budget that never allows it: told, other nodes and pools go on, and a re
   await pods.budget('web', WEB, 0);
   const { code, stdout, stderr } = await cli(cluster(), ['reconcile', '--yes', '--timeout=4s']);
   assert.equal(code, 1);
-  assert.deepEqual(await taints('a', 'b', 'c'), [TWIN, DONE, DONE]);
+  assert.deepEqual(await taints('a', 'b', 'c'), [STAND_IN, DONE, DONE]);
   assert.deepEqual(await pods.names(), ['p']);
   assert.ok(stderr.includes(`pod default/p on node a ${HELD}\n`), stderr);
   assert.match(
@@ -69,7 +69,7 @@ test('Ctrl-C leaves a state from which the next run goes on', async t => {
   await eventually('the other node is done', async () => (await taints('b')).join() === DONE);
   assert.equal(await run.end(), 130);
   assert.match(run.stderr(), /interrupted: 1 node written, 1 node left; run the command again to finish/);
-  assert.deepEqual(await taints('a'), [TWIN]);
+  assert.deepEqual(await taints('a'), [STAND_IN]);
   await pods.budget('web', WEB, 1);
   assert.equal((await reconcile()).code, 0);
   assert.deepEqual(await taints('a'), [DONE]);
@@ -110,14 +110,14 @@ test('deletion, relabelling and undo take the stand-in back; a NoSchedule taint 
   await pods.budget('web', WEB, 0);
   const begin = async () => assert.equal((await reconcile('--timeout=1s')).code, 1);
   await begin();
-  assert.deepEqual(await taints('a', 'b'), [TWIN, 'dedicated=theirs:NoSchedule']);
+  assert.deepEqual(await taints('a', 'b'), [STAND_IN, 'dedicated=theirs:NoSchedule']);
   await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/web': null } } });
   await reconcile('--timeout=1s');
   assert.deepEqual(await taints('a', 'b'), ['', 'dedicated=theirs:NoSchedule']);
   assert.equal((await testEnv.node('a')).metadata.annotations?.[RECORD_ANNOTATION], undefined);
   await testEnv.patchNode('a', { metadata: { labels: role('web') } });
   await begin();
-  assert.deepEqual(await taints('a'), [TWIN]);
+  assert.deepEqual(await taints('a'), [STAND_IN]);
   await ok(['delete', 'web', '--yes']);
   assert.deepEqual(await taints('a', 'b'), ['', 'dedicated=theirs:NoSchedule']);
   assert.deepEqual(await pods.names(), ['p', 'q']);

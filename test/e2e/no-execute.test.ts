@@ -6,7 +6,7 @@ import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
-import { DONE, nodesToDrain, SPEC, TAINT, TWIN, WEB } from './no-execute.ts';
+import { DONE, nodesToDrain, SPEC, TAINT, STAND_IN, WEB } from './no-execute.ts';
 import { condition, useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
 
@@ -84,7 +84,7 @@ test('without the permission to evict, the node gets no NoExecute taint, and the
   const { code, stderr } = await cli(cluster(), ['reconcile', 'web', '--yes', '--kubeconfig', kubeconfig]);
   assert.equal(code, 1);
   assert.match(stderr, /pods\/eviction/);
-  assert.deepEqual(await taints('a'), [TWIN]);
+  assert.deepEqual(await taints('a'), [STAND_IN]);
   const pool = await testEnv.getPool('web');
   assert.deepEqual([pool?.status?.status, condition(pool, 'Applied').reason], [500, 'WriteFailed']);
   assert.equal((await reconcile()).code, 0);

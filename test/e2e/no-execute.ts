@@ -9,7 +9,7 @@ import { role, type TestEnv, taintsOf } from './test-env.ts';
 export const WEB = { app: 'web' };
 export const TAINT = { key: 'dedicated', value: 'x', effect: 'NoExecute' as const };
 export const SPEC: NodePoolSpec = { noExecute: 'Drain', taints: [TAINT] };
-export const TWIN = 'dedicated=x:NoSchedule';
+export const STAND_IN = 'dedicated=x:NoSchedule';
 export const DONE = 'dedicated=x:NoExecute';
 export const HELD = 'waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently';
 

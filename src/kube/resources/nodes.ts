@@ -160,7 +160,7 @@ export function nodeLabels(api: Api, labelSelector?: string): Promise<LabelledNo
   return api.list({ ...NODES, ...ONLY_METADATA }, labelsOf, { labelSelector });
 }
 
-/** See the port. Of each item, the long annotations are dropped before the next is read. */
+/** All nodes with their annotations, for `adopt`. Of each item, the long annotations are dropped before the next is read. */
 export async function annotatedNodes(api: Api, kept: KeptAnnotations): Promise<AnnotatedNodes> {
   const decode = kept.decoder();
   const resource = { ...NODES, decode: (raw: Uint8Array) => ({ ...decodeAnnotated(raw), node: decode(raw) }) };

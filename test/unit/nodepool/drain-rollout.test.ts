@@ -9,12 +9,12 @@ import { planRepair } from './plan/plan-view.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
 const STAMP = { changed: TIME, rollout: 'abcdef0123' };
-const [EXECUTE, TWIN] = ['dedicated:NoExecute', 'dedicated:NoSchedule'];
+const [EXECUTE, STAND_IN] = ['dedicated:NoExecute', 'dedicated:NoSchedule'];
 const rolled = (more: NodePoolSpec = {}) =>
   aPool({ noExecute: 'Drain', rollout: { maxConcurrent: 1 }, taints: [taint('dedicated=x:NoExecute')], ...more });
 const node = (record: object, ...taints: string[]): Node =>
   aNode({ record: recordOf({ pool: 'worker', ...record }), taints: taints.map(taint) });
-const begun = { taints: { [TWIN]: 'x' }, draining: { [EXECUTE]: 'x' } };
+const begun = { taints: { [STAND_IN]: 'x' }, draining: { [EXECUTE]: 'x' } };
 
 test('a node that joined, or whose taint somebody removed, is drained without a turn; a changed spec has one all the same', () => {
   const joined = node(begun, 'dedicated=x:NoSchedule');
