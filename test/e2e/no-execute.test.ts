@@ -6,7 +6,7 @@ import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { cli } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
-import { DONE, nodesToDrain, SPEC, TAINT, STAND_IN, WEB } from './no-execute.ts';
+import { DONE, nodesToDrain, SPEC, STAND_IN, TAINT, WEB } from './no-execute.ts';
 import { condition, useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
 
