@@ -14,6 +14,7 @@ import {
   addOnce,
   attemptWrite,
   NodeWriteError,
+  retryWithin,
   specChangedFailure,
   throttledError,
   type WriteFailure,
@@ -96,7 +97,7 @@ async function write(
     }
     const waitMs = statusLimiter?.wait(metadata) ?? 0;
     if (waitMs > 0) {
-      outcome.retryAfterMs = Math.min(waitMs, outcome.retryAfterMs ?? waitMs);
+      retryWithin(waitMs, outcome);
       return 'throttled';
     }
     assertStatusFree(metadata, writeLimiter);
