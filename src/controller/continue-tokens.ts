@@ -11,6 +11,11 @@ export class ContinueTokens {
     return true;
   }
 
+  /** Whether the list has more than one page. */
+  get areUsed(): boolean {
+    return this.#used.size > 0;
+  }
+
   isRepeat(token: string): boolean {
     return this.#used.has(token);
   }

@@ -95,7 +95,6 @@ export class Pager<T> {
   async #readPages({ signal, onProgress }: Progress<Listed<T>>): Promise<Listed<T>> {
     let items: Item<T>[] = [];
     const tokens = new ContinueTokens();
-    let isLong = false;
     for (let token: string | undefined; ; ) {
       const page = await this.#options.source.list({ limit: PAGE_SIZE, continue: token, signal });
       if (page.kind === 'refused' && tokens.restart(page.status)) {
@@ -111,10 +110,9 @@ export class Pager<T> {
       }
       token = page.continue;
       if (token === undefined) {
-        if (isLong) collectGarbage();
+        if (tokens.areUsed) collectGarbage();
         return { kind: 'listed', items, resourceVersion: page.resourceVersion };
       }
-      isLong = true;
       if (tokens.isRepeat(token)) return broken('the server gave the same continue token twice: its list does not end');
       tokens.use(token);
     }

@@ -110,7 +110,6 @@ export class Api {
     };
     let page = ask();
     const tokens = new ContinueTokens();
-    let isLong = false;
     for (;;) {
       const ahead = page.next.then(token =>
         token === undefined || tokens.isRepeat(token) ? undefined : ask(token, LATER_PAGE_SIZE),
@@ -130,12 +129,11 @@ export class Api {
       }
       if (!metadata?.continue) {
         // What was read for a long list would stand beside what its caller makes of it.
-        if (isLong) collectGarbage();
+        if (tokens.areUsed) collectGarbage();
         return items;
       }
       if (tokens.isRepeat(metadata.continue)) throw endlessList(resource, this.#transport.access);
       tokens.use(metadata.continue);
-      isLong = true;
       page = (await ahead) ?? ask(metadata.continue);
     }
   }
