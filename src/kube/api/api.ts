@@ -76,7 +76,7 @@ export class Api {
 
   /** Of a write that we own the fields of. @param isTrial the server validates it and does not store it, whatever the connection does */
   writeQuery(isTrial = false): WriteQuery {
-    return { ...(isTrial || this.dryRun ? { dryRun: 'All' } : {}), fieldManager: FIELD_MANAGER };
+    return { ...(isTrial ? { dryRun: 'All' } : {}), fieldManager: FIELD_MANAGER };
   }
 
   /** The server's clock as of its last response; ours before the first. */
@@ -156,7 +156,8 @@ export class Api {
     { replayable, query = this.writeQuery(), ...request }: PatchRequest,
   ): Promise<Patched<T>> {
     // The result of a dry run cannot be read again as JSON if protobuf has an unknown field.
-    const accept = acceptOf(query.dryRun === undefined ? resource : inJson(resource));
+    const isDry = this.dryRun || query.dryRun !== undefined;
+    const accept = acceptOf(isDry ? inJson(resource) : resource);
     const answer = await this.write(resource, { method: 'PATCH', name, query, ...request }, { accept, replayable });
     if (isConflict(answer)) return { kind: 'conflict' };
     if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
@@ -193,7 +194,10 @@ export class Api {
     return (object.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }
 
-  /** Sends a write, on a connection for dry runs as one; client-node, which serves all groups but the core, is loaded at the first. Resolves with any answer. */
+  /**
+   * Sends a write, and on a connection for dry runs makes it one. Resolves with any answer. client-node, which serves all groups but
+   * the core, is loaded at the first.
+   */
   async write(resource: Resource, asked: Write, sending: Sending): Promise<Answer> {
     const write = this.dryRun ? asDryRun(asked) : asked;
     if (resource.group === '') {
@@ -356,5 +360,5 @@ export interface ServerFacts {
 function asDryRun(write: Write): Write {
   // With a body, the server ignores dryRun in the query: the delete would be real.
   if (write.method === 'DELETE') return { ...write, body: { ...write.body, dryRun: ['All'] } };
-  return { ...write, query: { ...write.query, dryRun: 'All' } };
+  return { ...write, query: { dryRun: 'All', ...write.query } };
 }
