@@ -5,6 +5,9 @@ import { toYaml } from './yaml.ts';
 
 export type ObjectFormat = 'json' | 'yaml' | 'name';
 
+/** The types of the API's watch events. */
+export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
+
 /** An API object as the server sent it. */
 interface ApiObject {
   metadata: { name: string };
@@ -28,7 +31,7 @@ export function listOrObject(objects: readonly Record<string, unknown>[], asList
 }
 
 /** A watch event with the whole object, as one line of JSON or as YAML; of `name` the object's name. */
-function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat): string {
+function printWatchEvent(type: ChangeType, object: ApiObject, format: ObjectFormat): string {
   if (format === 'name') return printName(object);
   if (format === 'yaml') return toYaml({ object, type });
   return `{"type":${JSON.stringify(type)},"object":${printCompactJson(object)}}`;
@@ -39,7 +42,7 @@ function printWatchEvent(type: string, object: ApiObject, format: ObjectFormat):
  * Returns the printer, which gives the text of an object without the last newline.
  * @param asEvents as watch events: `--output-watch-events`
  */
-export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: string) => string {
+export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: ChangeType) => string {
   let separator = '';
   return (object, type) => {
     const text = asEvents ? printWatchEvent(type, object, format) : printObjects([object], format, false);

@@ -19,13 +19,12 @@ import {
 } from '../../print/cells.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import type { ObjectTemplate } from '../../print/object-template.ts';
-import type { ObjectFormat } from '../../print/printers.ts';
+import type { ChangeType, ObjectFormat } from '../../print/printers.ts';
 import { isPositive } from '../../print/quantity.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, GET, tablePrinter } from '../../print/table.ts';
 import { formatAge } from '../../print/time.ts';
 import { cut } from '../../print/width.ts';
-import type { ChangeType } from '../shared/follow.ts';
 
 export interface PoolsTableOptions {
   wide: boolean;

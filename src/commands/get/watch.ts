@@ -2,9 +2,10 @@
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import type { RawPool } from '../../kube/cluster.ts';
+import type { ChangeType } from '../../print/printers.ts';
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
-import { type ChangeType, showChanges, type WatchOptions } from '../shared/follow.ts';
+import { showChanges, type WatchOptions } from '../shared/follow.ts';
 import { type PoolOutput, poolsPrinter, widthFor } from './print.ts';
 
 export interface PoolChanges extends WatchOptions {

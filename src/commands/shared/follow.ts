@@ -15,9 +15,6 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { noun } from '../../nodepool/text.ts';
 import { oneLine } from '../../print/error.ts';
 
-/** The types of the API's watch events. */
-export type ChangeType = 'ADDED' | 'MODIFIED' | 'DELETED';
-
 interface FollowOptions<T> {
   /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
   resource: string;
