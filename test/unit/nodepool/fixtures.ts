@@ -1,7 +1,14 @@
 /** Builders for domain tests, so that a test states only the relevant fields. */
 import { formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
 import type { Observation } from '../../../src/nodepool/status/status.ts';
-import { API_VERSION, type Node, type NodePool, type NodePoolSpec, type Taint } from '../../../src/nodepool/types.ts';
+import {
+  API_VERSION,
+  type Node,
+  type NodePool,
+  type NodePoolSpec,
+  type RuntimeClass,
+  type Taint,
+} from '../../../src/nodepool/types.ts';
 
 /** Of a pool without members, problems and writes. */
 export const EMPTY_OBSERVATION: Observation = {
@@ -46,6 +53,12 @@ export function aPool(
     spec,
     ...(status === undefined ? {} : { status }),
   };
+}
+
+/** The RuntimeClass of a pool, which owns it. */
+export function aRuntimeClass(pool: string, uid: string, more: Partial<RuntimeClass> = {}): RuntimeClass {
+  const owner = { apiVersion: API_VERSION, kind: 'NodePool', name: pool, uid, controller: true };
+  return { metadata: { name: `node-pool-${pool}`, ownerReferences: [owner] }, handler: 'h', ...more };
 }
 
 export function taint(text: string): Taint {

@@ -8,7 +8,7 @@ import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { NamingPod } from '../../../../../src/nodepool/plan/runtime-class-users.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import type { ClusterPlan } from '../../../../../src/reconciler/plan/cluster-plan.ts';
-import { aNode, aPool, taint } from '../../../nodepool/fixtures.ts';
+import { aNode, aPool, aRuntimeClass, taint } from '../../../nodepool/fixtures.ts';
 import { member, pool, role } from '../fake-server.ts';
 
 const withStatus = (of: NodePool, nodeCount: number): NodePool => ({ ...of, status: { status: 200, nodeCount } });
@@ -171,15 +171,7 @@ test('counts a node of a pool that is being deleted already as before', async ()
   });
 });
 
-const ownClass: RuntimeClass = {
-  metadata: {
-    name: 'node-pool-a',
-    ownerReferences: [
-      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true },
-    ],
-  },
-  handler: 'h',
-};
+const ownClass = aRuntimeClass('a', 'uid-a');
 const podOf = (name: string): NamingPod => ({
   namespace: 'ml',
   name,

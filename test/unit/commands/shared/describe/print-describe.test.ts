@@ -5,17 +5,12 @@ import { renderDescription } from '../../../../../src/commands/shared/describe/p
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
 import type { RolloutStrategy, RuntimeClass } from '../../../../../src/nodepool/types.ts';
+import { aRuntimeClass } from '../../../nodepool/fixtures.ts';
 import { freshPool, gpuPool, makeNode, NOW, plain, workerPool } from '../../../print/fixtures.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'batch', reason: 'drift' };
 
-const runtimeClass: RuntimeClass = {
-  metadata: {
-    name: 'node-pool-worker',
-    ownerReferences: [
-      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'worker', uid: 'u1', controller: true },
-    ],
-  },
+const runtimeClass = aRuntimeClass('worker', 'u1', {
   handler: 'gvisor',
   scheduling: {
     nodeSelector: { 'node-role.kubernetes.io/worker': '', 'node-pool': 'worker', tier: 'batch' },
@@ -24,7 +19,7 @@ const runtimeClass: RuntimeClass = {
       { key: 'dedicated', operator: 'Equal', effect: 'NoExecute' },
     ],
   },
-};
+});
 
 const NONE = { runtimeClass: { value: undefined }, events: { value: [] } };
 

@@ -6,17 +6,9 @@ import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import { noExecuteOf } from '../../../../../src/reconciler/plan/node-plan.ts';
-import { aNode, aPool, recordOf } from '../../../nodepool/fixtures.ts';
+import { aNode, aPool, aRuntimeClass, recordOf } from '../../../nodepool/fixtures.ts';
 
-const runtimeClass: RuntimeClass = {
-  metadata: {
-    name: 'node-pool-web',
-    ownerReferences: [
-      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'web', uid: 'uid-web', controller: true },
-    ],
-  },
-  handler: 'h',
-};
+const runtimeClass = aRuntimeClass('web', 'uid-web');
 const web = (spec: NodePool['spec']) => aPool(spec, { name: 'web', uid: 'uid-web' });
 
 /** As the server returns it: with the fields that somebody set. */

@@ -7,17 +7,10 @@ import type { WorkloadsPort } from '../../../../../src/kube/resources/workloads.
 import { NodepoolError, warningText } from '../../../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import { override } from '../../../../override.ts';
+import { aRuntimeClass } from '../../../nodepool/fixtures.ts';
 import { member, pool, server } from '../fake-server.ts';
 
-const owned: RuntimeClass = {
-  metadata: {
-    name: 'node-pool-a',
-    ownerReferences: [
-      { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true },
-    ],
-  },
-  handler: 'h',
-};
+const owned = aRuntimeClass('a', 'uid-a');
 
 function depsOf(classes: RuntimeClass[], isNamed: boolean) {
   const { cluster } = server([pool('a', {})], []);
