@@ -17,6 +17,22 @@ export const observed = EMPTY_OBSERVATION;
 export const recreated = { ...pool, metadata: { ...pool.metadata, uid: 'later', resourceVersion: '11' } };
 export const going = { ...pool, metadata: { ...pool.metadata, deletionTimestamp: NOW, resourceVersion: '11' } };
 
+export const ready = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'PoolReady',
+  message: '',
+  lastTransitionTime: 'now',
+} as const;
+/** A status with a field of each kind. */
+export const sent: NodePoolStatus = {
+  status: 200,
+  nodeCount: 2,
+  allocatable: { cpu: '1', 'nvidia.com/gpu': '2' },
+  observedGeneration: 1,
+  conditions: [ready],
+};
+
 /** A server with the pool; the test sets what happens before a request. */
 export function begin(live = pool, known = pool) {
   const [requests, slept, state] = [[] as string[], [] as number[], new ClusterState([known], [], [])];

@@ -9,15 +9,8 @@ import {
   lackingFields,
 } from '../../../../src/reconciler/write/status-writer.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
+import { ready, sent } from '../fake-status-server.ts';
 
-const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;
-const sent: NodePoolStatus = {
-  status: 200,
-  nodeCount: 2,
-  allocatable: { cpu: '1', 'nvidia.com/gpu': '2' },
-  observedGeneration: 1,
-  conditions: [ready],
-};
 const { observedGeneration: _generation, ...earlier } = sent;
 
 for (const [name, kept, expected] of [

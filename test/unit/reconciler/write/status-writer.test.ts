@@ -9,7 +9,7 @@ import {
   lackingWarning,
   STATUS_SUBRESOURCE,
 } from '../../../../src/reconciler/write/status-writer.ts';
-import { begin, going, MOVE, pool, recreated, written } from '../fake-status-server.ts';
+import { begin, going, MOVE, pool, ready, recreated, sent, written } from '../fake-status-server.ts';
 
 test('writes a status that differs, and stores it', async () => {
   const { server, state, write } = begin();
@@ -114,14 +114,6 @@ test('keeps a refusal when the pool cannot be read; throws a bug', async () => {
   await assert.rejects(write(), TypeError);
 });
 
-const ready = { type: 'Ready', status: 'True', reason: 'PoolReady', message: '', lastTransitionTime: 'now' } as const;
-const sent: NodePoolStatus = {
-  status: 200,
-  nodeCount: 0,
-  allocatable: { cpu: '1', 'nvidia.com/gpu': '2' },
-  observedGeneration: 1,
-  conditions: [ready],
-};
 const { reason: _reason, ...bare } = ready;
 
 for (const [name, kept, expected] of [
