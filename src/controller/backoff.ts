@@ -43,8 +43,8 @@ export class Backoff {
 }
 
 /**
- * Milliseconds before the retry after the nth conflict: 0 after the first, which is mostly a kubelet's heartbeat, then random,
- * up to 4 ms, 8 ms and so on, at most 200 ms, so that two writers do not stay in step.
+ * Milliseconds before the retry after the nth conflict: 0 after the first, as most other writers write once (on a node, the kubelet's
+ * heartbeat), then random, up to 4 ms, 8 ms and so on, at most 200 ms, so that two writers do not stay in step.
  * @param random in [0, 1)
  */
 export function conflictDelay(attempt: number, random = Math.random()): number {

@@ -1,4 +1,4 @@
-/** What one reconcile of a pool did: its outcome, the moves of nodes, and the failures of writes, as errors and as they are told. */
+/** What one reconcile of a pool did: its outcome, the moves of nodes, and the failures of writes, as errors and as the status has them. */
 import { NodepoolError, type Warning, warningText } from '../nodepool/errors.ts';
 import type { Change, WritePlan } from '../nodepool/plan/plan.ts';
 import { recordProblem } from '../nodepool/plan/record.ts';

@@ -47,7 +47,7 @@ export class ChangedMeanwhile {
   readonly #begun: number;
   /** The pools with which the run began: of their specs a person was shown what they do. */
   readonly #known: ReadonlyMap<string, NodePool>;
-  /** Reads under way, by pool. */
+  /** Reads in progress, by pool. */
   readonly #reading = new Map<string, Promise<PoolChange>>();
 
   constructor(deps: ChangedMeanwhileDeps) {
@@ -146,7 +146,7 @@ export class StalePools {
   readonly #deps: LiveReadDeps;
   /** Nodes that had their record when the pool was read. */
   readonly #checked = new WeakSet<Node>();
-  /** Reads under way, by name of the pool. */
+  /** Reads in progress, by name of the pool. */
   readonly #reading = new Map<string, Promise<void>>();
 
   constructor(deps: LiveReadDeps) {

@@ -140,7 +140,7 @@ export async function prepare(pool: NodePool, deps: PoolEditDeps): Promise<NodeP
 }
 
 /**
- * Ends the takeover, if one is under way: every node was tried, and one that could not be written keeps what it has. It
+ * Ends the takeover, if one is in progress: every node was tried, and one that could not be written keeps what it has. It
  * does not wait for that node, or for the status: nodes that join meanwhile would lose their own labels and taints.
  * @returns the pool as its status is to be written
  */

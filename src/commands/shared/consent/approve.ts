@@ -58,10 +58,10 @@ export function approver(
   let shown: ClusterPlan | undefined;
   /** Risks whose impact was looked at. */
   const weighed = new Set<string>();
-  const nodePlan = ({ plan, asksImpactOf }: Proposal) =>
+  const impactPlan = ({ plan, asksImpactOf }: Proposal) =>
     asksImpactOf ?? (plan instanceof NodepoolError ? undefined : plan);
   const showImpact = async (proposal: Proposal) => {
-    const plan = nodePlan(proposal);
+    const plan = impactPlan(proposal);
     if (plan === undefined || plan === shown) return;
     shown = plan;
     writeImpact(await tellImpact(plan, false), io);

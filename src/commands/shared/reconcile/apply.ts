@@ -269,7 +269,7 @@ export async function untilIdle(
   const controller = new Controller<string>({
     name: 'run',
     queue,
-    // All at once: the connections limit what is under way.
+    // All at once: the connections limit the requests in flight.
     workers: Math.max(pools.length, 1),
     clock,
     log: () => {},
