@@ -46,11 +46,16 @@ export async function startWatching(
   };
 }
 
-/** Polls until `check` is true; fails with `what` after `ms`. */
-export async function eventually(what: string, check: () => unknown, ms = 40_000): Promise<void> {
+/** Polls until `check` is true; fails with `what` and the last value that `seen` returns after `ms`. */
+export async function eventually(
+  what: string,
+  check: () => unknown,
+  ms = 40_000,
+  seen: () => unknown = () => '',
+): Promise<void> {
   const end = performance.now() + ms;
   while (!(await check())) {
-    assert.ok(performance.now() < end, `not within ${ms / 1000} s: ${what}`);
+    assert.ok(performance.now() < end, `not within ${ms / 1000} s: ${what} ${JSON.stringify(seen())}`);
     await sleep(25);
   }
 }
