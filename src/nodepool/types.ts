@@ -17,9 +17,9 @@ export const LEASE_NAMESPACE = 'kube-system';
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 
 /**
- * The mark: an annotation on a node with what manifests/born-in-pool.yaml gave it when it registered. It has the form of a
+ * The birth record: an annotation on a node with what manifests/born-in-pool.yaml gave it when it registered. It has the form of a
  * record, and counts as one until the first write of the node replaces it. Without a pool it says that the node waits (see
- * mark.ts).
+ * birth-record.ts).
  */
 export const BORN_ANNOTATION = 'nodes.lailin.xyz/born';
 
@@ -190,7 +190,7 @@ export interface Node {
   /** The raw value of RECORD_ANNOTATION, or else of BORN_ANNOTATION if that names a pool. */
   record?: string;
   /** Where the node has BORN_ANNOTATION: whether `record` is its value. If not, the next write of the record removes it. */
-  mark?: 'record' | 'unused';
+  birthRecord?: 'record' | 'unused';
   /** The raw value of MAINTENANCE_ANNOTATION, cut to MAX_MAINTENANCE_LENGTH. */
   maintenance?: string;
   /** Those that pools set (see annotations.ts); absent when there are none. */

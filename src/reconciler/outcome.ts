@@ -103,7 +103,7 @@ export function moveOf(
   { node, patch, previous, owner: to, changes, withheld = [] }: WritePlan,
   before: NodeMove | undefined,
 ): NodeMove {
-  const isReplaced = patch.record !== undefined && node.record !== undefined && node.mark !== 'record';
+  const isReplaced = patch.record !== undefined && node.record !== undefined && node.birthRecord !== 'record';
   const invalidRecord = before?.invalidRecord ?? (isReplaced ? recordProblem(node.record ?? '') : undefined);
   const kept = [...(before?.withheld ?? []), ...withheld];
   return {

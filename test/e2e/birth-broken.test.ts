@@ -8,7 +8,7 @@ import { installCrd } from '../cluster/crd.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, markOf, POLICY, withoutRules } from './birth.ts';
+import { apply, BIRTH_RECORD, inForce, markOf, POLICY, withoutRules } from './birth.ts';
 import { kubeletOf, TAINT } from './kubelet.ts';
 import { type LiveNode, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -52,7 +52,7 @@ test('a policy that cannot be evaluated, and pools that no rule has checked, let
     ['annotation-key', { annotations: { 'a b': '', ok: 'x' } }],
     ['annotation-json', { annotations: { 'scheduler.alpha.kubernetes.io/preferAvoidPods': '{', ok: 'x' } }],
     ['annotation-control', { annotations: { control: 'a\u0001b\u2028', ok: 'x' } }],
-    ['annotation-own', { annotations: { [MARK]: 'x', 'nodes.lailin.xyz/applied': 'x', ok: 'x' } }],
+    ['annotation-own', { annotations: { [BIRTH_RECORD]: 'x', 'nodes.lailin.xyz/applied': 'x', ok: 'x' } }],
     ['paused', { paused: true, labels: { ok: 'x' } }],
     ['paused-text', { paused: 'yes', labels: { ok: 'x' } }],
     ['operator', { matchExpressions: [{ key: 'group', operator: 'Is', values: ['operator'] }] }],

@@ -5,7 +5,7 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, POLICY, RECORD } from './birth.ts';
+import { apply, BIRTH_RECORD, inForce, POLICY, RECORD } from './birth.ts';
 import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
 import { taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -77,7 +77,7 @@ async function denied(attempt: () => Promise<{ status: number }>): Promise<void>
 
 const REFUSED = /a kubelet may not write the annotation nodes.lailin.xyz.born|json: cannot unmarshal/;
 
-test('a kubelet can neither send a mark nor change one, nor have it written by its own managedFields', {
+test('a kubelet can neither send a birth record nor change one, nor have it written by its own managedFields', {
   skip,
 }, async () => {
   await applyAll();
@@ -90,26 +90,26 @@ test('a kubelet can neither send a mark nor change one, nor have it written by i
   };
   const send = (body: object, query = '') =>
     kubelet('x').write(query, body, 'POST') as Promise<{ status: number; body: unknown }>;
-  await denied(() => send(forged({ annotations: { [MARK]: mark } })));
+  await denied(() => send(forged({ annotations: { [BIRTH_RECORD]: mark } })));
   const other = {
     manager: 'other',
     operation: 'Update',
     apiVersion: 'v1',
     fieldsType: 'FieldsV1',
-    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${MARK}`]: {} } } },
+    fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${BIRTH_RECORD}`]: {} } } },
   };
   for (const managedFields of [[{}], [], [other], [{ ...other, apiVersion: 'bad/v0' }], [{ ...other, fieldsV1: 3 }]]) {
-    for (const annotations of [{ [MARK]: mark }, { [MARK]: '' }]) {
+    for (const annotations of [{ [BIRTH_RECORD]: mark }, { [BIRTH_RECORD]: '' }]) {
       const { status, body } = await send(forged({ annotations, managedFields }));
       assert.match(`${status} ${JSON.stringify(body)}`, REFUSED, JSON.stringify(managedFields));
     }
   }
   // A duplicate address makes the server give up managedFields.
-  const broken = forged({ annotations: { [MARK]: mark } });
+  const broken = forged({ annotations: { [BIRTH_RECORD]: mark } });
   const address = { type: 'Hostname', address: 'x' };
   const { body } = await send({ ...broken, status: { addresses: [address, address] } });
   assert.match(JSON.stringify(body), REFUSED);
-  const apply = forged({ annotations: { [MARK]: mark } });
+  const apply = forged({ annotations: { [BIRTH_RECORD]: mark } });
   const applied = await kubelet('x').write(
     '/x?fieldManager=x&force=true',
     apply,
@@ -120,16 +120,19 @@ test('a kubelet can neither send a mark nor change one, nor have it written by i
 
   assert.equal((await kubelet('x').register({ [GROUP]: 'one' })).status, 201);
   for (const value of [null, mark, '']) {
-    assert.equal((await kubelet('x').annotate({ [MARK]: value })).status, 422);
-    assert.equal((await kubelet('x').write('/x/status', { metadata: { annotations: { [MARK]: value } } })).status, 422);
+    assert.equal((await kubelet('x').annotate({ [BIRTH_RECORD]: value })).status, 422);
+    assert.equal(
+      (await kubelet('x').write('/x/status', { metadata: { annotations: { [BIRTH_RECORD]: value } } })).status,
+      422,
+    );
   }
   assert.equal((await kubelet('x').heartbeat()).status, 200);
   assert.equal((await kubelet('x').annotate({ other: 'x' })).status, 200);
-  await testEnv.patchNode('x', { metadata: { annotations: { [MARK]: null } } });
-  assert.equal((await kubelet('x').annotate({ [MARK]: mark })).status, 422, 'nor add one');
+  await testEnv.patchNode('x', { metadata: { annotations: { [BIRTH_RECORD]: null } } });
+  assert.equal((await kubelet('x').annotate({ [BIRTH_RECORD]: mark })).status, 422, 'nor add one');
 });
 
-test('a kubelet cannot hide the mark, or avoid the birth, by an empty record', { skip }, async () => {
+test('a kubelet cannot hide the birth record, or avoid the birth, by an empty record', { skip }, async () => {
   await applyAll();
   await testEnv.pool('one', SPEC);
   await inForce(testEnv, 'one', { [GROUP]: 'one' });
@@ -139,7 +142,7 @@ test('a kubelet cannot hide the mark, or avoid the birth, by an empty record', {
   assert.equal((await registered({ [RECORD]: '' })).status, 422);
   assert.equal((await registered({})).status, 201);
   assert.equal((await kubelet('x').annotate({ [RECORD]: '' })).status, 422);
-  // Somebody else's empty record does not hide the mark, either: what was given at birth ends with the pool.
+  // Somebody else's empty record does not hide the birth record, either: what was given at birth ends with the pool.
   await testEnv.patchNode('x', { metadata: { annotations: { [RECORD]: '' } } });
   await testEnv.reconcile();
   await testEnv.delete(['one']);
@@ -148,14 +151,16 @@ test('a kubelet cannot hide the mark, or avoid the birth, by an empty record', {
   assert.deepEqual(taintsOf({ metadata, ...node }), []);
 });
 
-test('a mark that an administrator sends, as from a backup, is kept and nothing is added to it', { skip }, async () => {
+test('a birth record that an administrator sends, as from a backup, is kept and nothing is added to it', {
+  skip,
+}, async () => {
   await applyAll();
   await testEnv.pool('one', SPEC);
   await inForce(testEnv, 'one', { [GROUP]: 'one' });
   const mark = '{"pool":"one","labels":{"tier":"gold"}}';
-  await testEnv.nodes({ name: 'a', labels: { [GROUP]: 'one', tier: 'gold' }, annotations: { [MARK]: mark } });
+  await testEnv.nodes({ name: 'a', labels: { [GROUP]: 'one', tier: 'gold' }, annotations: { [BIRTH_RECORD]: mark } });
   const node = await testEnv.node('a');
-  assert.deepEqual([node.metadata.annotations?.[MARK], taintsOf(node)], [mark, []]);
+  assert.deepEqual([node.metadata.annotations?.[BIRTH_RECORD], taintsOf(node)], [mark, []]);
   await testEnv.reconcile();
   await testEnv.delete(['one']);
   assert.equal('tier' in (await testEnv.node('a')).metadata.labels, false);

@@ -36,7 +36,7 @@ test('the largest pool is given whole, and only annotations that still fit', { s
     nodeSelector: { group: 'big' },
     labels: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [long('l', at), 'v'.repeat(63)])),
     taints: longTaints('t'),
-    // Quotes and backslashes are the worst for the mark.
+    // Quotes and backslashes are the worst for the birth record.
     annotations: Object.fromEntries(Array.from({ length: 64 }, (_, at) => [`big-${at}`, '"\\'.repeat(250)])),
   };
   await testEnv.pool('big', spec);
@@ -56,7 +56,7 @@ test('the largest pool is given whole, and only annotations that still fit', { s
     const given = Object.keys(spec.annotations ?? {}).filter(key => key in (node.metadata.annotations ?? {}));
     const isWhole = name === 'a' || name === 'b';
     if (name === 'c200' || name === 'c250') {
-      // Not even the mark fits.
+      // Not even the birth record fits.
       assert.deepEqual([taintsOf(node), given, markOf(node)], [[], [], undefined]);
       continue;
     }
@@ -89,11 +89,11 @@ test('the most taints and startup taints with the longest keys are given', {
   assert.equal(taintsOf(await dryRun({ group: 'tainted' })).length, 200);
 });
 
-test('a mark is never longer than what is read of it: at the limit it has the annotations, beyond it none', {
+test('a birth record is never longer than what is read of it: at the limit it has the annotations, beyond it none', {
   skip,
 }, async () => {
   await apply(cluster(), POLICY);
-  // In JSON, a quote takes two bytes: the mark is longer than what it is about.
+  // In JSON, a quote takes two bytes: the birth record is longer than what it is about.
   const spec = (length: number): NodePoolSpec => ({
     nodeSelector: { group: 'edge' },
     labels: Object.fromEntries(Array.from({ length: 100 }, (_, at) => [long('l', at), 'v'.repeat(63)])),
@@ -124,7 +124,7 @@ test('of 300 pools that match, the oldest gets the node, whatever their keys, an
   skip,
 }, async () => {
   await apply(cluster(), POLICY);
-  // Keys like those of the mark itself, with a value that is before every time.
+  // Keys like those of the birth record itself, with a value that is before every time.
   const words = Object.fromEntries(['since', 'pool', 'labels', 'taints', 'startup'].map(key => [key, '0']));
   const spec = (group: string, at: number) => ({
     nodeSelector: { group },

@@ -5,7 +5,7 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, markOf, OLDER_AND_YOUNGER, POLICY, recordOf } from './birth.ts';
+import { apply, BIRTH_RECORD, inForce, markOf, OLDER_AND_YOUNGER, POLICY, recordOf } from './birth.ts';
 import { GROUP } from './kubelet.ts';
 import { condition, type LiveNode, statuses, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -69,7 +69,7 @@ test('the oldest pool is paused: a younger one gives nothing, in either order of
     const after = await testEnv.node('n');
     assert.deepEqual(given(after), all(older), 'with its startup taints: it has not joined before');
     assert.equal((recordOf(after) as { pool: string }).pool, older);
-    assert.equal(MARK in (after.metadata.annotations ?? {}), false);
+    assert.equal(BIRTH_RECORD in (after.metadata.annotations ?? {}), false);
   }
 });
 

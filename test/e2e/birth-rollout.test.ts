@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { before } from '../cluster/minor.ts';
-import { apply, inForce, MARK, POLICY, recordOf } from './birth.ts';
+import { apply, BIRTH_RECORD, inForce, POLICY, recordOf } from './birth.ts';
 import { GROUP } from './kubelet.ts';
 import { condition, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
@@ -23,7 +23,7 @@ test('nodes that are not Ready yet, with a label of their own', { skip, timeout:
   for (const name of names) {
     await eventually(`${name} has joined`, async () => (await testEnv.node(name)).metadata.labels.tier === 'gold');
     const node = await testEnv.node(name);
-    assert.deepEqual([recordOf(node), node.metadata.annotations?.[MARK]], [written, undefined]);
+    assert.deepEqual([recordOf(node), node.metadata.annotations?.[BIRTH_RECORD]], [written, undefined]);
   }
   await eventually('it is no rollout', async () => (await testEnv.getPool('one'))?.status?.updatedNodeCount === 4);
   assert.equal(condition(await testEnv.getPool('one'), 'Progressing').reason, 'RolloutComplete');

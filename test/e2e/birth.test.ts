@@ -5,7 +5,7 @@ import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
-import { apply, inForce, MARK, markOf, OLDER_AND_YOUNGER, POLICY, RECORD, recordOf } from './birth.ts';
+import { apply, BIRTH_RECORD, inForce, markOf, OLDER_AND_YOUNGER, POLICY, RECORD, recordOf } from './birth.ts';
 import { GROUP, TAINT } from './kubelet.ts';
 import { condition, type LiveNode, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -49,14 +49,14 @@ test('a node is born complete, keeps what it registers with, and reconcile only 
   assert.deepEqual(taintsOf(a), ['dedicated=pci:NoSchedule', 'bare:PreferNoSchedule']);
   assert.deepEqual([b.metadata.labels.tier, b.metadata.annotations?.empty], ['mine', 'not']);
   assert.deepEqual(taintsOf(b), ['dedicated=mine:NoSchedule', 'other:NoExecute', 'bare:PreferNoSchedule']);
-  assert.deepEqual([MARK in (c.metadata.annotations ?? {}), taintsOf(c)], [false, []]);
+  assert.deepEqual([BIRTH_RECORD in (c.metadata.annotations ?? {}), taintsOf(c)], [false, []]);
 
   const [summary] = await testEnv.reconcile();
   assert.equal(summary?.outcome?.status?.status, 200);
   const [joined] = (await testEnv.events('one')).filter(({ reason }) => reason === 'NodeJoined');
   assert.match(joined?.note ?? '', /\ba\b.*\bb\b/, 'both join');
   const reconciled = await testEnv.node('a');
-  const [{ [RECORD]: _record, ...after }, { [MARK]: _mark, ...before }] = [
+  const [{ [RECORD]: _record, ...after }, { [BIRTH_RECORD]: _mark, ...before }] = [
     reconciled.metadata.annotations ?? {},
     a.metadata.annotations ?? {},
   ];
@@ -98,7 +98,7 @@ test('what was given goes with the pool, before and after the first reconcile, a
   );
   const clean = async (name: string, more: { labels?: object; taints?: string[] } = {}) => {
     const { metadata, spec } = await testEnv.node(name);
-    const [{ tier, theirs }, { note, empty, [MARK]: mark, [RECORD]: record }] = [
+    const [{ tier, theirs }, { note, empty, [BIRTH_RECORD]: mark, [RECORD]: record }] = [
       metadata.labels,
       metadata.annotations ?? {},
     ];
@@ -168,7 +168,7 @@ test('the older pool gets the node in either order of evaluation, and what the y
       [`only-${older}`, 'shared'],
     );
     assert.deepEqual(taintsOf(node), [`shared=${older}:NoSchedule`, `only-${older}:NoExecute`]);
-    const { [MARK]: _mark, ...annotations } = node.metadata.annotations ?? {};
+    const { [BIRTH_RECORD]: _mark, ...annotations } = node.metadata.annotations ?? {};
     assert.deepEqual(
       Object.keys(annotations).filter(key => /shared|only/.test(key)),
       [`only-${older}`, 'shared'],

@@ -15,7 +15,7 @@ export const OLDER_AND_YOUNGER = [
   ['m', 'y'],
 ] as const;
 
-export const MARK = 'nodes.lailin.xyz/born';
+export const BIRTH_RECORD = 'nodes.lailin.xyz/born';
 export const RECORD = 'nodes.lailin.xyz/applied';
 export const POLICY = 'manifests/born-in-pool.yaml';
 
@@ -59,7 +59,7 @@ export async function withoutRules({ cluster }: TestEnv): Promise<void> {
 }
 
 export function markOf(node: LiveNode) {
-  const mark = node.metadata.annotations?.[MARK];
+  const mark = node.metadata.annotations?.[BIRTH_RECORD];
   return mark === undefined ? undefined : (JSON.parse(mark) as { pool: string; labels: Record<string, string> });
 }
 

@@ -8,7 +8,7 @@ import { createNodes, nodeObject } from '../cluster/nodes.ts';
 import { raw, rawClient } from '../cluster/raw.ts';
 
 const cluster = useCluster();
-const [RECORD, MARK] = ['nodes.lailin.xyz/applied', 'nodes.lailin.xyz/born'];
+const [RECORD, BIRTH_RECORD] = ['nodes.lailin.xyz/applied', 'nodes.lailin.xyz/born'];
 
 test('refuses a kubelet the record, on the node and through its status, but not the pool’s own write', async () => {
   await createNodes(cluster(), [{ name: 'a' }]);
@@ -29,7 +29,7 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   assert.match(JSON.stringify(refused.body), /a kubelet may not write the annotation nodes.lailin.xyz\/applied/);
   assert.equal((await write('/api/v1/nodes/a/status', { [RECORD]: '{"pool":"x"}' })).status, 422);
   assert.equal((await write('/api/v1/nodes/a/status', { 'example.com/other': 'x' })).status, 200);
-  // Values that no pool writes, too: an empty record still hides the mark of a new node.
+  // Values that no pool writes, too: an empty record still hides the birth record of a new node.
   for (const value of ['', ' ', '{}', '{"unknown":1}', 'null']) {
     for (const path of ['/api/v1/nodes/a', '/api/v1/nodes/a/status']) {
       assert.equal((await write(path, { [RECORD]: value })).status, 422, `${path} ${JSON.stringify(value)}`);
@@ -62,11 +62,15 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   await admin.expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [MAINTENANCE_ANNOTATION]: null } } });
   for (const value of [true, null]) assert.equal((await cordon(value)).status, 200, 'without a maintenance it may');
   const mark = '{"pool":"y"}';
-  for (const value of ['', mark]) assert.equal((await write('/api/v1/nodes/a', { [MARK]: value })).status, 422);
-  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [MARK]: mark } } });
+  for (const value of ['', mark]) assert.equal((await write('/api/v1/nodes/a', { [BIRTH_RECORD]: value })).status, 422);
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [BIRTH_RECORD]: mark } } });
   for (const value of [null, '', '{"pool":"x"}']) {
-    assert.equal((await write('/api/v1/nodes/a', { [MARK]: value })).status, 422, 'nor change the mark of its birth');
-    assert.equal((await write('/api/v1/nodes/a/status', { [MARK]: value })).status, 422);
+    assert.equal(
+      (await write('/api/v1/nodes/a', { [BIRTH_RECORD]: value })).status,
+      422,
+      'nor change the birth record of its birth',
+    );
+    assert.equal((await write('/api/v1/nodes/a/status', { [BIRTH_RECORD]: value })).status, 422);
   }
   // A record that an administrator emptied is not the kubelet's to remove.
   await raw(cluster()).expect('PATCH', '/api/v1/nodes/a', { metadata: { annotations: { [RECORD]: '' } } });
@@ -79,7 +83,7 @@ test('refuses a kubelet the record, on the node and through its status, but not 
   const forged = await register({ [RECORD]: '{"pool":"y","startup":{"setup:NoSchedule":null}}' });
   assert.equal(forged.status, 422, 'nor register with one, to be without startup taints');
   for (const value of ['', ' ', '{}']) {
-    for (const key of [RECORD, MARK, MAINTENANCE_ANNOTATION]) {
+    for (const key of [RECORD, BIRTH_RECORD, MAINTENANCE_ANNOTATION]) {
       assert.equal((await register({ [key]: value })).status, 422, `${key} ${JSON.stringify(value)}`);
     }
   }

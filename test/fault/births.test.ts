@@ -162,7 +162,7 @@ birthRow(
     const { given, born } = judgeStartup(history.nodes(), STARTUP_IDS);
     assert.deepEqual([given, born], [2 * NODES, NODES]);
     Object.assign(facts, { kills: KILLS, halfway, born });
-    assert.ok(halfway >= KILLS / 10, `${halfway} kills between marks and records`);
+    assert.ok(halfway >= KILLS / 10, `${halfway} kills between birth records and records`);
   },
   { slow: true },
 );
@@ -225,9 +225,9 @@ birthRow(
     await api.expect('PATCH', `${POLICIES}/${NAME}`, { spec: { variables: spec.variables } });
     await bornSince('nodes are born in the pool again', WHOLE, 5);
 
-    // With a mark and nobody who has read it: the pool is deleted meanwhile.
+    // With a birth record and nobody who has read it: the pool is deleted meanwhile.
     await child.end('SIGKILL');
-    await bornSince('nodes have marks', WHOLE, 5);
+    await bornSince('nodes have birth records', WHOLE, 5);
     child = startChild(t, testEnv.cluster(), ...FLAGS);
     await api.expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/p');
     await eventually('the pool is gone', async () => (await testEnv.getPool('p')) === undefined);

@@ -8,7 +8,7 @@ import { taintId } from './model.ts';
 const NODES = '/registry/minions';
 const POOLS = '/registry/nodes.lailin.xyz/nodepools';
 
-/** The record or the mark, as JSON. */
+/** the record or the birth record, as JSON. */
 export interface Recorded {
   pool?: string;
   startup?: Record<string, string | null>;
@@ -53,7 +53,7 @@ export interface History {
   end(): void;
 }
 
-/** Begins to listen. @param etcd http://HOST:PORT @param annotations keys that are kept besides record and mark */
+/** Begins to listen. @param etcd http://HOST:PORT @param annotations keys that are kept besides the record and the birth record */
 export async function listen(etcd: string, annotations: readonly string[] = []): Promise<History> {
   const decode = nodeDecoder(new Set(annotations));
   const [nodes, pools]: [Version<NodeState>[], Version<PoolState>[]] = [[], []];
@@ -107,7 +107,7 @@ function poolState(pool: { metadata: { uid: string; deletionTimestamp?: string }
   return { uid: metadata.uid, spec, isDeleted: metadata.deletionTimestamp !== undefined };
 }
 
-/** The pool whose node it is: by its record, else by the mark of its birth. */
+/** The pool whose node it is: by its record, else by its birth record. */
 export function holderOf({ record, mark }: NodeState): string | undefined {
   return (record ?? mark)?.pool;
 }

@@ -127,7 +127,7 @@ export function nodeDecoder(annotations: ReadonlySet<string>): DecodeObject<Wire
   return raw => decode(schema, raw);
 }
 
-/** Keeps of the annotations only the record, the mark and the maintenance. */
+/** Keeps of the annotations only the record, the birth record and the maintenance. */
 export const decodeNode = nodeDecoder(new Set());
 export const decodePod: DecodeObject<Wire<V1Pod>> = raw => decode(POD, raw);
 

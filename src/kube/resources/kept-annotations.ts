@@ -4,7 +4,7 @@
  */
 import type { V1Node } from '@kubernetes/client-node';
 import { setOwn } from '../../nodepool/json.ts';
-import { recordIn } from '../../nodepool/membership/mark.ts';
+import { recordIn } from '../../nodepool/membership/birth-record.ts';
 import { NO_SLOTS } from '../../nodepool/plan/record.ts';
 import { RecordCache } from '../../nodepool/plan/record-cache.ts';
 import type { Node } from '../../nodepool/types.ts';

@@ -2,7 +2,7 @@
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import { recordIn } from '../../nodepool/membership/mark.ts';
+import { recordIn } from '../../nodepool/membership/birth-record.ts';
 import { ROLE_PREFIX } from '../../nodepool/membership/selector.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { POOL_LABEL, type Taint } from '../../nodepool/types.ts';
@@ -143,7 +143,7 @@ function nodesOf(items: NamedLabels[]): Names {
   return { ...namesOf(items), recorded: Object.fromEntries(recorded), roles: Object.fromEntries(roles) };
 }
 
-/** The pool of a record or mark. */
+/** The pool of a record or birth record. */
 function recordedPool(raw = ''): string | undefined {
   try {
     const json: unknown = JSON.parse(raw);

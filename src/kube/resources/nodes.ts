@@ -3,7 +3,7 @@ import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt/
 import { maintenanceIn } from '../../nodepool/drain/maintenance.ts';
 import { deepEqual, defined } from '../../nodepool/json.ts';
 import { type DatedNode, readManagedFields, setterOf } from '../../nodepool/managed-fields.ts';
-import { markIn, recordIn } from '../../nodepool/membership/mark.ts';
+import { birthRecordIn, recordIn } from '../../nodepool/membership/birth-record.ts';
 import { compactBoot, keptRecord } from '../../nodepool/plan/record.ts';
 import { readResources } from '../../nodepool/quantity/node-resources.ts';
 import { keyProblem } from '../../nodepool/spec/syntax.ts';
@@ -46,7 +46,7 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
     labels: metadata.labels ?? {},
     taints: (spec?.taints ?? []) as Taint[],
     ...(record === undefined ? {} : { record: keptRecord(record) }),
-    ...markIn(metadata.annotations),
+    ...birthRecordIn(metadata.annotations),
     ...maintenanceIn(metadata.annotations),
     ...kept.of(raw),
     ...trueConditions(status?.conditions ?? []),
@@ -59,11 +59,11 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
 
 /** The body of the one merge patch that changes a node. */
 export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
-  const { resourceVersion, labels, taints, record, dropsMark = false, unschedulable, maintenance } = patch;
+  const { resourceVersion, labels, taints, record, dropsBirthRecord = false, unschedulable, maintenance } = patch;
   const annotations = {
     ...patch.annotations,
     ...(record === undefined ? {} : { [RECORD_ANNOTATION]: record }),
-    ...(dropsMark ? { [BORN_ANNOTATION]: null } : {}),
+    ...(dropsBirthRecord ? { [BORN_ANNOTATION]: null } : {}),
     ...(maintenance === undefined ? {} : { [MAINTENANCE_ANNOTATION]: maintenance }),
   };
   const spec = {

@@ -7,7 +7,7 @@ import type { FieldError } from '../spec/field-error.ts';
 import { taintId } from '../spec/taints.ts';
 import { isSelectorKnown, validatePool } from '../spec/validation.ts';
 import { FINALIZER, type Node, type NodePool, TAKEOVER_ANNOTATION, TRANSIENT_KEYS_ANNOTATION } from '../types.ts';
-import { bornSlotsLeft } from './mark.ts';
+import { unchangedSlots } from './birth-record.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 
 /** The result for one node. */
@@ -106,8 +106,8 @@ export class PoolIndex {
     const record =
       applied === undefined
         ? impliedRecord(node, matching, this.#inherited)
-        : node.mark === 'record'
-          ? bornSlotsLeft(applied, node)
+        : node.birthRecord === 'record'
+          ? unchangedSlots(applied, node)
           : applied;
     const eligible: string[] = [];
     for (const { metadata } of matching) {
@@ -133,8 +133,8 @@ export class PoolIndex {
     );
     if (unmarked.size === 0) return names;
     for (const node of nodes) {
-      // A mark is not from a reconcile.
-      const isReconciled = node.record !== undefined && node.mark !== 'record';
+      // A birth record is not from a reconcile.
+      const isReconciled = node.record !== undefined && node.birthRecord !== 'record';
       const holder = isReconciled ? this.#records.read(node.record ?? '')?.pool : undefined;
       const pool = holder === undefined ? undefined : unmarked.get(holder);
       if (pool !== undefined && matches(membershipSelector(pool), node.labels)) names.delete(pool.metadata.name);

@@ -52,8 +52,8 @@ export interface NodePatch {
   annotations?: Record<string, string | null>;
   /** The new value of the record annotation. */
   record?: string | null;
-  /** The record replaces the mark. */
-  dropsMark?: true;
+  /** The record replaces the birth record. */
+  dropsBirthRecord?: true;
   unschedulable?: boolean;
   /** The new value of the maintenance annotation. */
   maintenance?: string | null;
@@ -255,7 +255,7 @@ export function planMerge(
       ...defined({ since: drainingSince }),
     };
   // What was given at birth is completed by the first write: the node joins.
-  const isMember = !leaving && record !== undefined && node.mark !== 'record';
+  const isMember = !leaving && record !== undefined && node.birthRecord !== 'record';
   const isDrained = afterDrain.some(isOfSpec);
   const isChanged = changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
   const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
@@ -286,12 +286,14 @@ export function planMerge(
     return { ...whose, kind: 'oversized', isRolloutStep: isRolledOut };
   const patch: NodePatch = {
     ...patchOf(node, labels.writes, taints.writes, annotations.writes),
-    ...(isRecordDue ? { record: next ?? null, ...(node.mark === undefined ? {} : { dropsMark: true }) } : {}),
+    ...(isRecordDue
+      ? { record: next ?? null, ...(node.birthRecord === undefined ? {} : { dropsBirthRecord: true }) }
+      : {}),
   };
   const cleared = deferred !== undefined && draining === undefined ? { isCleared: true as const } : {};
   const what = { changes, ...defined({ drain }), ...cleared, ...withheld };
-  const marks = { isUnread: !isKnown, isRolloutStep: isRolledOut };
-  return waiting(whose, changes.length > 0 || isRecordDue ? { ...what, patch } : what, marks);
+  const flags = { isUnread: !isKnown, isRolloutStep: isRolledOut };
+  return waiting(whose, changes.length > 0 || isRecordDue ? { ...what, patch } : what, flags);
 }
 
 /** What is done with the node, behind what stands against it. */
@@ -303,7 +305,7 @@ export function waiting(
     drain,
     ...more
   }: Pick<WritePlan, 'changes' | 'drain' | 'isCleared' | 'withheld'> & { patch?: NodePatch },
-  marks: { isUnread: boolean; isRolloutStep?: boolean },
+  flags: { isUnread: boolean; isRolloutStep?: boolean },
 ): SamePlan | RolloutStepPlan | UnreadPlan | DuePlan {
   const whose: Planned = { node, owner, previous };
   const due: DuePlan | undefined =
@@ -311,8 +313,8 @@ export function waiting(
       ? { ...whose, kind: 'write', changes, patch, ...defined({ drain }), ...more }
       : drain && { ...whose, kind: 'drain', changes: [], drain };
   if (due === undefined) return { ...whose, kind: 'same' };
-  const after: UnreadPlan | DuePlan = marks.isUnread ? { ...whose, kind: 'unread', after: due } : due;
-  return marks.isRolloutStep ? { ...whose, kind: 'rollout step', after } : after;
+  const after: UnreadPlan | DuePlan = flags.isUnread ? { ...whose, kind: 'unread', after: due } : due;
+  return flags.isRolloutStep ? { ...whose, kind: 'rollout step', after } : after;
 }
 
 /** Without the record. */
@@ -345,11 +347,11 @@ function joinsWithoutSpec(pool: NodePool, { creationTimestamp }: Node, { isYoung
 
 /** A node that was born in its pool joins it with the first write. */
 function previousPool(
-  { mark }: Node,
+  { birthRecord }: Node,
   record: AppliedRecord | undefined,
   owner: NodePool | undefined,
 ): string | undefined {
-  return mark === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
+  return birthRecord === 'record' && record?.pool === owner?.metadata.name ? undefined : record?.pool;
 }
 
 /** A fast check that nothing has to change, as on nearly all nodes. False means that a merge is needed. */

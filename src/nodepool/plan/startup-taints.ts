@@ -135,8 +135,8 @@ export function startupGiven(
   for (const [id, taint] of startupTaintsById(spec)) {
     const { value = '' } = taint;
     const is = live.get(id);
-    // What a node was born with is in the mark, but for what it registered with itself.
-    const isBorn = isMember && node.mark === 'record' && !record.startup.has(id) && is === value;
+    // What a node was born with is in the birth record, but for what it registered with itself.
+    const isBorn = isMember && node.birthRecord === 'record' && !record.startup.has(id) && is === value;
     if (isMember && !isBorn && !due.has(id)) continue;
     const isNew = isMember || (isYoung && !isUnreadable(node, record));
     const isOurs = is === value && ((isNew && taint.until !== undefined) || lastOf(id, node, record, former) === value);

@@ -200,12 +200,12 @@ function composedSteps(node: Node, previous: string | undefined, steps: NodePlan
   const due = steps.flatMap(step => dueOf(step) ?? []);
   const patch: NodePatch = { resourceVersion: node.resourceVersion };
   for (const step of due) {
-    const { labels, taints, annotations, record, dropsMark } = step.patch ?? {};
+    const { labels, taints, annotations, record, dropsBirthRecord } = step.patch ?? {};
     if (labels !== undefined) patch.labels = { ...patch.labels, ...labels };
     if (annotations !== undefined) patch.annotations = { ...patch.annotations, ...annotations };
     if (taints !== undefined) patch.taints = taints;
     if (record !== undefined) patch.record = record;
-    if (dropsMark !== undefined) patch.dropsMark = dropsMark;
+    if (dropsBirthRecord !== undefined) patch.dropsBirthRecord = dropsBirthRecord;
   }
   patch.labels = effective(node.labels, patch.labels ?? {});
   if (Object.keys(patch.labels).length === 0) delete patch.labels;
@@ -249,7 +249,7 @@ function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
 
 /** The node as the patch leaves it. */
 export function patchedNode(node: Node, patch: NodePatch): Node {
-  const { record: _record, mark: _mark, annotations: _annotations, ...rest } = node;
+  const { record: _record, birthRecord: _birthRecord, annotations: _annotations, ...rest } = node;
   const record = patch.record === undefined ? node.record : (patch.record ?? undefined);
   return {
     ...rest,
@@ -257,7 +257,7 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
     taints: patch.taints ?? node.taints,
     ...patchedAnnotations(node, patch),
     ...(record === undefined ? {} : { record }),
-    ...(node.mark === undefined || patch.dropsMark ? {} : { mark: node.mark }),
+    ...(node.birthRecord === undefined || patch.dropsBirthRecord ? {} : { birthRecord: node.birthRecord }),
   };
 }
 

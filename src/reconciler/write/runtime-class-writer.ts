@@ -94,7 +94,7 @@ export function reachedBy(pool: NodePool, state: ClusterState): Reached[] {
   const { name } = pool.metadata;
   if (!isGradual(pool)) return [];
   return state.members(name).flatMap(node => {
-    const record = node.mark === 'record' ? undefined : state.ownership(node.name)?.record;
+    const record = node.birthRecord === 'record' ? undefined : state.ownership(node.name)?.record;
     return record?.pool === name ? { record, taints: node.taints } : [];
   });
 }

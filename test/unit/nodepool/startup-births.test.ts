@@ -73,8 +73,8 @@ test('a taint with a condition that a young node registered with counts as given
 });
 
 test('so does one that a node registered with and the admission policy therefore did not give', () => {
-  const mark = JSON.stringify({ pool: 'worker', since: 'x', labels: {}, taints: {}, startup: { [SETUP_ID]: '' } });
-  const at = node([AGENT_TEXT, 'setup:NoExecute'], { record: mark, mark: 'record' });
+  const birth = JSON.stringify({ pool: 'worker', since: 'x', labels: {}, taints: {}, startup: { [SETUP_ID]: '' } });
+  const at = node([AGENT_TEXT, 'setup:NoExecute'], { record: birth, birthRecord: 'record' });
   for (const birth of [YOUNG, LONG_REGISTERED]) {
     const { after, said } = born(at, pool, birth);
     assert.deepEqual([said, startupOf(after)], [[], { [AGENT_ID]: 'starting', [SETUP_ID]: '' }]);

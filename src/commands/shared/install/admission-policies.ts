@@ -5,7 +5,7 @@ import { attempt } from '../attempt.ts';
 
 /** The policy that gives new nodes what their pool gives, and its binding. */
 export const BORN_IN_POOL = 'born-in-pool.nodes.lailin.xyz';
-/** The policy that keeps kubelets from records and marks, and its binding. */
+/** The policy that keeps kubelets from records and birth records, and its binding. */
 export const RECORDS = 'protect-records.nodes.lailin.xyz';
 /** The policy that keeps kubelets from the labels by which pools select, and its binding, neither of which works alone. */
 export const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';

@@ -1,7 +1,7 @@
 /** Plans of `noExecute: Drain`: a NoSchedule stand-in first, the taint when the pods are gone, and what becomes of both. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bornSlotsLeft } from '../../../../src/nodepool/membership/mark.ts';
+import { unchangedSlots } from '../../../../src/nodepool/membership/birth-record.ts';
 import { type AppliedRecord, parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
@@ -230,10 +230,10 @@ test('the same plan twice is the same patch', () => {
 });
 
 test('a node that was born with the taint waits for nothing', () => {
-  const mark =
+  const birth =
     '{"pool":"worker","since":"x","labels":{},"taints":{"dedicated:NoExecute":"x"},"startup":{},"annotations":{}}';
-  const born = bornSlotsLeft(parseRecord(mark) as AppliedRecord, node(['dedicated=x:NoExecute']));
-  const plan = planMerge(node(['dedicated=x:NoExecute'], { record: mark, mark: 'record' }), born, strict);
+  const born = unchangedSlots(parseRecord(birth) as AppliedRecord, node(['dedicated=x:NoExecute']));
+  const plan = planMerge(node(['dedicated=x:NoExecute'], { record: birth, birthRecord: 'record' }), born, strict);
   assert.deepEqual([plan.drain, plan.changes], [undefined, []]);
   assert.equal(plan.patch?.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');
 });

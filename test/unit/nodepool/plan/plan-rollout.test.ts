@@ -31,9 +31,13 @@ test('a changed spec waits; joins, drift and the record alone do not', () => {
   assert.equal(plan(silver, node(plain, { tier: 'gold' })).isRolloutStep, false, 'without spec.rollout');
   assert.equal(plan({ ...gold, rollout }, node(undefined, {})).isRolloutStep, false, 'joins');
   assert.equal(plan({ ...gold, rollout }, node({ pool: 'other' }, {})).isRolloutStep, false, 'comes from another pool');
-  const born = { ...node({ pool: 'worker', labels: {} }, { tier: 'mine' }), mark: 'record' as const };
+  const born = { ...node({ pool: 'worker', labels: {} }, { tier: 'mine' }), birthRecord: 'record' as const };
   assert.equal(plan({ ...gold, rollout }, born).isRolloutStep, false, 'was born with a label of its own, and joins');
-  assert.equal(plan({ ...gold, rollout }, { ...born, mark: 'unused' }).isRolloutStep, true, 'a mark beside its record');
+  assert.equal(
+    plan({ ...gold, rollout }, { ...born, birthRecord: 'unused' }).isRolloutStep,
+    true,
+    'a birth record beside its record',
+  );
   assert.equal(plan({ ...gold, rollout }, node(plain, { tier: 'drifted' })).isRolloutStep, false, 'drift');
   const alone = plan({ ...silver, rollout }, node(plain, { tier: 'silver' }));
   assert.deepEqual([alone.changes, alone.isRolloutStep, alone.kind], [[], false, 'write']);

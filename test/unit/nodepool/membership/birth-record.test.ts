@@ -1,7 +1,7 @@
-/** What a node got when it registered counts as applied by its pool, until the first write replaces the mark. */
+/** What a node got when it registered counts as applied by its pool, until the first write replaces the birth record. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { markIn, recordIn } from '../../../../src/nodepool/membership/mark.ts';
+import { birthRecordIn, recordIn } from '../../../../src/nodepool/membership/birth-record.ts';
 import { PoolIndex } from '../../../../src/nodepool/membership/membership.ts';
 import { formatRecord } from '../../../../src/nodepool/plan/record.ts';
 import {
@@ -22,7 +22,7 @@ const SPEC = {
   annotations: { note: 'n' },
 };
 const KEPT = { keptAnnotations: new Set(['note']) };
-const MARK = {
+const BIRTH = {
   pool: 'worker',
   since: '2026-01-01T00:00:00Z worker',
   labels: { tier: 'gold' },
@@ -31,14 +31,14 @@ const MARK = {
 };
 
 /** Registered with the label kept=x, which the pool has too. */
-function born(node: Partial<Node> = {}, mark: object = MARK): Node {
+function born(node: Partial<Node> = {}, birth: object = BIRTH): Node {
   return aNode({
     labels: { group: 'a', kept: 'x', tier: 'gold' },
     taints: [taint('dedicated=a:NoSchedule')],
     annotations: { note: 'n' },
     ...KEPT,
-    record: JSON.stringify(mark),
-    mark: 'record',
+    record: JSON.stringify(birth),
+    birthRecord: 'record',
     ...node,
   });
 }
@@ -59,11 +59,11 @@ function plan(node: Node, ...pools: NodePool[]) {
 
 const bare = aNode({ labels: { group: 'a', kept: 'x' }, ...KEPT });
 
-test('the first write of a born node is the record that a reconcile would have written, and removes the mark', () => {
+test('the first write of a born node is the record that a reconcile would have written, and removes the birth record', () => {
   const { changes, patch, previous, owner } = plan(born(), aPool(SPEC));
   const expected = plan(bare, aPool(SPEC)).patch?.record;
   assert.deepEqual(changes, []);
-  assert.deepEqual(patch, { resourceVersion: '7', record: expected, dropsMark: true });
+  assert.deepEqual(patch, { resourceVersion: '7', record: expected, dropsBirthRecord: true });
   assert.match(expected ?? '', /"displaced":\{"labels":\{"kept":"x"\}\}/);
   assert.deepEqual([previous, owner], [undefined, 'worker'], 'it joins');
 });
@@ -71,7 +71,7 @@ test('the first write of a born node is the record that a reconcile would have w
 test('a slot that changed since is somebody else’s, and displaced like any other', () => {
   const node = born({ labels: { group: 'a', kept: 'x', tier: 'theirs' }, taints: [taint('dedicated=b:NoSchedule')] });
   const { patch } = plan(node, aPool(SPEC));
-  const { mark: _mark, record: _record, annotations: _annotations, ...same } = node;
+  const { birthRecord: _birthRecord, record: _record, annotations: _annotations, ...same } = node;
   const expected = plan({ ...same, annotations: {} }, aPool(SPEC)).patch;
   assert.deepEqual(
     [patch?.labels, patch?.taints, patch?.record],
@@ -89,9 +89,9 @@ test('what left the spec between birth and the first reconcile goes, and what wa
 test('a startup taint of the birth stays until it is lifted, and is not given again', () => {
   const startup = { ...taint('init:NoSchedule'), until: { nodeCondition: 'AgentReady' } };
   const pool = aPool({ ...SPEC, startupTaints: [startup] });
-  const mark = { ...MARK, startup: { 'init:NoSchedule': '' } };
+  const birth = { ...BIRTH, startup: { 'init:NoSchedule': '' } };
   const dedicated = taint('dedicated=a:NoSchedule');
-  const node = born({ taints: [dedicated, taint('init:NoSchedule')] }, mark);
+  const node = born({ taints: [dedicated, taint('init:NoSchedule')] }, birth);
   const held = plan(node, pool).patch;
   assert.equal(held?.taints, undefined);
   assert.match(held?.record ?? '', /"startup":\{"init:NoSchedule":""\}/);
@@ -110,7 +110,7 @@ test('a node that leaves before the first reconcile, or whose pool is gone, lose
     const { patch, previous } = plan(born(), ...pools);
     assert.deepEqual(patch?.labels, { tier: null });
     assert.deepEqual([patch?.taints, patch?.annotations], [[], { note: null }]);
-    assert.deepEqual([patch?.record, patch?.dropsMark, previous], [null, true, 'worker']);
+    assert.deepEqual([patch?.record, patch?.dropsBirthRecord, previous], [null, true, 'worker']);
   }
 });
 
@@ -128,7 +128,7 @@ test('the pool that gave keeps the node, as a pool with a record does', () => {
   assert.deepEqual(index.ownership(bare).owner, 'older');
 });
 
-test('a forged mark claims at most what is on the node, and adds nothing', () => {
+test('a forged birth record claims at most what is on the node, and adds nothing', () => {
   const forged = {
     pool: 'worker',
     labels: { absent: 'x', kept: 'y', __proto__: 'x', constructor: 'x', 'not valid': 'x', gone: null },
@@ -140,51 +140,51 @@ test('a forged mark claims at most what is on the node, and adds nothing', () =>
     },
   };
   const { patch } = plan(born({}, forged));
-  assert.deepEqual(patch, { resourceVersion: '7', record: null, dropsMark: true });
+  assert.deepEqual(patch, { resourceVersion: '7', record: null, dropsBirthRecord: true });
 });
 
-test('a mark that cannot be read counts for nothing, and goes with the first write', () => {
+test('a birth record that cannot be read counts for nothing, and goes with the first write', () => {
   for (const record of ['', '{', '[]', '{"pool":3}', 'x'.repeat(200_000)]) {
     const node = born({ record });
     const { patch } = plan(node, aPool(SPEC));
     const displaced = '"displaced":{"labels":{"kept":"x","tier":"gold"},"taints":{"dedicated:NoSchedule":"a"}';
     assert.ok(patch?.record?.includes(displaced), patch?.record ?? '');
-    assert.equal(patch?.dropsMark, true);
+    assert.equal(patch?.dropsBirthRecord, true);
     assert.equal(plan(node).patch, undefined);
   }
 });
 
-test('a mark without a pool is no record: the node joins as if it had none, with startup taints', () => {
+test('a birth record without a pool is no record: the node joins as if it had none, with startup taints', () => {
   const annotations = { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older","labels":{}}' };
-  assert.deepEqual([recordIn(annotations), markIn(annotations)], [undefined, { mark: 'unused' }]);
-  const node: Node = { ...bare, ...markIn(annotations) };
+  assert.deepEqual([recordIn(annotations), birthRecordIn(annotations)], [undefined, { birthRecord: 'unused' }]);
+  const node: Node = { ...bare, ...birthRecordIn(annotations) };
   const pool = aPool({ ...SPEC, startupTaints: [taint('init:NoSchedule')] });
   const expected = plan(bare, pool).patch;
   assert.ok(expected?.taints?.some(({ key }) => key === 'init'));
-  assert.deepEqual(plan(node, pool).patch, { ...expected, dropsMark: true });
+  assert.deepEqual(plan(node, pool).patch, { ...expected, dropsBirthRecord: true });
   assert.equal(plan(node).patch, undefined);
 });
 
-test('a mark beside a record is not read, and goes with the next write of the record', () => {
+test('a birth record beside a record is not read, and goes with the next write of the record', () => {
   const record = formatRecord(new PoolIndex([aPool(SPEC)], []).ownership(born()).record ?? assert.fail('no record'));
-  assert.deepEqual(markIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), { mark: 'unused' });
+  assert.deepEqual(birthRecordIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), { birthRecord: 'unused' });
   assert.equal(recordIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), record);
-  const node = born({ record, mark: 'unused', labels: { group: 'a', tier: 'gold' } });
+  const node = born({ record, birthRecord: 'unused', labels: { group: 'a', tier: 'gold' } });
   const { patch } = plan(node, aPool(SPEC));
-  assert.deepEqual([patch?.labels, patch?.dropsMark], [{ kept: 'x' }, true]);
+  assert.deepEqual([patch?.labels, patch?.dropsBirthRecord], [{ kept: 'x' }, true]);
 });
 
-test('an empty record does not hide a mark, and is a record where there is no mark', () => {
-  const [empty, mark] = [{ [RECORD_ANNOTATION]: '' }, '{"pool":"worker","labels":{}}'];
-  assert.equal(recordIn({ ...empty, [BORN_ANNOTATION]: mark }), mark);
-  assert.deepEqual(markIn({ ...empty, [BORN_ANNOTATION]: mark }), { mark: 'record' });
+test('an empty record does not hide a birth record, and is a record where there is no birth record', () => {
+  const [empty, birth] = [{ [RECORD_ANNOTATION]: '' }, '{"pool":"worker","labels":{}}'];
+  assert.equal(recordIn({ ...empty, [BORN_ANNOTATION]: birth }), birth);
+  assert.deepEqual(birthRecordIn({ ...empty, [BORN_ANNOTATION]: birth }), { birthRecord: 'record' });
   for (const waiting of [{}, { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older"}' }]) {
     assert.equal(recordIn({ ...empty, ...waiting }), '');
   }
 });
 
-test('a mark does not show that this program has reconciled an inherited pool', () => {
+test('a birth record does not show that this program has reconciled an inherited pool', () => {
   const inherited = aPool(SPEC, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   assert.equal(new PoolIndex([inherited], [born()]).isInherited('worker'), true);
-  assert.equal(new PoolIndex([inherited], [born({ mark: 'unused' })]).isInherited('worker'), false);
+  assert.equal(new PoolIndex([inherited], [born({ birthRecord: 'unused' })]).isInherited('worker'), false);
 });
