@@ -46,7 +46,7 @@ export async function startWatching(
   };
 }
 
-/** Polls until `check` is true; fails with `what` and the last value that `seen` returns after `ms`. */
+/** Polls until `check` is true; fails after `ms` with `what`, and with what `seen` returns then. */
 export async function eventually(
   what: string,
   check: () => unknown,
@@ -55,7 +55,7 @@ export async function eventually(
 ): Promise<void> {
   const end = performance.now() + ms;
   while (!(await check())) {
-    assert.ok(performance.now() < end, `not within ${ms / 1000} s: ${what} ${JSON.stringify(seen())}`);
+    if (performance.now() >= end) assert.fail(`not within ${ms / 1000} s: ${what} ${JSON.stringify(await seen())}`);
     await sleep(25);
   }
 }
