@@ -5,7 +5,7 @@
 import type { Command } from '@oclif/core/command';
 import { Config } from '@oclif/core/config';
 import type * as Interfaces from '@oclif/core/interfaces';
-import { own } from '../nodepool/json.ts';
+import { ownValue } from '../nodepool/json.ts';
 import type { RunOptions } from './base-command.ts';
 import type { Io } from './io.ts';
 
@@ -63,7 +63,7 @@ export class ProgramConfig extends Config {
   override findCommand(id: string, options: { must: true }): Command.Loadable;
   override findCommand(id: string, options?: { must: boolean }): Command.Loadable | undefined;
   override findCommand(id: string): Command.Loadable | undefined {
-    const cached = own(this.#cached, id);
+    const cached = ownValue(this.#cached, id);
     return cached === undefined ? undefined : { ...cached, load: () => loadCommand(this.#table, id) };
   }
 

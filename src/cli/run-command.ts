@@ -1,6 +1,6 @@
 /** Runs one command line through oclif: from its words to the exit code. */
 import type { Command } from '@oclif/core/command';
-import { own } from '../nodepool/json.ts';
+import { ownValue } from '../nodepool/json.ts';
 import { type CommandLine, OPTIONS } from './command-line.ts';
 import { EXIT, reportError } from './errors.ts';
 import { type Io, withColorFlag } from './io.ts';
@@ -44,7 +44,7 @@ export async function runCommand(line: CommandLine, given: Io, program: Program)
       command: command === undefined ? config.bin : `${config.bin} ${command.id}`,
       flags: Object.keys(command?.flags ?? {}),
       example: exampleOf(command?.examples, config.bin),
-      errorExit: own(commands, name)?.errorExit,
+      errorExit: ownValue(commands, name)?.errorExit,
     });
   }
 }

@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** An own property: a label key or a name that a user typed may be `constructor`. */
-export function own<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
+export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
@@ -47,10 +47,10 @@ export function mergePatch(before: unknown, after: unknown): Record<string, unkn
   const patch: Record<string, unknown> = {};
   const [from, to] = [asObject(before), asObject(after)];
   for (const key of Object.keys(from)) {
-    if (own(to, key) === undefined && from[key] !== undefined) setOwn(patch, key, null);
+    if (ownValue(to, key) === undefined && from[key] !== undefined) setOwn(patch, key, null);
   }
   for (const [key, value] of Object.entries(to)) {
-    const old = own(from, key);
+    const old = ownValue(from, key);
     if (value === undefined || deepEqual(old, value)) continue;
     setOwn(patch, key, isObject(value) && isObject(old) ? mergePatch(old, value) : value);
   }
@@ -62,7 +62,7 @@ export function applyMergePatch(target: unknown, patch: Record<string, unknown>)
   const result = { ...asObject(target) };
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];
-    else setOwn(result, key, isObject(value) ? applyMergePatch(own(result, key), value) : value);
+    else setOwn(result, key, isObject(value) ? applyMergePatch(ownValue(result, key), value) : value);
   }
   return result;
 }
@@ -86,7 +86,7 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   }
   if (!isObject(a) || !isObject(b)) return false;
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
-  return [...keys].every(key => deepEqual(own(a, key), own(b, key)));
+  return [...keys].every(key => deepEqual(ownValue(a, key), ownValue(b, key)));
 }
 
 function asObject(value: unknown): Record<string, unknown> {

@@ -4,7 +4,7 @@
  * Not guaranteed: a history. The server keeps one entry for each manager, with the time of its last write to any of its
  * fields; a field that is removed leaves no entry. A manager's name is what the client says that it is.
  */
-import { isObject, own } from './json.ts';
+import { isObject, ownValue } from './json.ts';
 import type { FieldSetter } from './plan/change.ts';
 import type { Node } from './types.ts';
 
@@ -37,7 +37,7 @@ export function readManagedFields(managedFields: unknown): ManagedFields[] {
 
 /** What the manager has of a field, as `['metadata', 'labels', 'tier']`; undefined: it does not manage it. */
 export function managedAt({ fields }: Pick<ManagedFields, 'fields'>, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isObject(at) ? own(at, `f:${name}`) : undefined), fields);
+  return path.reduce<unknown>((at, name) => (isObject(at) ? ownValue(at, `f:${name}`) : undefined), fields);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { own } from './json.ts';
+import { ownValue } from './json.ts';
 
 /** Irregular plurals of counted words, and of kinds whose resource name is derived from the kind. */
 const IRREGULAR: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ export function plural(count: number, one: string): string {
 
 /** `node` for 1, otherwise `nodes`. */
 export function noun(count: number, one: string): string {
-  return count === 1 ? one : (own(IRREGULAR, one) ?? `${one}s`);
+  return count === 1 ? one : (ownValue(IRREGULAR, one) ?? `${one}s`);
 }
 
 /** `a, b and 3 more`: at most `most` names, then the number of the others. */

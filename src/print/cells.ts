@@ -1,5 +1,5 @@
 /** Cells that several screens share: a pool's status, taints and labels. */
-import { own } from '../nodepool/json.ts';
+import { ownValue } from '../nodepool/json.ts';
 import { isPaused, progressOf } from '../nodepool/rollout/rollout.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import { contestIn, isStale, STATUS_WORDS, stuckStartupIn, troubleIn } from '../nodepool/status/status.ts';
@@ -26,7 +26,7 @@ export function orNone(texts: string[]): string[] {
 /** `200`, or `409,Conflict`: one word, so that scripts can split lines at spaces. */
 export function statusText(status: number | undefined): string {
   if (status === undefined) return NONE;
-  const word = status === 200 ? undefined : own<string>(STATUS_WORDS, String(status));
+  const word = status === 200 ? undefined : ownValue<string>(STATUS_WORDS, String(status));
   return word === undefined ? String(status) : `${status},${word}`;
 }
 
@@ -111,7 +111,7 @@ export function withoutSpaces(text: string): string {
 
 /** A resource of a list, rounded; `<none>` without it. */
 export function resourceCell(list: ResourceList = {}, resource: string): string {
-  const quantity = own(list, resource);
+  const quantity = ownValue(list, resource);
   return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
 }
 

@@ -4,7 +4,7 @@ import type { Limiter } from '../controller/limiter.ts';
 import type { ClusterPort } from '../kube/cluster.ts';
 import type { WritePlan } from '../nodepool/plan/plan.ts';
 import type { EvictionEvent } from './evict/evictor.ts';
-import type { Contests } from './limits/contests.ts';
+import type { ContestedKeys } from './limits/contested-keys.ts';
 import type { StatusRateLimiter, WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { NodeMove } from './outcome.ts';
 import type { MembershipChanges } from './plan/membership-change.ts';
@@ -32,7 +32,7 @@ export interface ReconcilerOptions {
   /** Without it every status is written at once. */
   statusLimiter?: StatusRateLimiter;
   /** As writeLimiter; nodes are written without it, too: then repairs are not counted. */
-  contests?: Contests;
+  contestedKeys?: ContestedKeys;
 
   /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;

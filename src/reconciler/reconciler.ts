@@ -17,7 +17,7 @@ import { assertWhole } from '../nodepool/spec/schema.ts';
 import { conflictMessages, type Observation } from '../nodepool/status/status.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
-import { Contests } from './limits/contests.ts';
+import { ContestedKeys } from './limits/contested-keys.ts';
 import { WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { ReconcilerOptions, WriterOptions } from './options.ts';
 import {
@@ -45,7 +45,7 @@ import { writeStatus } from './write/status-writer.ts';
 export class Reconciler {
   /** Its limiter starts no work once the signal is aborted. */
   readonly #options: WriterOptions;
-  readonly #contests: Contests;
+  readonly #contestedKeys: ContestedKeys;
   readonly #events: OutcomeEvents;
   readonly #nodes: PoolNodes;
   readonly #revisions: RevisionWriter;
@@ -62,8 +62,9 @@ export class Reconciler {
     const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
     this.#options = { ...options, limitObjects: begin, writeLimiter };
     this.#events = new OutcomeEvents(options);
-    this.#contests = options.contests ?? new Contests({ clock: options.clock, nodes: options.cluster.nodes });
-    this.#nodes = new PoolNodes({ ...options, writeLimiter, contests: this.#contests });
+    this.#contestedKeys =
+      options.contestedKeys ?? new ContestedKeys({ clock: options.clock, nodes: options.cluster.nodes });
+    this.#nodes = new PoolNodes({ ...options, writeLimiter, contestedKeys: this.#contestedKeys });
     this.#revisions = new RevisionWriter(this.#options);
     this.#interruption = new Interruption(this.#events, options.state);
     this.#release = new PoolRelease(this.#options, this.#nodes, this.#events, this.#interruption);
@@ -78,7 +79,7 @@ export class Reconciler {
         this.#nodes.gonePools.forget(name);
         if (this.#options.state.pool(name) !== undefined) return;
         this.#revisions.forget(name);
-        this.#contests.forget(name);
+        this.#contestedKeys.forget(name);
       });
   }
 
@@ -159,8 +160,8 @@ export class Reconciler {
     // Nodes that wait for their turn, or for pods, have a record by now.
     const isTried = mayApply && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
-    const contested = await this.#contests.textOf(pool, node => state.ownership(node)?.owner === name);
-    const contestMs = contested === undefined ? undefined : this.#contests.endsAfterMs(pool);
+    const contested = await this.#contestedKeys.textOf(pool, node => state.ownership(node)?.owner === name);
+    const contestMs = contested === undefined ? undefined : this.#contestedKeys.endsAfterMs(pool);
     retryWithin(contestMs, outcome);
     const stuck = stuckStartupTaints(pool, state.members(name), () => this.#options.cluster.nodes.serverTime());
     retryWithin(stuck.afterMs, outcome);

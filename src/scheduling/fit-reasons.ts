@@ -92,7 +92,7 @@ function mostFrequent(details: ReadonlyMap<string, number>): string[] {
   return [...details].toSorted(([, a], [, b]) => b - a).map(([detail]) => detail);
 }
 
-function shortText({ resource, asked, free }: NonNullable<Reason['short']>): string {
-  const [askedText, freeText] = amountTexts(resource, asked, free > 0n ? free : 0n);
-  return `${askedText} asked, at most ${freeText} free on a node`;
+function shortText({ resource, requested, free }: NonNullable<Reason['short']>): string {
+  const [requestedText, freeText] = amountTexts(resource, requested, free > 0n ? free : 0n);
+  return `${requestedText} asked, at most ${freeText} free on a node`;
 }

@@ -92,7 +92,7 @@ export class Judge {
   }
 
   *#fixedReasons({ node, hostPorts }: NodeState): Generator<Reason> {
-    const { placement, nodeName, hostPorts: asked } = this.pod;
+    const { placement, nodeName, hostPorts: requested } = this.pod;
     const isNamed = this.#named === undefined || this.#named.has(node.name);
     // The scheduler asks no other rule of a node that is not named.
     if (!isNamed) yield NOT_NAMED;
@@ -100,7 +100,7 @@ export class Judge {
     yield* some(judgeName(node, nodeName));
     yield* some(judgeTaints(node, placement.tolerations));
     if (isNamed) yield* some(judgeAffinity(node, placement));
-    yield* some(judgePorts(asked, hostPorts));
+    yield* some(judgePorts(requested, hostPorts));
   }
 
   *#volumeReasons({ node, disks }: NodeState): Generator<Reason> {

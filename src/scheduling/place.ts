@@ -1,5 +1,5 @@
 /** How many more replicas of a pod nodes take, one placed after another as the scheduler would. */
-import { own } from '../nodepool/json.ts';
+import { ownValue } from '../nodepool/json.ts';
 import { Judge } from './judge.ts';
 import { roomFor } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
@@ -122,7 +122,7 @@ function startNear(judge: Judge, sites: Site[]): void {
   const [term] = judge.pod.affinity;
   if (term === undefined) return;
   const rooms = new Map<string, number>();
-  const domainOf = ({ state }: Site) => own(state.node.labels, term.topologyKey) ?? '';
+  const domainOf = ({ state }: Site) => ownValue(state.node.labels, term.topologyKey) ?? '';
   for (const site of sites) rooms.set(domainOf(site), (rooms.get(domainOf(site)) ?? 0) + site.room);
   sites.sort((a, b) => (rooms.get(domainOf(b)) ?? 0) - (rooms.get(domainOf(a)) ?? 0));
 }

@@ -110,5 +110,5 @@ export interface Reason {
   /** What in particular: the taint, what is free and asked for, the label that is missing. */
   detail?: string;
   /** Of a resource that is short. */
-  short?: { resource: string; asked: bigint; free: bigint };
+  short?: { resource: string; requested: bigint; free: bigint };
 }

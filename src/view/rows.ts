@@ -2,7 +2,7 @@
 import { shortEvent } from '../commands/shared/describe/print-events.ts';
 import type { PoolEventRecord } from '../kube/resources/events.ts';
 import { countMaintenance, type MaintenanceCounts } from '../nodepool/drain/maintenance.ts';
-import { own } from '../nodepool/json.ts';
+import { ownValue } from '../nodepool/json.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { isAccelerator } from '../nodepool/quantity/amounts.ts';
 import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
@@ -116,7 +116,7 @@ export function totals(clusterState: ClusterState, now: Date): Totals {
 
 /** For sorting; a missing or invalid quantity is 0. */
 export function amount(list: ResourceList, resource: string): number {
-  return numberOf(own(list, resource) ?? '0') ?? 0;
+  return numberOf(ownValue(list, resource) ?? '0') ?? 0;
 }
 
 /** The resource in the column GPUS: the first accelerator with an amount above 0. */

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Names, NamesKind, NamesPort } from '../../kube/resources/names.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { cachePath, makePrivateFolder, privateFolder } from '../private-folder.ts';
 import type { Live } from './sources.ts';
 
@@ -69,7 +69,7 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
       return (await cached('pools', port, options))[what] ?? [];
     case 'revisions': {
       const { revisions = {} } = await cached('revisions', port, options);
-      const named = (options.pools ?? []).flatMap(pool => own(revisions, pool) ?? []);
+      const named = (options.pools ?? []).flatMap(pool => ownValue(revisions, pool) ?? []);
       return options.pools?.length ? named : [...new Set(Object.values(revisions).flat())];
     }
     case 'annotations':
@@ -79,15 +79,15 @@ async function allNames(what: Live, port: NamesPort, options: LiveOptions): Prom
 }
 
 function labelsOf({ labelKeys, labelValues = {} }: Names, { labelKey }: LiveOptions): string[] {
-  return labelKey === undefined ? labelKeys : (own(labelValues, labelKey) ?? []);
+  return labelKey === undefined ? labelKeys : (ownValue(labelValues, labelKey) ?? []);
 }
 
 /** The nodes of these pools, or the nodes of no pool; without pools all nodes. */
 function byMembership(what: 'members' | 'nonMembers', nodes: Names, pools: readonly string[]): string[] {
   const { names, recorded = {}, roles = {} } = nodes;
   if (pools.length === 0) return names;
-  const byRole = pools.flatMap(pool => own(roles, pool) ?? []);
-  if (what === 'members') return [...new Set([...pools.flatMap(pool => own(recorded, pool) ?? []), ...byRole])];
+  const byRole = pools.flatMap(pool => ownValue(roles, pool) ?? []);
+  if (what === 'members') return [...new Set([...pools.flatMap(pool => ownValue(recorded, pool) ?? []), ...byRole])];
   // A node of another pool is moved, not added.
   const taken = new Set([...Object.values(recorded).flat(), ...byRole]);
   return names.filter(name => !taken.has(name));

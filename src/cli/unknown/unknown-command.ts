@@ -1,6 +1,6 @@
 /** The error of a word that is no command: what to type instead, where other tools have a command of that name. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { suggest } from '../../nodepool/text.ts';
 
 const LABEL =
@@ -109,12 +109,12 @@ export function unknownCommand(name: string, bin: string, commands: string[]): N
       `write the flags of a command after it, as in \`${bin} get -o wide\`; \`${bin} options\` lists those that may come first`,
     );
   }
-  const instead = own(INSTEAD, name)?.replaceAll('BIN', bin);
+  const instead = ownValue(INSTEAD, name)?.replaceAll('BIN', bin);
   if (instead !== undefined) return new NodepoolError('usage', `unknown command "${name}"`, instead);
   const meant = suggest(name, [...commands, 'help', 'options']);
   const other = meant === undefined ? suggest(name, Object.keys(INSTEAD)) : undefined;
   if (other !== undefined)
-    return new NodepoolError('usage', `unknown command "${name}"`, own(INSTEAD, other)?.replaceAll('BIN', bin));
+    return new NodepoolError('usage', `unknown command "${name}"`, ownValue(INSTEAD, other)?.replaceAll('BIN', bin));
   return new NodepoolError(
     'usage',
     `unknown command "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`,

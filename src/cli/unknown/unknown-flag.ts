@@ -1,5 +1,5 @@
 /** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 
 const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
 const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
@@ -118,8 +118,8 @@ export function insteadOf(error: unknown, command: string, bin: string): string 
 
 function forFlag(given: string, command: string): string | undefined {
   const name = given.startsWith('--') ? given.replace(/=.*/s, '') : given.slice(0, 2);
-  const flag = own(SAME, name) ?? name;
-  return own(INSTEAD, `${command} ${flag}`) ?? own(INSTEAD, flag);
+  const flag = ownValue(SAME, name) ?? name;
+  return ownValue(INSTEAD, `${command} ${flag}`) ?? ownValue(INSTEAD, flag);
 }
 
 /** `edit web a=b`, as kubectl label and kubectl taint have it. */

@@ -8,7 +8,7 @@ import type { ClusterReader, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import type { LabelledNode } from '../../kube/resources/nodes.ts';
 import type { Warning } from '../../nodepool/errors.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { isSelectorKnown } from '../../nodepool/spec/validation.ts';
@@ -95,5 +95,5 @@ function takesNodes(pool: NodePool): boolean {
 /** False where a label would need two values. */
 function mayShare(one: NodePool, other: NodePool): boolean {
   const [{ labels: a }, { labels: b }] = [membershipSelector(one), membershipSelector(other)];
-  return Object.keys(a).every(key => (own(b, key) ?? a[key]) === a[key]);
+  return Object.keys(a).every(key => (ownValue(b, key) ?? a[key]) === a[key]);
 }

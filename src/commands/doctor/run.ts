@@ -3,7 +3,7 @@ import type { Connection } from '../../kube/connect.ts';
 import type { AccessFacts, Probe } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { ForbiddenError } from '../../nodepool/errors.ts';
-import { deepEqual, isObject, own } from '../../nodepool/json.ts';
+import { deepEqual, isObject, ownValue } from '../../nodepool/json.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
@@ -324,7 +324,7 @@ function missingFields(expected: Json, live: Json, path: string): string[] {
   const known = objectAt(live, 'properties');
   const fields = Object.entries(objectAt(expected, 'properties')).flatMap(([name, schema]) => {
     const field = path === '' ? name : `${path}.${name}`;
-    const other = own(known, name);
+    const other = ownValue(known, name);
     if (!isObject(schema)) return [];
     return isObject(other) ? missingFields(schema, other, field) : [`there is no field ${field}`];
   });
@@ -335,7 +335,7 @@ function missingFields(expected: Json, live: Json, path: string): string[] {
 /** Paths at which they differ, the nearest to the root; what the server adds beside `versions` by itself is no difference. */
 function differences(expected: Json, live: Json, path: string): string[] {
   return Object.keys(expected).flatMap(key => {
-    const [a, b] = [own(expected, key), own(live, key)];
+    const [a, b] = [ownValue(expected, key), ownValue(live, key)];
     const field = `${path}.${key}`;
     if (key === 'versions') return deepEqual(a, b) ? [] : versionDifferences(listOf(a), listOf(b), field);
     if (isObject(a) && isObject(b)) return differences(a, b, field);
@@ -349,7 +349,9 @@ function versionDifferences(expected: Json[], live: Json[], path: string): strin
     const [a, b] = [expected, live].map(versions => versions.find(version => version.name === name));
     const field = `${path}[${name}]`;
     if (a === undefined || b === undefined) return [field];
-    return Object.keys({ ...a, ...b }).flatMap(key => (deepEqual(own(a, key), own(b, key)) ? [] : [`${field}.${key}`]));
+    return Object.keys({ ...a, ...b }).flatMap(key =>
+      deepEqual(ownValue(a, key), ownValue(b, key)) ? [] : [`${field}.${key}`],
+    );
   });
 }
 
@@ -358,7 +360,7 @@ function conditions(crd: Json): Json[] {
 }
 
 function objectAt(object: Json, key: string): Json {
-  const value = own(object, key);
+  const value = ownValue(object, key);
   return isObject(value) ? value : {};
 }
 

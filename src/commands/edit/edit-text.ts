@@ -9,7 +9,7 @@ import type { Io } from '../../cli/io.ts';
 import { onEndingSignal } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
-import { applyMergePatch, isObject, mergePatch, overlap, own } from '../../nodepool/json.ts';
+import { applyMergePatch, isObject, mergePatch, overlap, ownValue } from '../../nodepool/json.ts';
 import { LAST_APPLIED } from '../../nodepool/spec/annotations.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';
@@ -142,7 +142,7 @@ async function save(
 
 function overlapError(name: string, { latest, paths }: { latest: RawPool; paths: string[][] }): NodepoolError {
   const fields = paths.map(path => {
-    const value = path.reduce<unknown>((at, key) => (isObject(at) ? own(at, key) : undefined), latest);
+    const value = path.reduce<unknown>((at, key) => (isObject(at) ? ownValue(at, key) : undefined), latest);
     const [top = '', second, ...rest] = path;
     const field = [top, ...(second === undefined ? [] : [`.${second}`]), ...rest.map(key => `[${key}]`)].join('');
     return `${field} is now ${value === undefined ? 'removed' : JSON.stringify(value)}`;

@@ -2,7 +2,7 @@
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject, own } from '../../nodepool/json.ts';
+import { isObject, ownValue } from '../../nodepool/json.ts';
 import { parseLabelSelector } from '../../nodepool/membership/label-selector.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
@@ -267,14 +267,14 @@ const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
 /** The kind of an object of a kind without a pod template, as a Service. */
 function kindWithoutPod({ value }: SubjectDocument): string | undefined {
   const kind = isObject(value) ? value.kind : undefined;
-  return typeof kind === 'string' && kind !== '' && own(TEMPLATES, kind) === undefined ? kind : undefined;
+  return typeof kind === 'string' && kind !== '' && ownValue(TEMPLATES, kind) === undefined ? kind : undefined;
 }
 
 /** Throws NodepoolError (input) with the field. @param namespace of objects that name none */
 function subjectOf(document: SubjectDocument, namespace: string): FitSubject {
   const { value, source } = document;
   const { kind, metadata } = isObject(value) ? value : {};
-  const path = typeof kind === 'string' ? own(TEMPLATES, kind) : undefined;
+  const path = typeof kind === 'string' ? ownValue(TEMPLATES, kind) : undefined;
   if (typeof kind !== 'string' || path === undefined) {
     const what = typeof kind === 'string' ? `a ${kind} has no pod template` : 'it has no kind';
     throw new NodepoolError('input', `${source}: ${what}`, `give one of ${Object.keys(TEMPLATES).join(', ')}`);

@@ -1,7 +1,7 @@
 /** The table of `kubectl nodepool get`. No cell has a space in it: `awk '{print $2}'` is the status. */
 import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
 import { inResourceOrder } from '../../nodepool/quantity/amounts.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
@@ -182,7 +182,7 @@ function resourceColumn(name: string): Column<NodePool> {
 function labelColumn(label: string): Column<NodePool> {
   return {
     header: labelHeader(label),
-    cell: ({ metadata: { labels = {} } }) => own(labels, label) || NONE,
+    cell: ({ metadata: { labels = {} } }) => ownValue(labels, label) || NONE,
     cutFrom: 0,
   };
 }
@@ -197,7 +197,7 @@ function isExtended(name: string): boolean {
 }
 
 function hasSome(pools: NodePool[], name: string): boolean {
-  return pools.some(({ status }) => isPositive(own(status?.allocatable ?? {}, name) ?? '0'));
+  return pools.some(({ status }) => isPositive(ownValue(status?.allocatable ?? {}, name) ?? '0'));
 }
 
 /** Allocatable pods; with pod counts `42/1100`. */

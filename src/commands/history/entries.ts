@@ -2,7 +2,7 @@
 
 import type { PoolEventRecord } from '../../kube/resources/events.ts';
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import {
   creatorOf,
   type DatedNode,
@@ -94,7 +94,7 @@ export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node
     path: (key: string) => string[],
   ): Drifted[] =>
     [...slots].flatMap(([key, { value }]) => {
-      const now = own(live, key);
+      const now = ownValue(live, key);
       if (now === (value ?? undefined)) return [];
       return [{ subject: `${kind} ${key}`, path: path(key), live: now, applied: value }];
     });
@@ -171,7 +171,7 @@ function membershipLabels(
   return membership
     .filter(key => record?.labels.has(key) !== true)
     .flatMap(key => {
-      const value = own(node.labels, key);
+      const value = ownValue(node.labels, key);
       const setter = lastSetter(others, ['metadata', 'labels', key]);
       if (value === undefined || setter === undefined) return [];
       const detail = `label ${key}=${value}, by which pool ${pool?.metadata.name} selects`;

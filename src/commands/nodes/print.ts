@@ -1,6 +1,6 @@
 /** The table of `kubectl nodepool nodes`. No cell has a space in it: `awk '{print $3}'` is the pool. */
 import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import type { Change, FieldSetter } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import {
@@ -145,7 +145,7 @@ const setterColumn: Column<PoolNode> = {
 };
 
 function labelColumn(label: string): Column<PoolNode> {
-  return { header: labelHeader(label), cell: ({ node }) => own(node.labels, label) || NONE, cutFrom: 0 };
+  return { header: labelHeader(label), cell: ({ node }) => ownValue(node.labels, label) || NONE, cutFrom: 0 };
 }
 
 /** `kubectl-label(3m)`: who set a value that differs, and how long ago. */

@@ -158,10 +158,10 @@ async function release(names: string[], options: ApplyOptions, deps: ApplyDeps):
   const state = await loadClusterState(deps.cluster);
   const { pools: unreleased, orphans } = usageOf(state);
   if (unreleased.length > 0) throw notReleased(unreleased);
-  const { own } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
-  throwFailures(own, deps.signal);
+  const { chosen } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
+  throwFailures(chosen, deps.signal);
   // The list did not have them, and the server has.
-  const found = own.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
+  const found = chosen.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
   if (found.length > 0) throw notReleased(found);
   return results;
 }

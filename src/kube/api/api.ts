@@ -103,10 +103,10 @@ export class Api {
     onRestart = () => {},
   ): Promise<T[]> {
     const items: T[] = [];
-    let asked = resource;
+    let form = resource;
     const ask = (token?: string, limit = PAGE_SIZE) => {
       const part = { ...query, limit, continue: token };
-      return askPage(this.#transport, asked, part, item => map(item as Item));
+      return askPage(this.#transport, form, part, item => map(item as Item));
     };
     let page = ask();
     const tokens = new ContinueTokens();
@@ -115,7 +115,7 @@ export class Api {
         token === undefined || tokens.isRepeat(token) ? undefined : ask(token, LATER_PAGE_SIZE),
       );
       const { answer, page: read, isUnknown = false } = await page.answered.catch(this.#unreadable);
-      if (isUnknown) asked = inJson(asked);
+      if (isUnknown) form = inJson(form);
       if (tokens.restart(answer.status)) {
         items.length = 0;
         onRestart();
@@ -161,8 +161,8 @@ export class Api {
     const answer = await this.write(resource, { method: 'PATCH', name, query, ...request }, { accept, replayable });
     if (isConflict(answer)) return { kind: 'conflict' };
     if (isMissingObject(answer, resource, name) || isMissingNamespace(answer, resource)) return { kind: 'gone' };
-    const asked: RequestInfo = { verb: 'patch', resource, name, ...defined({ subresource: request.subresource }) };
-    const read = this.#body<T>(asked, answer);
+    const info: RequestInfo = { verb: 'patch', resource, name, ...defined({ subresource: request.subresource }) };
+    const read = this.#body<T>(info, answer);
     const object = await read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
     return object === undefined ? { kind: 'gone' } : { kind: 'written', object, created: answer.status === 201 };
   }
@@ -198,8 +198,8 @@ export class Api {
    * Sends a write, and on a connection for dry runs makes it one. Resolves with any answer. client-node, which serves all groups but
    * the core, is loaded at the first.
    */
-  async write(resource: Resource, asked: Write, sending: Sending): Promise<Answer> {
-    const write = this.dryRun ? asDryRun(asked) : asked;
+  async write(resource: Resource, requested: Write, sending: Sending): Promise<Answer> {
+    const write = this.dryRun ? asDryRun(requested) : requested;
     if (resource.group === '') {
       const { name, subresource, ...request } = write;
       return this.#transport.request({ path: pathOf(resource, name, subresource), ...request, ...sending });
@@ -259,8 +259,8 @@ export class Api {
   }
 
   /** The error for an unexpected response. */
-  refusal(asked: RequestInfo, answer: Answer): NodepoolError {
-    return refusal(asked, answer, this.#transport, this.#now());
+  refusal(request: RequestInfo, answer: Answer): NodepoolError {
+    return refusal(request, answer, this.#transport, this.#now());
   }
 
   /** A 200 without an object is not from an API server but a login page, a proxy, a wrong port. */
@@ -304,12 +304,12 @@ export class Api {
 
   /** @param isWhole the object has a name, and what else every object of its kind has */
   async #body<T>(
-    asked: RequestInfo,
+    request: RequestInfo,
     answer: Answer,
-    isWhole = asked.name !== undefined && (asked.verb === 'get' || asked.verb === 'patch'),
+    isWhole = request.name !== undefined && (request.verb === 'get' || request.verb === 'patch'),
   ): Promise<T> {
     const { protobuf } = answer;
-    const { decode } = asked.resource;
+    const { decode } = request.resource;
     if (protobuf !== undefined && decode !== undefined) {
       try {
         return decodeEnvelope(protobuf, decode) as T;
@@ -322,13 +322,13 @@ export class Api {
       const body = this.#parse(answer.text);
       if (body.kind !== 'Status' || body.status !== 'Failure') {
         // Of a list, each item is checked.
-        if (body.kind !== 'Status' && asked.verb !== 'list') this.#checkShape(asked.resource, body, isWhole);
+        if (body.kind !== 'Status' && request.verb !== 'list') this.#checkShape(request.resource, body, isWhole);
         return body as T;
       }
       // A proxy may have changed the HTTP status.
       status = typeof body.code === 'number' ? body.code : 500;
     }
-    throw this.refusal(asked, { ...answer, status });
+    throw this.refusal(request, { ...answer, status });
   }
 }
 

@@ -20,16 +20,17 @@ export interface RequestInfo {
  * @param connection `certificateEnds`: notAfter of the client certificate, asked for after a 401
  */
 export function refusal(
-  asked: RequestInfo,
+  request: RequestInfo,
   answer: Answer,
   connection: { access: Access; certificateEnds: Date | undefined },
   now: Date,
 ): NodepoolError {
   const { access } = connection;
   const status = parseStatus(answer.text);
-  const part = asked.subresource === undefined ? '' : `the ${asked.subresource} of `;
-  const subject = part + (asked.name === undefined ? asked.resource.plural : `${asked.resource.kind} "${asked.name}"`);
-  const cannot = `cannot ${asked.verb} ${subject}`;
+  const part = request.subresource === undefined ? '' : `the ${request.subresource} of `;
+  const subject =
+    part + (request.name === undefined ? request.resource.plural : `${request.resource.kind} "${request.name}"`);
+  const cannot = `cannot ${request.verb} ${subject}`;
   const reason = reasonOf(answer, status);
   const { server } = access.cluster;
   if (isForeign(answer, status)) return noApiServer(access, answer);
@@ -37,19 +38,19 @@ export function refusal(
   if (refused !== undefined) return refused;
   switch (answer.status) {
     case 400:
-      return unknownFields(asked.resource, cannot, reason) ?? new NodepoolError('input', `${cannot}: ${reason}`);
+      return unknownFields(request.resource, cannot, reason) ?? new NodepoolError('input', `${cannot}: ${reason}`);
     case 401:
       return unauthorized(access, connection.certificateEnds, now);
     case 403:
-      return forbidden(asked, cannot, reason, access);
+      return forbidden(request, cannot, reason, access);
     case 404:
-      return notFound(asked, answer, status, subject, server, cannot);
+      return notFound(request, answer, status, subject, server, cannot);
     case 409:
       return status?.reason === 'AlreadyExists'
         ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
         : new NodepoolError('cluster', `${cannot}: somebody else changed it at the same time`, 'run the command again');
     case 422:
-      return unknownFields(asked.resource, cannot, reason) ?? invalid(cannot, status, reason);
+      return unknownFields(request.resource, cannot, reason) ?? invalid(cannot, status, reason);
     case 429:
     case 503:
       return new NodepoolError(
@@ -171,13 +172,13 @@ function anonymous(cannot: string, { user }: Access): NodepoolError {
 }
 
 /** The authorizer's message names the missing permission; admission plugins have other messages. */
-function forbidden(asked: RequestInfo, cannot: string, reason: string, access: Access): NodepoolError {
+function forbidden(request: RequestInfo, cannot: string, reason: string, access: Access): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) {
     const next = "ask the cluster's administrator";
     return new NodepoolError('cluster', `${cannot}: ${reason}`, next, { isPermanent: true });
   }
-  const [, user = '', verb = asked.verb, resource = asked.resource.plural, group = ''] = missing;
+  const [, user = '', verb = request.verb, resource = request.resource.plural, group = ''] = missing;
   if (user === ANONYMOUS && !access.user.as) return anonymous(cannot, access);
   // Newer servers check finer verbs first (`impersonate-on:user-info:list`); `impersonate` is sufficient on all.
   if (verb.startsWith('impersonate')) {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { defined, own, setOwn } from '../../nodepool/json.ts';
+import { defined, ownValue, setOwn } from '../../nodepool/json.ts';
 import { withoutLogin } from '../proxy/proxy.ts';
 import {
   type ClusterEntry,
@@ -257,7 +257,7 @@ function extrasOf(flags: string[]): Record<string, string[]> {
   for (const flag of flags) {
     const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(flag) ?? [];
     if (key === undefined) throw new NodepoolError('usage', `--as-user-extra "${flag}" is not KEY=VALUE`);
-    setOwn(extras, key, [...(own(extras, key) ?? []), value]);
+    setOwn(extras, key, [...(ownValue(extras, key) ?? []), value]);
   }
   return extras;
 }

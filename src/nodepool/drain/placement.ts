@@ -2,7 +2,7 @@
  * Whether a pod can be scheduled to a node, by its nodeSelector, required node affinity and tolerations, as the scheduler
  * filters nodes. Resources, volumes, pod (anti-)affinity and topology spread are NOT judged.
  */
-import { own } from '../json.ts';
+import { ownValue } from '../json.ts';
 import { meets, meetsNode, type Requirement } from '../membership/label-query.ts';
 import { tolerates } from '../spec/taints.ts';
 import type { Node, Taint, Toleration } from '../types.ts';
@@ -35,7 +35,7 @@ export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Un
 
 /** Whether nodeSelector and required node affinity match the node. */
 export function isMatching({ nodeSelector, nodeTerms }: Omit<PodPlacement, 'tolerations'>, node: NamedLabels): boolean {
-  const isSelected = Object.entries(nodeSelector).every(([key, value]) => own(node.labels, key) === value);
+  const isSelected = Object.entries(nodeSelector).every(([key, value]) => ownValue(node.labels, key) === value);
   return isSelected && (nodeTerms === undefined || nodeTerms.some(term => matchesTerm(term, node)));
 }
 
@@ -46,7 +46,7 @@ export function matchesTerm(
 ): boolean {
   if (matchExpressions.length + matchFields.length === 0) return false;
   return (
-    matchExpressions.every(requirement => meetsNode(requirement, own(labels, requirement.key))) &&
+    matchExpressions.every(requirement => meetsNode(requirement, ownValue(labels, requirement.key))) &&
     matchFields.every(requirement => requirement.key === 'metadata.name' && meets(requirement, name))
   );
 }

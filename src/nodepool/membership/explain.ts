@@ -1,5 +1,5 @@
 /** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
-import { own } from '../json.ts';
+import { ownValue } from '../json.ts';
 import { drainingTaints } from '../plan/no-execute.ts';
 import { keptStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
 import type { FieldError } from '../spec/field-error.ts';
@@ -155,7 +155,7 @@ function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): 
 
 function reasonsOf(pool: NodePool, { labels }: Node): SelectorReason[] {
   return partsOf(membershipSelector(pool)).map(({ text, ...requirement }) => {
-    const live = own(labels, requirement.key);
+    const live = ownValue(labels, requirement.key);
     return { key: requirement.key, requirement: text, isMet: meetsNode(requirement, live), live };
   });
 }
@@ -177,9 +177,9 @@ export function strayPoolLabel(
   { record }: Pick<Ownership, 'record'>,
   owner: NodePool | undefined,
 ): string | undefined {
-  const value = own(labels, POOL_LABEL);
+  const value = ownValue(labels, POOL_LABEL);
   if (value === undefined || record?.labels.has(POOL_LABEL)) return undefined;
-  const isDue = owner !== undefined && (owner.spec.unmanaged === 'Remove' || own(memberLabels(owner), POOL_LABEL));
+  const isDue = owner !== undefined && (owner.spec.unmanaged === 'Remove' || ownValue(memberLabels(owner), POOL_LABEL));
   return isDue ? undefined : value;
 }
 

@@ -1,5 +1,5 @@
 /** Matches labels by a meta/v1 LabelSelector, as apimachinery does, or by requirements on nodes, as the scheduler does. */
-import { own, parseInt64 } from '../json.ts';
+import { ownValue, parseInt64 } from '../json.ts';
 
 /** meta/v1 LabelSelector, as in PodDisruptionBudgets. */
 export interface LabelQuery {
@@ -17,8 +17,8 @@ export interface Requirement {
 export function matchesQuery(query: LabelQuery | undefined, labels: Record<string, string>): boolean {
   if (query === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = query;
-  const equal = Object.entries(matchLabels).every(([key, value]) => own(labels, key) === value);
-  return equal && matchExpressions.every(requirement => meets(requirement, own(labels, requirement.key)));
+  const equal = Object.entries(matchLabels).every(([key, value]) => ownValue(labels, key) === value);
+  return equal && matchExpressions.every(requirement => meets(requirement, ownValue(labels, requirement.key)));
 }
 
 /** @param value of the label or field; undefined: it has none */

@@ -1,6 +1,6 @@
 /** Parses a label selector as the API server does (k8s.io/apimachinery/pkg/labels), to filter on the client. */
 import { NodepoolError } from '../errors.ts';
-import { own, parseInt64 } from '../json.ts';
+import { ownValue, parseInt64 } from '../json.ts';
 import { keyProblem, valueProblem } from '../spec/syntax.ts';
 import { meetsNode } from './label-query.ts';
 
@@ -20,7 +20,7 @@ const WORD = /^[^=!(),<>]/;
 /** The match function of a selector. An empty selector matches all. @throws NodepoolError `input` */
 export function parseLabelSelector(selector: string): MatchLabels {
   const all = parseTerms(selector).map(term => ({ key: term.key, matches: matcher(term) }));
-  return labels => all.every(({ key, matches }) => matches(own(labels, key)));
+  return labels => all.every(({ key, matches }) => matches(ownValue(labels, key)));
 }
 
 /** The parts of a selector; all must match. @throws NodepoolError `input` */

@@ -5,7 +5,7 @@
  * label.
  */
 import { NodepoolError } from '../errors.ts';
-import { own, setOwn } from '../json.ts';
+import { ownValue, setOwn } from '../json.ts';
 import type { AppliedRecord } from '../plan/record.ts';
 import { isClusterLabel } from '../spec/validation.ts';
 import type { Node, NodePool, NodePoolSpec } from '../types.ts';
@@ -59,9 +59,9 @@ export function labelsToJoin(
   }
   const labels = patchedLabels(node.labels, patch);
   const unmet = partsOf({ labels: {}, expressions: selector.expressions }).find(
-    part => !meetsNode(part, own(labels, part.key)),
+    part => !meetsNode(part, ownValue(labels, part.key)),
   );
-  if (unmet !== undefined) throw notMet(node, pool, unmet, own(labels, unmet.key));
+  if (unmet !== undefined) throw notMet(node, pool, unmet, ownValue(labels, unmet.key));
   if (source !== undefined && matches(left, labels)) {
     const cannot = `node ${node.name} cannot leave pool ${source.metadata.name}`;
     const key = expressionKey(left, needed);
@@ -144,7 +144,7 @@ function selectByOwnLabel(pool: NodePool): string {
 
 /** The patch without values that are already set. */
 export function effective(live: Readonly<Record<string, string>>, patch: LabelPatch): LabelPatch {
-  return Object.fromEntries(Object.entries(patch).filter(([key, value]) => (own(live, key) ?? null) !== value));
+  return Object.fromEntries(Object.entries(patch).filter(([key, value]) => (ownValue(live, key) ?? null) !== value));
 }
 
 /** The labels, or annotations, after the patch. */
@@ -163,7 +163,7 @@ function isClusterSet(key: string): boolean {
 }
 
 export function labelOf({ labels }: Node, key: string): string | undefined {
-  return own(labels, key);
+  return ownValue(labels, key);
 }
 
 function notFree(node: Node, pool: NodePool, key: string, value: string, live: string | undefined): NodepoolError {

@@ -1,5 +1,5 @@
 /** Which nodes belong to a pool. The only file that knows both parts of the selector: labels and expressions. */
-import { own } from '../json.ts';
+import { ownValue } from '../json.ts';
 import { type NodePool, POOL_LABEL } from '../types.ts';
 import { compileRequirement, meetsNode, type Requirement } from './label-query.ts';
 
@@ -42,11 +42,11 @@ export function matches({ labels: wanted, expressions }: Selector, labels: Reado
   // Called for every node, so it does not build a list of pairs.
   let isEmpty = expressions.length === 0;
   for (const key in wanted) {
-    if (own(labels, key) !== wanted[key]) return false;
+    if (ownValue(labels, key) !== wanted[key]) return false;
     isEmpty = false;
   }
   for (const expression of expressions) {
-    if (!meetsNode(expression, own(labels, expression.key))) return false;
+    if (!meetsNode(expression, ownValue(labels, expression.key))) return false;
   }
   return !isEmpty;
 }
@@ -59,7 +59,7 @@ export function compileSelector(selector: Selector): (labels: Readonly<Record<st
   const hasLabels = Object.keys(wanted).length > 0;
   return labels => {
     if (hasLabels && !matches({ labels: wanted, expressions: NO_EXPRESSIONS }, labels)) return false;
-    for (const { key, meets } of compiled) if (!meets(own(labels, key))) return false;
+    for (const { key, meets } of compiled) if (!meets(ownValue(labels, key))) return false;
     return true;
   };
 }

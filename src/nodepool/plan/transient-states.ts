@@ -6,7 +6,7 @@
  * list: see merge-slots.ts and no-execute.ts.
  */
 import type { Warning } from '../errors.ts';
-import { own } from '../json.ts';
+import { ownValue } from '../json.ts';
 import type { FieldError } from '../spec/field-error.ts';
 import { keyProblem } from '../spec/syntax.ts';
 import { taintId } from '../spec/taints.ts';
@@ -200,7 +200,7 @@ function isGiven(
   record: AppliedRecord | undefined,
 ): boolean {
   if (what === 'label')
-    return own(spec.labels ?? {}, key) !== undefined || typeof record?.labels.get(key)?.value === 'string';
+    return ownValue(spec.labels ?? {}, key) !== undefined || typeof record?.labels.get(key)?.value === 'string';
   if ([...(spec.taints ?? []), ...(spec.startupTaints ?? [])].some(taint => taint.key === key)) return true;
   if (record === undefined) return false;
   const given = [...record.taints].map(([id, { value }]) => [id, value] as const);

@@ -81,11 +81,11 @@ function podAmounts(pod: DemandingPod, kind: AmountKind, read: ReadQuantity): Am
   const infeasible = isResizeInfeasible(pod);
   const total = containerAmounts(pod, kind, infeasible, read);
   const { spec, status } = pod;
-  const asked = spec?.resources?.[kind];
-  if (asked === undefined) return total;
+  const declared = spec?.resources?.[kind];
+  if (declared === undefined) return total;
   const own =
-    status?.resources === undefined ? toAmounts(asked, read) : effective(asked, kind, status, infeasible, read);
-  for (const name of Object.keys(asked)) if (isPodLevel(name)) total.set(name, own.get(name) ?? ZERO);
+    status?.resources === undefined ? toAmounts(declared, read) : effective(declared, kind, status, infeasible, read);
+  for (const name of Object.keys(declared)) if (isPodLevel(name)) total.set(name, own.get(name) ?? ZERO);
   return total;
 }
 
@@ -98,10 +98,10 @@ function containerAmounts(
 ): Amounts {
   // With 100,000 pods, avoid a Map for each container where its list can be added directly.
   const add = (sum: Amounts, { name, resources }: Container, statuses: ContainerStatus[] | undefined) => {
-    const asked = resources?.[kind];
+    const declared = resources?.[kind];
     const live = statuses?.find(candidate => candidate.name === name);
-    if (live?.resources === undefined) addList(sum, asked, read);
-    else addAmounts(sum, effective(asked, kind, live, infeasible, read));
+    if (live?.resources === undefined) addList(sum, declared, read);
+    else addAmounts(sum, effective(declared, kind, live, infeasible, read));
   };
   const total: Amounts = new Map();
   for (const container of spec?.containers ?? []) add(total, container, status?.containerStatuses);
@@ -124,13 +124,13 @@ function containerAmounts(
 
 /** During a resize, the maximum of requested, allocated and in use. An infeasible resize is ignored. */
 function effective(
-  asked: ResourceList | undefined,
+  declared: ResourceList | undefined,
   kind: AmountKind,
   { allocatedResources, resources }: Pick<ContainerStatus, 'allocatedResources' | 'resources'>,
   infeasible: boolean,
   read: ReadQuantity,
 ): Amounts {
-  const amounts = toAmounts(infeasible ? undefined : asked, read);
+  const amounts = toAmounts(infeasible ? undefined : declared, read);
   raiseToList(amounts, resources?.[kind], read);
   if (kind === 'requests') raiseToList(amounts, allocatedResources, read);
   return amounts;

@@ -2,7 +2,7 @@
  * Exact Kubernetes quantities ("7910m", "6129040Ki"), with the same results as Go's resource.Quantity. One difference:
  * Go prints 1000E as "1" because it has no larger suffix; here it stays "1000E".
  */
-import { MAX_INT64, own, parseInt64 } from '../json.ts';
+import { MAX_INT64, ownValue, parseInt64 } from '../json.ts';
 import { ellipsize } from '../text.ts';
 import type { ResourceList } from '../types.ts';
 
@@ -113,7 +113,7 @@ export function addResourceLists(
   let place = 0;
   for (const list of lists) {
     for (const name of only ?? Object.keys(list)) {
-      const text = own(list, name);
+      const text = ownValue(list, name);
       if (text === undefined) continue;
       let sum = sums.get(name);
       if (sum === undefined) {

@@ -1,6 +1,6 @@
 /** Allocatable, requested, limited, used and free resources of a node, or of several nodes together. Exact. */
 
-import { own } from '../json.ts';
+import { ownValue } from '../json.ts';
 import type { Node, ResourceList } from '../types.ts';
 import { type Amounts, type ReadQuantity, remaining, ZERO } from './amounts.ts';
 import {
@@ -65,7 +65,7 @@ function figuresOf(
   { read, onProblem }: QuantityReading,
 ): Figures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
-    const text = list && own(list, resource);
+    const text = list && ownValue(list, resource);
     if (text === undefined) return undefined;
     try {
       return read(text);
@@ -92,7 +92,7 @@ function figuresOf(
 function isFull({ node, load }: NodeFacts, read: ReadQuantity): boolean {
   if (load === undefined) return false;
   try {
-    return quantityToNumber(read(own(node.allocatable, 'pods') ?? '0')) <= load.pods;
+    return quantityToNumber(read(ownValue(node.allocatable, 'pods') ?? '0')) <= load.pods;
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
     return false;

@@ -61,9 +61,9 @@ export function poolRevisions(
 }
 
 /** What is to be written so that the last revision is the spec of the pool. @param own see poolRevisions() */
-export function planRevision(pool: Pool, own: readonly ControllerRevision[]): RevisionPlan {
-  const last = own.at(-1);
-  const current = own.findLast(revision => isRevisionOf(pool, revision));
+export function planRevision(pool: Pool, revisions: readonly ControllerRevision[]): RevisionPlan {
+  const last = revisions.at(-1);
+  const current = revisions.findLast(revision => isRevisionOf(pool, revision));
   const next = (last?.revision ?? 0) + 1;
   if (current === undefined) return { kind: 'create', revision: next };
   if (current !== last) return { kind: 'update', current, revision: next };
@@ -72,8 +72,8 @@ export function planRevision(pool: Pool, own: readonly ControllerRevision[]): Re
 }
 
 /** Those that are too many, the oldest first. The last one is the current spec. */
-export function excessRevisions(own: readonly ControllerRevision[]): ControllerRevision[] {
-  return own.slice(0, Math.max(0, own.length - 1 - MAX_FORMER));
+export function excessRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
+  return revisions.slice(0, Math.max(0, revisions.length - 1 - MAX_FORMER));
 }
 
 /** @param attempt 0, or the next where another object has the name */
@@ -122,11 +122,11 @@ export function causeOf({ metadata }: { metadata: ObjectMeta }): string | undefi
  */
 export function revisionToRestore(
   pool: Pool,
-  own: readonly ControllerRevision[],
+  revisions: readonly ControllerRevision[],
   number: number,
 ): ControllerRevision | undefined {
-  if (number > 0) return own.findLast(({ revision }) => revision === number);
-  return own.findLast(revision => !isRevisionOf(pool, revision));
+  if (number > 0) return revisions.findLast(({ revision }) => revision === number);
+  return revisions.findLast(revision => !isRevisionOf(pool, revision));
 }
 
 /** Not so of what somebody else made with the name or label of the pool, or for an earlier pool of its name. */

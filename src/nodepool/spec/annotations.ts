@@ -2,7 +2,7 @@
  * Annotations that pools set on nodes. Of the annotations of a node only these are kept in memory: docs/decisions/0039
  * says how.
  */
-import { deepEqual, isObject, own } from '../json.ts';
+import { deepEqual, isObject, ownValue } from '../json.ts';
 import type { Node, NodePool } from '../types.ts';
 import { keyProblem } from './syntax.ts';
 
@@ -21,7 +21,7 @@ export function takenBackByApply({ metadata, spec }: NodePool): string[] {
 
 function differing(path: string, file: Record<string, unknown>, live: Record<string, unknown>): string[] {
   return Object.entries(file).flatMap(([key, wanted]) => {
-    const value = own(live, key);
+    const value = ownValue(live, key);
     if (isObject(wanted) && isObject(value)) return differing(`${path}.${key}`, wanted, value);
     return deepEqual(wanted, value) ? [] : [`${path}.${key}`];
   });

@@ -1,5 +1,5 @@
 /** Edits of a pool's spec, as flags express them. Fields without an edit stay as they are. */
-import { deepEqual, isObject, own, setOwn } from '../json.ts';
+import { deepEqual, isObject, ownValue, setOwn } from '../json.ts';
 import type { Requirement } from '../membership/label-query.ts';
 import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
 import type { NodePool, NodePoolSpec, StartupTaint, Taint, TaintEffect } from '../types.ts';
@@ -148,7 +148,7 @@ function parts(spec: object): Map<string, unknown> {
 function partsOf(path: string, value: unknown): [string, unknown][] {
   if (Array.isArray(value)) return value.map((item, at) => [`${path}[${keyOf(item) ?? at}]`, withoutTaintId(item)]);
   if (isObject(value) && Object.keys(value).length > 0)
-    return Object.keys(value).map(key => [`${path}[${key}]`, own(value, key)]);
+    return Object.keys(value).map(key => [`${path}[${key}]`, ownValue(value, key)]);
   return [[path, value]];
 }
 

@@ -1,7 +1,7 @@
 /** The fields of a NodePool and their types, as in the CRD; typed.ts reads values by it. */
 
 import { NodepoolError, type Warning } from '../errors.ts';
-import { isObject, own } from '../json.ts';
+import { isObject, ownValue } from '../json.ts';
 import type { NodePool, NodePoolSpec } from '../types.ts';
 
 export type Schema =
@@ -227,7 +227,7 @@ export function isPoolField(path: string): boolean {
   let schema: Schema | undefined = POOL_SCHEMA;
   for (const name of path.replace(/\[\d+\]/g, '').split('.')) {
     if (schema?.type === 'list') schema = schema.of;
-    schema = schema?.type === 'object' ? own(schema.fields, name) : undefined;
+    schema = schema?.type === 'object' ? ownValue(schema.fields, name) : undefined;
   }
   return schema !== undefined;
 }

@@ -1,5 +1,5 @@
 /** Reads a value by a schema (schema.ts): keeps what has the right type, and reports the rest. */
-import { isObject, own } from '../json.ts';
+import { isObject, ownValue } from '../json.ts';
 import { suggest } from '../text.ts';
 import type { FieldError } from './field-error.ts';
 import type { Schema } from './schema.ts';
@@ -58,7 +58,7 @@ export function fits(value: unknown, schema: Schema): boolean {
       if (!isObject(value)) return false;
       if (required !== undefined) for (const name of required) if (!Object.hasOwn(value, name)) return false;
       for (const name in value) {
-        const [field, item] = [own(fields, name), value[name]];
+        const [field, item] = [ownValue(fields, name), value[name]];
         if (field === undefined || item === null || item === undefined || !fits(item, field)) return false;
       }
       return true;
@@ -93,7 +93,7 @@ function readObject(
   for (const name of missing) errors.push({ field: at(name), message: 'missing' });
   const kept: [string, unknown][] = [];
   for (const [name, item] of Object.entries(value)) {
-    const field = own(fields, name);
+    const field = ownValue(fields, name);
     if (field !== undefined) {
       if (item !== null && item !== undefined) kept.push([name, readTyped(item, field, at(name), reading)]);
     } else if (unknownFields === 'refused') {

@@ -65,7 +65,7 @@ export interface Observation {
   withheld?: readonly (readonly [taint: string, nodes: readonly string[]])[];
   /** Startup taints that nobody lifts, as sentences. */
   stuckStartup?: readonly string[];
-  /** What others keep setting back, slowly: see reconciler/limits/contests.ts. */
+  /** What others keep setting back, slowly: see reconciler/limits/contested-keys.ts. */
   contested?: string | undefined;
   /** The pool is being deleted: the members are the nodes that it could not release, and all of them differ. */
   isReleased?: boolean;

@@ -72,7 +72,7 @@ export class NodeSteps {
     if (uid === undefined) return 'done';
     await this.limits.assertFree(name, uid, plan.changes);
     const pool = this.#contestable(plan);
-    if (pool !== undefined) await this.#options.contests?.beforeRepair(pool, { name, uid }, plan.changes);
+    if (pool !== undefined) await this.#options.contestedKeys?.beforeRepair(pool, { name, uid }, plan.changes);
     const owner = this.#unpreparedOwner(plan);
     if (owner !== undefined) {
       await prepare(owner, this.#options);
@@ -178,7 +178,7 @@ export class NodeSteps {
   /** The server accepted the write. */
   written(plan: WritePlan, uid: string): void {
     const pool = this.#contestable(plan);
-    if (pool !== undefined) this.#options.contests?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
+    if (pool !== undefined) this.#options.contestedKeys?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
   }
 
   /** The pool whose member is repaired; what a dry run repairs does not count. */

@@ -1,6 +1,6 @@
 /** Which pods on a changed node are evicted, and which go on running where the scheduler would not put them again. */
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import type { SchedulingChange } from '../../nodepool/plan/runtime-class.ts';
 import { evictedAfter } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
@@ -73,7 +73,7 @@ function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
 
 /** Without one, the node takes no pod with such a rule, wherever others are. Anti-affinity needs none. */
 function hasTopologyKeys({ spread, affinity }: PodTraits, { labels }: Node): boolean {
-  return [...spread, ...affinity].every(({ topologyKey }) => own(labels, topologyKey) !== undefined);
+  return [...spread, ...affinity].every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined);
 }
 
 /** Whether the scheduler places its pods: those of a DaemonSet are bound to their node, those of a Node are static pods. */
@@ -132,7 +132,7 @@ class Recreations {
 
   of(placement: PodPlacement, { labels }: Pick<Node, 'labels'>): RunningPlacement {
     const { nodeSelector: had = {} } = this.#change.before;
-    const isOwn = ([key, value]: [string, string]) => own(had, key) !== value && own(labels, key) === value;
+    const isOwn = ([key, value]: [string, string]) => ownValue(had, key) !== value && ownValue(labels, key) === value;
     const selector = Object.entries(placement.nodeSelector).filter(isOwn);
     const known = this.#known.get(placement) ?? new Map<string, RunningPlacement>();
     this.#known.set(placement, known);

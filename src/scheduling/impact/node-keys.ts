@@ -1,5 +1,5 @@
 /** The labels and taints in which a node differs before and after a change, and which of them make a difference. */
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { taintId } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint, TaintEffect } from '../../nodepool/types.ts';
@@ -29,7 +29,7 @@ export interface ChangedKey {
 export function changedKeys({ before, after }: NodeChange): ChangedKey[] {
   const names = new Set([...Object.keys(before.labels), ...Object.keys(after.labels)]);
   const labels = [...names].flatMap((key): ChangedKey[] => {
-    const [from, to] = [own(before.labels, key), own(after.labels, key)];
+    const [from, to] = [ownValue(before.labels, key), ownValue(after.labels, key)];
     return from === to ? [] : [{ kind: 'label', key, ...ends(from, to) }];
   });
   const [had, gets] = [byId(before.taints), byId(after.taints)];
@@ -65,7 +65,7 @@ export function causesOf<T>(
 function withKey(node: Node, other: Node, { kind, key, effect }: ChangedKey): Node {
   if (kind === 'label') {
     const { [key]: _, ...labels } = node.labels;
-    const value = own(other.labels, key);
+    const value = ownValue(other.labels, key);
     return { ...node, labels: value === undefined ? labels : { ...labels, [key]: value } };
   }
   const isThatTaint = (taint: Taint) => taint.key === key && taint.effect === effect;

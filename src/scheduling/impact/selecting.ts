@@ -67,10 +67,10 @@ function addLabels(selector: Readonly<Record<string, string>> = {}, keys: Keys):
 }
 
 function addTerms(terms: Terms, keys: Keys): void {
-  const asked = (terms ?? []).flatMap(({ matchExpressions = [] }) =>
+  const expressions = (terms ?? []).flatMap(({ matchExpressions = [] }) =>
     matchExpressions.map(({ key = '', operator = '', values = [] }): Requirement => ({ key, operator, values })),
   );
-  for (const [key, requirements] of Map.groupBy(asked, each => each.key))
+  for (const [key, requirements] of Map.groupBy(expressions, each => each.key))
     addUse(keys, key, { where: 'node affinity', requirements });
 }
 

@@ -1,5 +1,5 @@
 /** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { byNotJudged } from '../not-judged.ts';
@@ -121,7 +121,7 @@ class LabelCounts {
     if (counts !== undefined) return counts;
     counts = new Map();
     for (const { labels } of this.#nodes) {
-      const value = own(labels, key);
+      const value = ownValue(labels, key);
       if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
     }
     this.#byKey.set(key, counts);

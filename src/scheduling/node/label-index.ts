@@ -2,7 +2,7 @@
  * Finds by labels: of thousands of workloads in a cluster, a selector or a pod concerns a few. With the selectors of a pod's spread
  * and affinity, and which pods matter to them.
  */
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { PodTraits } from '../types.ts';
 
@@ -14,20 +14,20 @@ export class Labelled<T extends { labels: Record<string, string> }> {
 
   add(item: T): void {
     this.#all.push(item);
-    for (const [key, byValue] of this.#byKey) put(byValue, own(item.labels, key), item);
+    for (const [key, byValue] of this.#byKey) put(byValue, ownValue(item.labels, key), item);
   }
 
   /** At least those that it selects. */
   near(selector: LabelQuery | undefined): readonly T[] {
-    const asked = equalLabel(selector);
-    if (asked === undefined) return this.#all;
-    let byValue = this.#byKey.get(asked.key);
+    const equal = equalLabel(selector);
+    if (equal === undefined) return this.#all;
+    let byValue = this.#byKey.get(equal.key);
     if (byValue === undefined) {
       byValue = new Map();
-      for (const item of this.#all) put(byValue, own(item.labels, asked.key), item);
-      this.#byKey.set(asked.key, byValue);
+      for (const item of this.#all) put(byValue, ownValue(item.labels, equal.key), item);
+      this.#byKey.set(equal.key, byValue);
     }
-    return byValue.get(asked.value) ?? [];
+    return byValue.get(equal.value) ?? [];
   }
 }
 
@@ -38,21 +38,21 @@ export class Selectors<T> {
   readonly #byKey = new Map<string, Map<string, T[]>>();
 
   add(selector: LabelQuery | undefined, item: T): void {
-    const asked = equalLabel(selector);
-    if (asked === undefined) {
+    const equal = equalLabel(selector);
+    if (equal === undefined) {
       this.#anyLabels.push(item);
       return;
     }
-    const byValue = this.#byKey.get(asked.key) ?? new Map<string, T[]>();
-    this.#byKey.set(asked.key, byValue);
-    put(byValue, asked.value, item);
+    const byValue = this.#byKey.get(equal.key) ?? new Map<string, T[]>();
+    this.#byKey.set(equal.key, byValue);
+    put(byValue, equal.value, item);
   }
 
   /** At least those that select these labels. */
   near(labels: Record<string, string>): readonly T[] {
     let near: readonly T[] = this.#anyLabels;
     for (const [key, byValue] of this.#byKey) {
-      const value = own(labels, key);
+      const value = ownValue(labels, key);
       const found = value === undefined ? undefined : byValue.get(value);
       if (found !== undefined) near = near.length === 0 ? found : [...near, ...found];
     }
@@ -83,7 +83,7 @@ export function withLabelKeys(
 ): LabelQuery | undefined {
   if (selector === undefined || keys === undefined) return selector;
   const more = keys.flatMap((key): Requirement[] => {
-    const value = own(labels, key);
+    const value = ownValue(labels, key);
     return value === undefined ? [] : [{ key, operator, values: [value] }];
   });
   if (more.length === 0) return selector;
@@ -94,11 +94,11 @@ export function withLabelKeys(
 
 /** Whether a selector of these pods, in whatever namespace, selects a pod. Undefined: they have none. */
 export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'labels'>) => boolean) | undefined {
-  const asked = new Set(
+  const unique = new Set(
     pods.flatMap(({ spread, affinity, antiAffinity }) => [...spread, ...affinity, ...antiAffinity]),
   );
-  if (asked.size === 0) return undefined;
+  if (unique.size === 0) return undefined;
   const selectors = new Selectors<LabelQuery>();
-  for (const { selector } of asked) if (selector !== undefined) selectors.add(selector, selector);
+  for (const { selector } of unique) if (selector !== undefined) selectors.add(selector, selector);
   return ({ labels }) => selectors.near(labels).some(selector => matchesQuery(selector, labels));
 }

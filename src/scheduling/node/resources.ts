@@ -17,11 +17,11 @@ export function judgeResources(requests: Requests, { allocatable, requested, pod
   if (BigInt(pods) + 1n > places) {
     reasons.push({ rule: 'resources', words: 'Too many pods', detail: `${pods} of ${places} places are taken` });
   }
-  for (const [name, asked] of requests) {
+  for (const [name, request] of requests) {
     const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
-    if (asked > free) {
-      const short = { resource: name, asked, free };
-      reasons.push({ rule: 'resources', words: `Insufficient ${name}`, detail: shortText(name, asked, free), short });
+    if (request > free) {
+      const short = { resource: name, requested: request, free };
+      reasons.push({ rule: 'resources', words: `Insufficient ${name}`, detail: shortText(name, request, free), short });
     }
   }
   return reasons;
@@ -30,18 +30,18 @@ export function judgeResources(requests: Requests, { allocatable, requested, pod
 /** How many pods with these requests still fit. */
 export function roomFor(requests: Requests, { allocatable, requested, pods }: Room): number {
   let room = (allocatable.get('pods') ?? 0n) - BigInt(pods);
-  for (const [name, asked] of requests) {
+  for (const [name, request] of requests) {
     const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
-    const fits = free < 0n ? 0n : free / asked;
+    const fits = free < 0n ? 0n : free / request;
     if (fits < room) room = fits;
   }
   return room > 0n ? Number(room) : 0;
 }
 
-function shortText(name: string, asked: bigint, free: bigint): string {
+function shortText(name: string, requested: bigint, free: bigint): string {
   const left = free < 0n ? 0n : free;
-  const [askedText, freeText] = amountTexts(name, asked, left);
-  return `${askedText} asked, ${freeText} free`;
+  const [requestedText, freeText] = amountTexts(name, requested, left);
+  return `${requestedText} asked, ${freeText} free`;
 }
 
 /** Two amounts that are compared, in the same unit of CPU. */
@@ -78,9 +78,9 @@ export function hostPortsOf({
 }: RawPodSpec): readonly HostPort[] {
   let ports: HostPort[] | undefined;
   const add = (container: (typeof containers)[number]) => {
-    for (const { containerPort, hostPort: asked = 0, hostIP = '', protocol = '' } of container.ports ?? []) {
+    for (const { containerPort, hostPort: given = 0, hostIP = '', protocol = '' } of container.ports ?? []) {
       // The API server's default: in the network of the host, a port is one of the host.
-      const hostPort = asked === 0 && hostNetwork ? (containerPort ?? 0) : asked;
+      const hostPort = given === 0 && hostNetwork ? (containerPort ?? 0) : given;
       if (hostPort <= 0) continue;
       ports ??= [];
       ports.push({ port: `${protocol === '' ? 'TCP' : protocol}/${hostPort}`, ip: hostIP === '' ? ANY : hostIP });
@@ -92,14 +92,14 @@ export function hostPortsOf({
 }
 
 /** Whether two pods with these ports cannot share a node. */
-function clashes(asked: readonly HostPort[], taken: readonly HostPort[]): HostPort | undefined {
-  return asked.find(({ port, ip }) =>
+function clashes(requested: readonly HostPort[], taken: readonly HostPort[]): HostPort | undefined {
+  return requested.find(({ port, ip }) =>
     taken.some(other => other.port === port && (ip === ANY || other.ip === ANY || other.ip === ip)),
   );
 }
 
-export function judgePorts(asked: readonly HostPort[], taken: readonly HostPort[]): Reason | undefined {
-  const clash = taken.length === 0 ? undefined : clashes(asked, taken);
+export function judgePorts(requested: readonly HostPort[], taken: readonly HostPort[]): Reason | undefined {
+  const clash = taken.length === 0 ? undefined : clashes(requested, taken);
   if (clash === undefined) return undefined;
   const words = "node(s) didn't have free ports for the requested pod ports";
   return { rule: 'hostPorts', words, detail: `${clash.port} is taken` };

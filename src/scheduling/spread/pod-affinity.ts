@@ -1,5 +1,5 @@
 /** Required pod affinity and anti-affinity, that of the pod and that of the pods that run (interpodaffinity of kube-scheduler). */
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { withLabelKeys } from '../node/label-index.ts';
@@ -41,14 +41,14 @@ class DomainCounts {
   readonly #counts = new Map<string, number>();
 
   add(key: string, { labels }: Node): void {
-    const value = own(labels, key);
+    const value = ownValue(labels, key);
     if (value === undefined) return;
     const domain = `${key}=${value}`;
     this.#counts.set(domain, (this.#counts.get(domain) ?? 0) + 1);
   }
 
   has(key: string, { labels }: Node): boolean {
-    const value = own(labels, key);
+    const value = ownValue(labels, key);
     return value !== undefined && this.#counts.has(`${key}=${value}`);
   }
 
@@ -118,7 +118,7 @@ export class PodAffinity {
   /** A node without one of the labels takes not even the first. */
   #mayBeFirst({ labels }: Node): boolean {
     if (!this.#isNearItself || !this.#near.isEmpty) return false;
-    return this.#pod.affinity.every(({ topologyKey }) => own(labels, topologyKey) !== undefined);
+    return this.#pod.affinity.every(({ topologyKey }) => ownValue(labels, topologyKey) !== undefined);
   }
 
   #countRunning(snapshot: Snapshot): void {
@@ -143,6 +143,6 @@ function count(domains: DomainCounts, terms: readonly PodTerm[], { running, term
 }
 
 function domainText(key: string, { name, labels }: Node, what: string): string {
-  const value = own(labels, key);
+  const value = ownValue(labels, key);
   return value === undefined ? `node ${name} has no label ${key}` : `${key}=${value} ${what}`;
 }

@@ -3,7 +3,7 @@
  * constraints are only preferences.
  */
 import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { withLabelKeys } from '../node/label-index.ts';
@@ -105,7 +105,7 @@ export class Spread {
   judge({ name, labels }: Node): Reason | undefined {
     for (const domains of this.#domains) {
       const { topologyKey, maxSkew } = domains.constraint;
-      const domain = own(labels, topologyKey);
+      const domain = ownValue(labels, topologyKey);
       if (domain === undefined) {
         const words = `${WORDS} (missing required label)`;
         return { rule: 'spread', words, detail: `node ${name} has no label ${topologyKey}` };
@@ -128,7 +128,7 @@ export class Spread {
     for (const domains of this.#domains) {
       const { constraint, selfMatch } = domains;
       if (selfMatch === 0 || !this.#counts(constraint, node) || isEmpty(constraint.selector ?? {})) continue;
-      domains.add(own(node.labels, constraint.topologyKey) ?? '', 1);
+      domains.add(ownValue(node.labels, constraint.topologyKey) ?? '', 1);
     }
   }
 
@@ -136,7 +136,7 @@ export class Spread {
   load({ labels }: Node): number {
     let load = 0;
     for (const { constraint, counts } of this.#domains)
-      load += counts.get(own(labels, constraint.topologyKey) ?? '') ?? 0;
+      load += counts.get(ownValue(labels, constraint.topologyKey) ?? '') ?? 0;
     return load;
   }
 
@@ -146,7 +146,7 @@ export class Spread {
     const { constraint } = domains;
     for (const { node } of snapshot.nodes.values()) {
       if (!hasAllKeys(node, this.#domains) || !this.#counts(constraint, node)) continue;
-      const domain = own(node.labels, constraint.topologyKey) ?? '';
+      const domain = ownValue(node.labels, constraint.topologyKey) ?? '';
       eligible.set(node.name, domain);
       if (!domains.counts.has(domain)) domains.add(domain, 0);
     }
@@ -161,7 +161,7 @@ export class Spread {
 }
 
 function hasAllKeys({ labels }: Node, domains: readonly Domains[]): boolean {
-  return domains.every(({ constraint }) => own(labels, constraint.topologyKey) !== undefined);
+  return domains.every(({ constraint }) => ownValue(labels, constraint.topologyKey) !== undefined);
 }
 
 function isEmpty({ matchLabels = {}, matchExpressions = [] }: LabelQuery): boolean {

@@ -191,12 +191,12 @@ export function disksOf(volumes: readonly RawVolume[] | undefined): readonly Dis
   return disks ?? NONE;
 }
 
-export function disksClash(asked: readonly Disk[], mounted: readonly Disk[]): Disk | undefined {
-  return asked.find(disk => mounted.some(other => isSameDisk(disk, other) && !(disk.readOnly && other.readOnly)));
+export function disksClash(requested: readonly Disk[], mounted: readonly Disk[]): Disk | undefined {
+  return requested.find(disk => mounted.some(other => isSameDisk(disk, other) && !(disk.readOnly && other.readOnly)));
 }
 
-export function judgeDisks(asked: readonly Disk[], mounted: readonly Disk[]): Reason | undefined {
-  const clash = disksClash(asked, mounted);
+export function judgeDisks(requested: readonly Disk[], mounted: readonly Disk[]): Reason | undefined {
+  const clash = disksClash(requested, mounted);
   if (clash === undefined) return undefined;
   return { rule: 'disks', words: 'node(s) had no available disk', detail: `${clash.kind} ${clash.id} is mounted` };
 }

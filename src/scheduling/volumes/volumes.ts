@@ -6,7 +6,7 @@
  * CSI drivers, whose zone labels count as they are.
  */
 import { matchesTerm, type NodeTerm } from '../../nodepool/drain/placement.ts';
-import { own } from '../../nodepool/json.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import { compareQuantities } from '../../nodepool/quantity/quantity.ts';
 import { noun, plural } from '../../nodepool/text.ts';
@@ -217,7 +217,7 @@ function canProvision(storageClass: StorageClass | undefined, { labels }: Node):
   if (provisioner === '' || provisioner === 'kubernetes.io/no-provisioner') return false;
   if (allowedTopologies.length === 0) return true;
   return allowedTopologies.some(
-    term => term.length > 0 && term.every(({ key, values }) => values.includes(own(labels, key) ?? '\0')),
+    term => term.length > 0 && term.every(({ key, values }) => values.includes(ownValue(labels, key) ?? '\0')),
   );
 }
 
@@ -281,9 +281,9 @@ export function isWithin(volume: Volume, node: Node): boolean {
 
 /** The label of the volume that the node has not, as `key=value`. A node without a zone is in any. */
 function otherZone(volume: Volume, { labels }: Node): string | undefined {
-  if (!ZONE_LABELS.some(key => own(labels, key) !== undefined)) return undefined;
+  if (!ZONE_LABELS.some(key => ownValue(labels, key) !== undefined)) return undefined;
   for (const [key, zones] of zonesOf(volume.labels)) {
-    const zone = own(labels, key) ?? own(labels, STABLE_KEYS[key] ?? key);
+    const zone = ownValue(labels, key) ?? ownValue(labels, STABLE_KEYS[key] ?? key);
     if (zone === undefined || !zones.includes(zone)) return `${key}=${zones.join(SEPARATOR)}`;
   }
   return undefined;
@@ -292,7 +292,7 @@ function otherZone(volume: Volume, { labels }: Node): string | undefined {
 /** The zones and regions of a volume, by label. */
 export function zonesOf(labels: Readonly<Record<string, string>> = {}): [key: string, zones: string[]][] {
   return ZONE_LABELS.flatMap(key => {
-    const zones = own(labels, key);
+    const zones = ownValue(labels, key);
     return zones === undefined ? [] : [[key, zones.split(SEPARATOR)] as [string, string[]]];
   });
 }

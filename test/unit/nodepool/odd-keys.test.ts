@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseLabelEdits, parseLabels } from '../../../src/commands/shared/spec/flag-syntax.ts';
-import { mergePatch, own, setOwn } from '../../../src/nodepool/json.ts';
+import { mergePatch, ownValue, setOwn } from '../../../src/nodepool/json.ts';
 import { matchesQuery } from '../../../src/nodepool/membership/label-query.ts';
 import { patchedLabels } from '../../../src/nodepool/membership/member-labels.ts';
 import { matches } from '../../../src/nodepool/membership/selector.ts';
@@ -73,9 +73,9 @@ for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
 
     test('setOwn() and own() access own members only', () => {
       const object: Record<string, unknown> = {};
-      assert.equal(own(object, key), undefined);
+      assert.equal(ownValue(object, key), undefined);
       setOwn(object, key, { polluted: true });
-      assert.deepEqual(own(object, key), { polluted: true });
+      assert.deepEqual(ownValue(object, key), { polluted: true });
       assert.equal('polluted' in object, false);
       assert.equal(Object.getPrototypeOf(object), Object.prototype);
     });

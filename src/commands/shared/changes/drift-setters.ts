@@ -27,8 +27,8 @@ export async function withSetters<P extends Planned>(
   const drifted = planned.flatMap(each => {
     const { record } = each.node;
     const applied = record === undefined ? undefined : records.read(record);
-    const asked = each.changes.filter(change => isOfOthers(change, applied));
-    return asked.length === 0 ? [] : [[each, asked] as const];
+    const ofOthers = each.changes.filter(change => isOfOthers(change, applied));
+    return ofOthers.length === 0 ? [] : [[each, ofOthers] as const];
   });
   const read = new Map(drifted.slice(0, MAX_READ));
   return {
@@ -43,17 +43,17 @@ export function unreadText(unread: number): string {
 
 async function withSettersOf<P extends Planned>(
   planned: P,
-  asked: readonly Change[],
+  ofOthers: readonly Change[],
   nodes: Pick<NodesClient, 'fieldSetters'>,
 ): Promise<P> {
-  if (asked.length === 0) return planned;
-  const setters = await nodes.fieldSetters(planned.node.name, asked.map(fieldPath)).catch((error: unknown) => {
+  if (ofOthers.length === 0) return planned;
+  const setters = await nodes.fieldSetters(planned.node.name, ofOthers.map(fieldPath)).catch((error: unknown) => {
     if (error instanceof NodepoolError) return undefined;
     throw error;
   });
   if (setters === undefined) return planned;
   const changes = planned.changes.map(change => {
-    const setBy = setters[asked.indexOf(change)];
+    const setBy = setters[ofOthers.indexOf(change)];
     return setBy === undefined ? change : { ...change, setBy };
   });
   return { ...planned, changes };

@@ -1,6 +1,6 @@
 /** Warns of pools that no node matches, and names the labels of nodes that nearly match. */
 import type { Warning } from '../../../nodepool/errors.ts';
-import { own } from '../../../nodepool/json.ts';
+import { ownValue } from '../../../nodepool/json.ts';
 import { meetsNode } from '../../../nodepool/membership/label-query.ts';
 import {
   compileSelector,
@@ -83,7 +83,7 @@ function missesOf(parts: readonly SelectorPart[], nodes: readonly Labelled[], co
   if (unmet.length > 0) return unmet.flatMap(part => missOf(part, counts) ?? (parts.length > 1 ? lacking(part) : []));
   const alone = new Map<SelectorPart, number>();
   for (const { labels } of nodes) {
-    const [first, ...more] = parts.filter(part => !meetsNode(part, own(labels, part.key)));
+    const [first, ...more] = parts.filter(part => !meetsNode(part, ownValue(labels, part.key)));
     if (first !== undefined && more.length === 0) alone.set(first, (alone.get(first) ?? 0) + 1);
   }
   return [...alone].map(([{ text }, count]) => `${have(count, 'match', 'matches')} all but ${text}`);

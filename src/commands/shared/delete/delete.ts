@@ -88,15 +88,15 @@ export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Prom
   deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(state, pool, { among: former })));
 
   const deleted = new Map(marked.map(({ metadata: { name, uid = '' } }) => [name, uid]));
-  const { own, others } = await apply(state, intent, { ...options, deleted }, deps);
-  const moves = movesOf([...own, ...others]);
+  const { chosen, others } = await apply(state, intent, { ...options, deleted }, deps);
+  const moves = movesOf([...chosen, ...others]);
   // A node without a record had nothing of the pool that could be released; the next owner gives it something.
   const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
   const released = Map.groupBy(moves, formerOf);
   // The deletion is done all the same.
   deps.warn(others.flatMap(notUpToDate));
   return pools.map(({ metadata: { name } }) => ({
-    ...(own.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
+    ...(chosen.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
     released: released.get(name)?.length ?? 0,
     nextOwners: nextOwners(released.get(name) ?? []),
     detached: moves.filter(move => isDetachedFrom(name, move)).length,

@@ -1,6 +1,6 @@
 /** Whether manifests/protect-records.yaml and protect-membership.yaml, which bind kubelets, are in force. */
 import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
-import { isObject, own } from '../../../nodepool/json.ts';
+import { isObject, ownValue } from '../../../nodepool/json.ts';
 import { attempt } from '../attempt.ts';
 
 /** The policy that gives new nodes what their pool gives, and its binding. */
@@ -72,7 +72,7 @@ export function isInForce({ spec }: ManifestObject, live: ManifestObject | undef
 
 /** A rule or selector more would exclude requests. */
 function mayAdd(key: string, value: unknown): boolean {
-  return isEmpty(value) || value === own(DEFAULTS, key);
+  return isEmpty(value) || value === ownValue(DEFAULTS, key);
 }
 
 function isEmpty(value: unknown): boolean {
@@ -91,7 +91,7 @@ export function isAsWanted(wanted: unknown, live: unknown, mayAdd: (key: string,
   if (!isObject(wanted)) return wanted === live;
   if (!isObject(live)) return false;
   return (
-    Object.entries(wanted).every(([key, value]) => isSame(value, own(live, key))) &&
+    Object.entries(wanted).every(([key, value]) => isSame(value, ownValue(live, key))) &&
     Object.entries(live).every(([key, value]) => Object.hasOwn(wanted, key) || mayAdd(key, value))
   );
 }

@@ -7,7 +7,7 @@
  */
 import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
-import { isObject, own } from '../../../nodepool/json.ts';
+import { isObject, ownValue } from '../../../nodepool/json.ts';
 import { noun, resourceOf } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';
 import { type Finding, named, ok, warning } from '../check.ts';
@@ -40,7 +40,7 @@ export function textOf({ kind, metadata: { name, namespace } }: ManifestObject):
 }
 
 function labelOf({ metadata }: ManifestObject): string | undefined {
-  const value = isObject(metadata.labels) ? own(metadata.labels, NAME_LABEL) : undefined;
+  const value = isObject(metadata.labels) ? ownValue(metadata.labels, NAME_LABEL) : undefined;
   return typeof value === 'string' ? value : undefined;
 }
 

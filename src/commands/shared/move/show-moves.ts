@@ -107,9 +107,9 @@ export async function moveNodes(
   deps: ApplyDeps,
 ): Promise<MoveResult> {
   const before = new Map([...intent.changes.keys()].map(node => [node, state.ownership(node)?.owner]));
-  const { own, others } = await apply(state, intent, options, deps);
-  const written = new Set(movesOf(own).map(({ node }) => node));
-  const results = [...own, ...others];
+  const { chosen, others } = await apply(state, intent, options, deps);
+  const written = new Set(movesOf(chosen).map(({ node }) => node));
+  const results = [...chosen, ...others];
   const moved: MovedNode[] = [];
   const failures: WriteFailure[] = [];
   const known = new Set<string>();

@@ -1,6 +1,6 @@
 /** Nodes as the pools see them: whose they are, what their pool put on them, and what the next reconcile would change. */
 import type { ClusterReader } from '../../../kube/cluster.ts';
-import { own, setOwn } from '../../../nodepool/json.ts';
+import { ownValue, setOwn } from '../../../nodepool/json.ts';
 import { allChanges, type Change, dueOf } from '../../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { keptStartupTaints } from '../../../nodepool/plan/startup-taints.ts';
@@ -115,6 +115,7 @@ function appliedTo(node: Node, record: AppliedRecord): PoolNode['applied'] {
 
 function stillThere(applied: AppliedRecord['labels'], live: Record<string, string>): Record<string, string> {
   const found: Record<string, string> = {};
-  for (const [key, { value }] of applied) if (value !== null && own(live, key) === value) setOwn(found, key, value);
+  for (const [key, { value }] of applied)
+    if (value !== null && ownValue(live, key) === value) setOwn(found, key, value);
   return found;
 }

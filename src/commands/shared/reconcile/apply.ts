@@ -15,7 +15,7 @@ import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { andMore } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
-import { Contests } from '../../../reconciler/limits/contests.ts';
+import { ContestedKeys } from '../../../reconciler/limits/contested-keys.ts';
 import { limitersOf } from '../../../reconciler/limits/limiters.ts';
 import { WriteRateLimiter } from '../../../reconciler/limits/rate-limiters.ts';
 import type { NodeProgress, ReconcilerOptions } from '../../../reconciler/options.ts';
@@ -86,7 +86,7 @@ export interface PoolSummary extends PoolResult {
 
 export interface ApplyResults {
   /** Of the pools of the intent, in its order. */
-  own: PoolResult[];
+  chosen: PoolResult[];
   /** Of other pools that share changed nodes with them, by name. */
   others: PoolResult[];
 }
@@ -98,10 +98,10 @@ export async function reconcile(
   deps: ApplyDeps,
 ): Promise<PoolSummary[]> {
   deps.warn(pools.flatMap(name => firstStripWarning(state, name)));
-  const { own, others } = await apply(state, { pools }, options, deps, pods);
+  const { chosen, others } = await apply(state, { pools }, options, deps, pods);
   deps.warn(others.flatMap(notUpToDate));
-  const moves = movesOf(own);
-  return own.map((result): PoolSummary => {
+  const moves = movesOf(chosen);
+  return chosen.map((result): PoolSummary => {
     const { pool } = result;
     const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
@@ -128,10 +128,10 @@ export async function apply(
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
   const writeLimiter = new WriteRateLimiter(deps.clock);
-  const contests = contestsOf(deps);
+  const contestedKeys = contestedKeysOf(deps);
   const reconciler = reconcilerOf(state, options, deps, {
     writeLimiter,
-    contests,
+    contestedKeys,
     ...counted,
     ...defined({ changes }),
   });
@@ -144,14 +144,14 @@ export async function apply(
   const gained = first.filter(result => shared.has(result.pool) && !isLeft(result)).map(({ pool }) => pool);
   const results = await untilIdle(gained, reconciler, options, { ...deps, state });
   const second = new Map(results.map(result => [result.pool, result]));
-  const own = first.map(result => {
+  const chosen = first.map(result => {
     const again = second.get(result.pool);
     return again === undefined ? result : merged(result, again);
   });
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(state, options, deps, { writeLimiter, contests, ...counted, only });
-  return { own, others: await untilIdle(others, rest, options, { ...deps, state }) };
+  const rest = reconcilerOf(state, options, deps, { writeLimiter, contestedKeys, ...counted, only });
+  return { chosen, others: await untilIdle(others, rest, options, { ...deps, state }) };
 }
 
 export function movesOf(results: readonly PoolResult[]): NodeMove[] {
@@ -185,23 +185,23 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
   return touched;
 }
 
-function contestsOf({ cluster, clock, events }: ApplyDeps): Contests {
+function contestedKeysOf({ cluster, clock, events }: ApplyDeps): ContestedKeys {
   const isAsked = events !== undefined && !cluster.isDryRun;
   const asks = isAsked
     ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, cluster.nodes.serverTime) }
     : {};
-  return new Contests({ clock, nodes: cluster.nodes, ...asks });
+  return new ContestedKeys({ clock, nodes: cluster.nodes, ...asks });
 }
 
 function reconcilerOf(
   state: ClusterState,
   { concurrency, consent, deleted }: ApplyOptions,
   { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
-  own: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contests' | 'podsOn'>,
+  ofRun: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contestedKeys' | 'podsOn'>,
 ): Reconciler {
   const limiters = limitersOf(concurrency);
   const optional = defined({ progress, onEviction, consent, deleted, signal });
-  return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...own });
+  return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...ofRun });
 }
 
 /** A pool in the loop. */

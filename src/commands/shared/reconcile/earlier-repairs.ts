@@ -8,7 +8,7 @@ import { NodepoolError } from '../../../nodepool/errors.ts';
 import type { Change } from '../../../nodepool/plan/change.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { REASON } from '../../../reconciler/events.ts';
-import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../../reconciler/limits/contests.ts';
+import { type EarlierRepairs, WINDOW_MS, whatOf } from '../../../reconciler/limits/contested-keys.ts';
 
 /** As events.ts ends a change that repairs. */
 const REPAIR = /\((drift|unmanaged)\)/;

@@ -291,12 +291,12 @@ function chooseResources(
   demand: Demand | undefined,
 ): { resources: string[]; warnings: string[] } {
   const { known, offered } = resourcesOf(nodes);
-  const asked = new Set<string>();
-  for (const { requests } of demand?.byNode.values() ?? []) for (const name of requests.keys()) asked.add(name);
+  const requested = new Set<string>();
+  for (const { requests } of demand?.byNode.values() ?? []) for (const name of requests.keys()) requested.add(name);
   // Where a device plugin died a node has none of what its pods hold.
-  if (choice === 'usual') return mostOf(usualResources([...offered, ...asked]), nodes, demand);
-  if (choice === 'all') return mostOf(inResourceOrder([...offered, ...asked]), nodes, demand);
-  const unknown = choice.filter(name => !known.has(name) && !asked.has(name));
+  if (choice === 'usual') return mostOf(usualResources([...offered, ...requested]), nodes, demand);
+  if (choice === 'all') return mostOf(inResourceOrder([...offered, ...requested]), nodes, demand);
+  const unknown = choice.filter(name => !known.has(name) && !requested.has(name));
   const warnings = unknown.map(name => {
     const near = suggest(name, [...known]);
     return `no node has the resource "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`;

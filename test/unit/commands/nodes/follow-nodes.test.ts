@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { followNodes } from '../../../../src/commands/nodes/watch.ts';
 import type { PoolNode } from '../../../../src/commands/shared/pools/nodes.ts';
-import { own } from '../../../../src/nodepool/json.ts';
+import { ownValue } from '../../../../src/nodepool/json.ts';
 import type { Node, NodePool } from '../../../../src/nodepool/types.ts';
 import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
 import {
@@ -30,7 +30,7 @@ async function begun(startup: Pick<NodePool['spec'], 'startupTaints'> = {}) {
   const reports: string[] = [];
   let reads = 0;
   const text = ({ node: { name, labels }, pool: owner, changes }: PoolNode) =>
-    [`${name}@${own(labels, 'version')}`, owner, ...changes.map(({ key, to }) => `${key}=${to}`)].join(' ');
+    [`${name}@${ownValue(labels, 'version')}`, owner, ...changes.map(({ key, to }) => `${key}=${to}`)].join(' ');
   const toNode = (raw: object): Node => {
     const { name, uid, resourceVersion } = metadataOf(raw);
     return {

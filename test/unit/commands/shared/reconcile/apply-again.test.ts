@@ -60,9 +60,9 @@ test('reconciles a pool again that gains a node after its turn, and reports both
     ['d', 'c'],
   ]) {
     const nodes = [RELEASED, aNode({ name: 'n2', uid: 'uid-n2', labels: { tier: 'old' } })];
-    const { own, others, known, writes } = await applied([C, D], nodes, { pools: order }, { port: firstRound });
-    assert.deepEqual([names(own), others], [order, []]);
-    const of = (name: string) => own.find(each => each.pool === name)?.outcome ?? assert.fail();
+    const { chosen, others, known, writes } = await applied([C, D], nodes, { pools: order }, { port: firstRound });
+    assert.deepEqual([names(chosen), others], [order, []]);
+    const of = (name: string) => chosen.find(each => each.pool === name)?.outcome ?? assert.fail();
     assert.deepEqual([of('d').status?.nodeCount, known.get('d')?.status?.nodeCount], [2, 2]);
     assert.deepEqual([of('c').status?.nodeCount, known.get('c')?.status?.nodeCount], [0, 0]);
     assert.equal(of('d').runtimeClass.kind, 'created');
@@ -70,7 +70,7 @@ test('reconciles a pool again that gains a node after its turn, and reports both
     assert.deepEqual(of('d').warnings, ['cannot create events']);
     assert.equal(of('d').statusWritten, true);
     assert.deepEqual(
-      movesOf(own)
+      movesOf(chosen)
         .map(({ node, from, to }) => [node, from, to])
         .toSorted(),
       [
@@ -101,8 +101,8 @@ test('keeps the results of the first reconcile when the second is refused', asyn
       },
     };
   };
-  const { own } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
-  const [d] = own;
+  const { chosen } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
+  const [d] = chosen;
   assert.deepEqual([d?.outcome?.status?.nodeCount, d?.outcome?.runtimeClass.kind], [0, 'created']);
   assert.match(d?.error?.message ?? '', /^nodepool d is not changed: the installed CRD drops spec.handler/);
 });

@@ -12,7 +12,7 @@ test('sets no NoExecute taint that was not confirmed, on nodes of the intent and
   const nodes = [aNode({ name: 'n1', labels: role('b') })];
   const refused = await applied([strict], nodes, { pools: ['b'] }, { options: { consent: new Set() } });
   assert.match(
-    refused.own[0]?.outcome?.failures[0]?.message ?? '',
+    refused.chosen[0]?.outcome?.failures[0]?.message ?? '',
     /would now get the taint d:NoExecute, which was not/,
   );
   const agreed = await applied(
@@ -48,10 +48,13 @@ test('with --yes sets a NoExecute taint that became due after the plan; else ref
     applied([strict], [planned], { pools: ['b'] }, { port, options: { consent } });
   const yes = await run(undefined);
   assert.deepEqual(
-    yes.own[0]?.outcome?.moves[0]?.changes.map(({ key }) => key),
+    yes.chosen[0]?.outcome?.moves[0]?.changes.map(({ key }) => key),
     ['tier', 'd'],
   );
   const bound = await run(new Set());
-  assert.deepEqual(bound.own[0]?.outcome?.moves, []);
-  assert.match(bound.own[0]?.outcome?.failures[0]?.message ?? '', /d:NoExecute, which was not agreed to; it was not/);
+  assert.deepEqual(bound.chosen[0]?.outcome?.moves, []);
+  assert.match(
+    bound.chosen[0]?.outcome?.failures[0]?.message ?? '',
+    /d:NoExecute, which was not agreed to; it was not/,
+  );
 });

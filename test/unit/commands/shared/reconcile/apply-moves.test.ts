@@ -24,9 +24,9 @@ test('reports a failed membership change to the old pool too', async () => {
     nodes: { patch: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) },
   });
   const pools = [pool('a', { tier: 'a' }), pool('b', {})];
-  const { own, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
+  const { chosen, others } = await applied(pools, [member('n1', 'a', 'a')], move, { port });
   assert.deepEqual(
-    own[0]?.outcome?.failures.map(({ message }) => message),
+    chosen[0]?.outcome?.failures.map(({ message }) => message),
     ['cannot patch Node "n1"'],
   );
   assert.deepEqual(names(others), ['a']);
@@ -54,15 +54,15 @@ test('reconciles both pools of the intent that a node moves between, in either o
     ['a', 'b'],
     ['b', 'a'],
   ]) {
-    const { own, known, writes } = await applied(pools, nodes, { pools: order });
-    assert.deepEqual(names(own), order);
+    const { chosen, known, writes } = await applied(pools, nodes, { pools: order });
+    assert.deepEqual(names(chosen), order);
     assert.deepEqual(
-      movesOf(own).map(({ node, from, to }) => [node, from, to]),
+      movesOf(chosen).map(({ node, from, to }) => [node, from, to]),
       [['n1', 'b', 'a']],
     );
     assert.deepEqual([known.get('a')?.status?.nodeCount, known.get('b')?.status?.nodeCount], [1, 1]);
     assert.deepEqual(
-      own.map(({ outcome }) => [outcome?.status?.nodeCount, outcome?.statusWritten]),
+      chosen.map(({ outcome }) => [outcome?.status?.nodeCount, outcome?.statusWritten]),
       [
         [1, true],
         [1, true],

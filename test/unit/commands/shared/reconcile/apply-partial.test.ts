@@ -22,11 +22,11 @@ test('keeps the status of failed writes in a run that does not try them again', 
   const drifted = { ...member('bad', 'a', 'a'), labels: role('a') };
   const full = await applied([pool('a', { tier: 'a' })], [drifted], { pools: ['a'] }, { port });
   const failing = full.known.get('a') ?? assert.fail();
-  const { own, writes, live } = await applied([failing], [drifted, aNode({ name: 'n1' })], intent, { port });
+  const { chosen, writes, live } = await applied([failing], [drifted, aNode({ name: 'n1' })], intent, { port });
   assert.equal(failing.status?.status, 500);
   assert.deepEqual(statusesIn(writes), []);
   assert.equal(live.get('n1')?.labels?.tier, 'a');
-  assert.deepEqual(own[0]?.outcome?.warnings, [
+  assert.deepEqual(chosen[0]?.outcome?.warnings, [
     {
       message: '1 other node differs from the labels and taints of the pool, and the status was not written',
       next: 'run `kubectl nodepool reconcile a`',
@@ -36,8 +36,8 @@ test('keeps the status of failed writes in a run that does not try them again', 
 
 test('writes the status once the node that failed carries the labels and taints', async () => {
   const failing = pool('a', { tier: 'a' });
-  const { own } = await applied([failing], [member('good', 'a', 'a')], { pools: ['a'] }, { port });
-  const before = own[0]?.outcome?.status ?? assert.fail();
+  const { chosen } = await applied([failing], [member('good', 'a', 'a')], { pools: ['a'] }, { port });
+  const before = chosen[0]?.outcome?.status ?? assert.fail();
   const conditions = before.conditions?.map(each =>
     each.type === 'Applied' ? { ...each, status: 'False' as const, reason: 'WriteFailed' } : each,
   );

@@ -21,9 +21,9 @@ test('reconciles pools of the intent in order, then others that gained or lost n
     { ...member('n1', 'z', 'z'), labels: { ...role('c'), tier: 'z' } },
     { ...member('n2', 'y', 'y'), labels: { ...role('a'), tier: 'y' } },
   ];
-  const { own, others, writes } = await applied(pools, nodes, { pools: ['c', 'a'] });
+  const { chosen, others, writes } = await applied(pools, nodes, { pools: ['c', 'a'] });
   assert.deepEqual(
-    [names(own), names(others)],
+    [names(chosen), names(others)],
     [
       ['c', 'a'],
       ['y', 'z'],
@@ -38,12 +38,12 @@ test('reconciles pools of the intent in order, then others that gained or lost n
 });
 
 test('reads no other pool in a run that changes no node', async () => {
-  const { own, others } = await applied(
+  const { chosen, others } = await applied(
     [pool('a', { tier: 'a' }), pool('b', {})],
     [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
     { pools: ['a'] },
   );
-  assert.deepEqual([names(own), names(others)], [['a'], []]);
+  assert.deepEqual([names(chosen), names(others)], [['a'], []]);
 });
 
 test('ignores a pool that lost a node to a pool of the intent while the node stays', async () => {
@@ -103,8 +103,8 @@ test('reconciles the next owner of a node after a deletion', async () => {
   );
   const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
   const intent: Intent = { pools: ['a'], isDeletion: true };
-  const { own, others, writes } = await applied([marked, next], [node], intent);
-  assert.deepEqual([own[0]?.outcome?.kind, names(others)], ['released', ['m']]);
+  const { chosen, others, writes } = await applied([marked, next], [node], intent);
+  assert.deepEqual([chosen[0]?.outcome?.kind, names(others)], ['released', ['m']]);
   assert.deepEqual(statusesIn(writes), ['status m 200 1']);
   // The node needs no write, but matches the pool.
   const bare = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
@@ -121,10 +121,10 @@ test('reconciles the next owner of a node after a deletion', async () => {
 
 test('leaves a deleted pool alone that was created again', async () => {
   const intent: Intent = { pools: ['a'], isDeletion: true };
-  const { own, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
+  const { chosen, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
     options: { deleted: new Map([['a', 'uid-earlier']]) },
   });
-  assert.match(own[0]?.error?.message ?? '', /nodepool a was deleted and recreated by somebody else meanwhile/);
+  assert.match(chosen[0]?.error?.message ?? '', /nodepool a was deleted and recreated by somebody else meanwhile/);
   assert.deepEqual(writes, []);
 });
 
@@ -143,9 +143,9 @@ test('a refused pool does not stop the others; a bug stops all', async () => {
   });
   const refusal = new NodepoolError('cluster', 'no');
   const intent = { pools: ['a', 'b'] };
-  const { own } = await applied(pools, [aNode({ labels: role('a') })], intent, failing(refusal));
+  const { chosen } = await applied(pools, [aNode({ labels: role('a') })], intent, failing(refusal));
   assert.deepEqual(
-    own.map(({ pool: name, outcome, error }) => [name, outcome?.status?.status, error]),
+    chosen.map(({ pool: name, outcome, error }) => [name, outcome?.status?.status, error]),
     [
       ['a', undefined, refusal],
       ['b', 200, undefined],
@@ -157,13 +157,13 @@ test('a refused pool does not stop the others; a bug stops all', async () => {
 test('counts pods where they were read; a node without pods has none', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a')];
   const counts = async (pods?: ReadonlyMap<string, number>) => {
-    const { own } = await applied(
+    const { chosen } = await applied(
       [pool('a', { tier: 'a' })],
       nodes,
       { pools: ['a'] },
       pods === undefined ? {} : { pods },
     );
-    return own[0]?.outcome?.status?.podCount;
+    return chosen[0]?.outcome?.status?.podCount;
   };
   assert.deepEqual([await counts(new Map([['n1', 3]])), await counts()], [3, undefined]);
 });
@@ -174,7 +174,7 @@ test('reports progress, and writes nothing after an abort', async () => {
   const nodes = [{ ...member('n1', 'a', 'a'), labels: role('a') }];
   await applied([pool('a', { tier: 'a' })], nodes, { pools: ['a'] }, { deps: { progress } });
   assert.deepEqual(reported, ['planned 1', 'done']);
-  const { own, writes } = await applied(
+  const { chosen, writes } = await applied(
     [pool('a', { tier: 'a' })],
     nodes,
     { pools: ['a'] },
@@ -182,5 +182,5 @@ test('reports progress, and writes nothing after an abort', async () => {
       deps: { signal: AbortSignal.abort() },
     },
   );
-  assert.deepEqual([own[0]?.outcome?.kind, own[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
+  assert.deepEqual([chosen[0]?.outcome?.kind, chosen[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
 });
