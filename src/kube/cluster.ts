@@ -42,12 +42,8 @@ export interface NodesClient<Listed extends Node = Node> {
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** As fieldManager(), of several fields in one read. Undefined when the node does not exist. */
   fieldSetters(name: string, paths: readonly string[][]): Promise<(FieldSetter | undefined)[] | undefined>;
-  /**
-   * Merge patch, guarded by the resourceVersion in it.
-   * @param options `expected`: the node of that resourceVersion with the patch. Its spec and status are taken where the
-   * server cannot have changed them, so that they need not be sent back
-   */
-  patch(name: string, patch: NodePatch, options?: { expected?: Node; isTrial?: boolean }): Promise<NodeWrite>;
+  /** Merge patch, guarded by the resourceVersion in it. @param options `isTrial`: the server checks it and stores nothing */
+  patch(name: string, patch: NodePatch, options?: { isTrial?: boolean }): Promise<NodeWrite>;
 }
 
 export interface NodePoolsClient {

@@ -17,14 +17,11 @@ export interface Resource {
 }
 
 const AS_METADATA = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-const ONE_AS_METADATA = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 /** For lists without spec and status: "Metadata-only fetches" in the API concepts. */
 export const ONLY_METADATA: Pick<Resource, 'decode' | 'accept'> = {
   decode: decodeMetadata,
   accept: `${PROTOBUF};${AS_METADATA}, application/json;${AS_METADATA}`,
 };
-/** The same for one object, by the decoder of the whole one. */
-export const ONLY_METADATA_OF_ONE = `${PROTOBUF};${ONE_AS_METADATA}, application/json;${ONE_AS_METADATA}, ${PROTOBUF}, application/json`;
 
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node', decode: decodeNode };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod', decode: decodePod };

@@ -1,7 +1,6 @@
 /** v1 Nodes, reduced to the used fields when read: one is 11 kB, and there are thousands. */
 import { type NodeAnnotations, readNodeAnnotations } from '../../nodepool/adopt/adoptable.ts';
 import { maintenanceIn } from '../../nodepool/drain/maintenance.ts';
-import { deepEqual, defined } from '../../nodepool/json.ts';
 import { type DatedNode, readManagedFields, setterOf } from '../../nodepool/managed-fields.ts';
 import { birthRecordIn, recordIn } from '../../nodepool/membership/birth-record.ts';
 import { compactBoot, keptRecord } from '../../nodepool/plan/record.ts';
@@ -16,7 +15,7 @@ import {
   type Taint,
 } from '../../nodepool/types.ts';
 import { type Api, MERGE_PATCH } from '../api/api.ts';
-import { inJson, NODES, ONLY_METADATA, ONLY_METADATA_OF_ONE, type Resource } from '../api/resource.ts';
+import { inJson, NODES, ONLY_METADATA, type Resource } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
 import type { NodePatch, NodesClient } from '../cluster.ts';
 import { type AnnotatedNode, decodeAnnotated } from '../protobuf/nodes.ts';
@@ -83,7 +82,6 @@ export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
 
 export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotations): NodesClient {
   const nodes: Resource = { ...NODES, decode: kept.decoder() };
-  const alterers = new NodeAlterers(api);
   return {
     list: labelSelector => api.list(nodes, (node: WireNode) => toNode(node, kept), { labelSelector }),
     serverTime: () => api.serverTime(),
@@ -100,37 +98,18 @@ export function nodesClient(api: Api, transport: Transport, kept: KeptAnnotation
       const node = await api.get<WireNode>(NODE_METADATA, name);
       return node && paths.map(path => setterOf(node.metadata?.managedFields, path));
     },
-    async patch(name, patch, { expected, isTrial } = {}) {
+    async patch(name, patch, { isTrial } = {}) {
       // Those of a deleted pool are known from the record alone, which the answer no longer has.
       const answered = kept.with(Object.keys(patch.annotations ?? {}));
-      const whole = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
-      const isMetadata = expected !== undefined && !api.dryRun && !isTrial && alterers.areNone();
-      const resource = isMetadata ? { ...whole, accept: ONLY_METADATA_OF_ONE } : whole;
+      const resource = answered === kept ? nodes : { ...NODES, decode: answered.decoder() };
       const write = await api.patch<WireNode>(resource, name, {
         contentType: MERGE_PATCH,
         body: nodePatchBody(patch),
         query: api.writeQuery(isTrial),
         replayable: true,
       });
-      if (write.kind !== 'written') return write;
-      const node = toNode(write.object, answered);
-      const isWhole = expected === undefined || write.object.status !== undefined;
-      if (isWhole && expected !== undefined && !deepEqual(node.taints, expected.taints)) alterers.altered();
-      return { kind: 'written', node: isWhole ? node : withStatusOf(node, expected) };
+      return write.kind === 'written' ? { kind: 'written', node: toNode(write.object, answered) } : write;
     },
-  };
-}
-
-/** Metadata of the one, and spec and status of the other. */
-function withStatusOf(node: Node, { taints, ready, unschedulable, allocatable, ...rest }: Node): Node {
-  const { readySince, conditions, boot, omittedResources } = rest;
-  return {
-    ...node,
-    taints,
-    ready,
-    unschedulable,
-    allocatable,
-    ...defined({ readySince, conditions, boot, omittedResources }),
   };
 }
 
@@ -222,97 +201,3 @@ export interface AnnotatedNodes {
 }
 
 export type LabelledNode = Pick<Node, 'name' | 'labels'>;
-
-// Whether mutating webhooks or admission policies may change a node while it is updated. Where none does, the answer to a
-// patch tells nothing new of spec and status, and can lack them: a whole node is 11 kB, and costs the server a fifth of the
-// time of the patch (docs/decisions/0048-metadata-answers.md).
-
-/** Patches of a connection after which asking takes less time than whole nodes. */
-const MANY_PATCHES = 50;
-
-const GROUP = 'admissionregistration.k8s.io';
-const WEBHOOKS: Resource = {
-  group: GROUP,
-  version: 'v1',
-  plural: 'mutatingwebhookconfigurations',
-  kind: 'MutatingWebhookConfiguration',
-};
-/** The newest first; Kubernetes 1.36 serves v1. */
-const POLICY_VERSIONS = ['v1', 'v1beta1', 'v1alpha1'];
-
-interface Rule {
-  apiGroups?: string[];
-  resources?: string[];
-  operations?: string[];
-}
-
-interface Alterer {
-  /** Of a webhook configuration. */
-  webhooks?: { rules?: Rule[] }[];
-  /** Of a policy. Whether it is bound is not asked: it can be meanwhile. */
-  spec?: { matchConstraints?: { resourceRules?: Rule[] } };
-}
-
-export class NodeAlterers {
-  readonly #api: Pick<Api, 'list' | 'isServed'>;
-  #patches = 0;
-  #areNone = false;
-  #isAltered = false;
-
-  constructor(api: Pick<Api, 'list' | 'isServed'>) {
-    this.#api = api;
-  }
-
-  /**
-   * Call before each patch of a node. True once it is known that nothing alters nodes; the question goes beside the patches
-   * of a run that has many. False where the user may not read the answer.
-   */
-  areNone(): boolean {
-    if (this.#patches++ === MANY_PATCHES) {
-      this.#ask().then(
-        areNone => {
-          this.#areNone = areNone;
-        },
-        () => {},
-      );
-    }
-    return this.#areNone && !this.#isAltered;
-  }
-
-  /** A node was not written as it was sent: a server can have webhooks and policies that its API does not show. */
-  altered(): void {
-    this.#isAltered = true;
-  }
-
-  async #ask(): Promise<boolean> {
-    const [webhooks, policies] = await Promise.all([
-      this.#api.list<Alterer, Alterer>(WEBHOOKS, asSent),
-      this.#policies(),
-    ]);
-    const rules = [
-      ...webhooks.flatMap(({ webhooks: each = [] }) => each.flatMap(({ rules = [] }) => rules)),
-      ...policies.flatMap(({ spec }) => spec?.matchConstraints?.resourceRules ?? []),
-    ];
-    return !rules.some(matchesNodeUpdates);
-  }
-
-  async #policies(): Promise<Alterer[]> {
-    for (const version of POLICY_VERSIONS) {
-      const policies = { ...WEBHOOKS, version, plural: 'mutatingadmissionpolicies', kind: 'MutatingAdmissionPolicy' };
-      if (await this.#api.isServed(policies)) return this.#api.list<Alterer, Alterer>(policies, asSent);
-    }
-    return [];
-  }
-}
-
-function asSent(item: Alterer): Alterer {
-  return item;
-}
-
-/** Versions, names and selectors are not looked at: they narrow a rule. */
-function matchesNodeUpdates({ apiGroups = [], resources = [], operations = [] }: Rule): boolean {
-  const names = (list: readonly string[], ...any: string[]) => any.some(each => list.includes(each));
-  return (
-    names(apiGroups, '', '*') && names(resources, 'nodes', 'nodes/*', '*', '*/*') && names(operations, 'UPDATE', '*')
-  );
-}

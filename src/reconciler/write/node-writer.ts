@@ -6,7 +6,7 @@ import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import { RolloutSlot } from '../limits/rollout-admission.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import { moveOf, type NodeMove, type NodeWriteError, withMove, withoutMove } from '../outcome.ts';
-import { isDue, nodePlan, patchedNode } from '../plan/node-plan.ts';
+import { isDue, nodePlan } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
 
@@ -91,12 +91,10 @@ export class NodeWriter {
 
   /** @param attempt counted from 1: how long to wait after a conflict */
   async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: Written): Promise<void> {
-    const { cluster, state, sleep, onWrite, hasCaches = false } = this.#options;
+    const { cluster, state, sleep, onWrite } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
-    // A watch runs for months, in which webhooks and policies come.
-    const expected = hasCaches ? {} : { expected: patchedNode(plan.node, plan.patch) };
-    const sent = cluster.nodes.patch(name, plan.patch, expected);
+    const sent = cluster.nodes.patch(name, plan.patch);
     const read = () => readNode(name, uid, this.#options);
     const write = await written.slot.during(sent, plan.patch.resourceVersion, read);
     if (write.kind === 'written') {
