@@ -143,7 +143,8 @@ test('reports field and values when a policy changes the status, and backs off f
 test('reports the label when a policy moves a node to another pool at each write, and backs off', {
   timeout: 120_000,
 }, async t => {
-  await testEnv.nodes({ name: 'moved-a', labels: { team: 'p' } });
+  // Nobody writes the second one: it shows whether the policy is in force, wherever the first is.
+  await testEnv.nodes({ name: 'moved-a', labels: { team: 'p' } }, { name: 'moved-probe', labels: { team: 'none' } });
   await testEnv.pool('p', { nodeSelector: { team: 'p' }, labels: { tier: 'p' } });
   await testEnv.pool('q', { nodeSelector: { team: 'q' }, labels: { tier: 'q' } });
   // The policy ignores writes of others, which move the node between the two.
@@ -159,9 +160,9 @@ test('reports the label when a policy moves a node to another pool at each write
       },
     },
     probe: {
-      node: 'moved-a',
+      node: 'moved-probe',
       patch: { metadata: { labels: { probe: 'x' } } },
-      isChanged: ({ metadata }) => metadata.labels?.team !== 'p',
+      isChanged: ({ metadata }) => metadata.labels?.team !== 'none',
     },
   });
   t.after(() => policy.end());
