@@ -83,14 +83,14 @@ test('a kubelet can neither send a birth record nor change one, nor have it writ
   await applyAll();
   await testEnv.pool('one', SPEC);
   await inForce(testEnv, 'one', { [GROUP]: 'one' });
-  const mark = '{"pool":"one","since":"2020-01-01T00:00:00Z a","labels":{"kept":"x"},"taints":{}}';
+  const birthRecord = '{"pool":"one","since":"2020-01-01T00:00:00Z a","labels":{"kept":"x"},"taints":{}}';
   const forged = (metadata: object) => {
     const node = nodeObject({ name: 'x', labels: { [GROUP]: 'one', kept: 'x' } }) as { metadata: object };
     return { ...node, metadata: { ...node.metadata, ...metadata } };
   };
   const send = (body: object, query = '') =>
     kubelet('x').write(query, body, 'POST') as Promise<{ status: number; body: unknown }>;
-  await denied(() => send(forged({ annotations: { [BIRTH_RECORD]: mark } })));
+  await denied(() => send(forged({ annotations: { [BIRTH_RECORD]: birthRecord } })));
   const other = {
     manager: 'other',
     operation: 'Update',
@@ -99,17 +99,17 @@ test('a kubelet can neither send a birth record nor change one, nor have it writ
     fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${BIRTH_RECORD}`]: {} } } },
   };
   for (const managedFields of [[{}], [], [other], [{ ...other, apiVersion: 'bad/v0' }], [{ ...other, fieldsV1: 3 }]]) {
-    for (const annotations of [{ [BIRTH_RECORD]: mark }, { [BIRTH_RECORD]: '' }]) {
+    for (const annotations of [{ [BIRTH_RECORD]: birthRecord }, { [BIRTH_RECORD]: '' }]) {
       const { status, body } = await send(forged({ annotations, managedFields }));
       assert.match(`${status} ${JSON.stringify(body)}`, REFUSED, JSON.stringify(managedFields));
     }
   }
   // A duplicate address makes the server give up managedFields.
-  const broken = forged({ annotations: { [BIRTH_RECORD]: mark } });
+  const broken = forged({ annotations: { [BIRTH_RECORD]: birthRecord } });
   const address = { type: 'Hostname', address: 'x' };
   const { body } = await send({ ...broken, status: { addresses: [address, address] } });
   assert.match(JSON.stringify(body), REFUSED);
-  const apply = forged({ annotations: { [BIRTH_RECORD]: mark } });
+  const apply = forged({ annotations: { [BIRTH_RECORD]: birthRecord } });
   const applied = await kubelet('x').write(
     '/x?fieldManager=x&force=true',
     apply,
@@ -119,7 +119,7 @@ test('a kubelet can neither send a birth record nor change one, nor have it writ
   assert.notEqual(applied.status < 300, true, `${applied.status}`);
 
   assert.equal((await kubelet('x').register({ [GROUP]: 'one' })).status, 201);
-  for (const value of [null, mark, '']) {
+  for (const value of [null, birthRecord, '']) {
     assert.equal((await kubelet('x').annotate({ [BIRTH_RECORD]: value })).status, 422);
     assert.equal(
       (await kubelet('x').write('/x/status', { metadata: { annotations: { [BIRTH_RECORD]: value } } })).status,
@@ -129,7 +129,7 @@ test('a kubelet can neither send a birth record nor change one, nor have it writ
   assert.equal((await kubelet('x').heartbeat()).status, 200);
   assert.equal((await kubelet('x').annotate({ other: 'x' })).status, 200);
   await testEnv.patchNode('x', { metadata: { annotations: { [BIRTH_RECORD]: null } } });
-  assert.equal((await kubelet('x').annotate({ [BIRTH_RECORD]: mark })).status, 422, 'nor add one');
+  assert.equal((await kubelet('x').annotate({ [BIRTH_RECORD]: birthRecord })).status, 422, 'nor add one');
 });
 
 test('a kubelet cannot hide the birth record, or avoid the birth, by an empty record', { skip }, async () => {
@@ -157,10 +157,14 @@ test('a birth record that an administrator sends, as from a backup, is kept and 
   await applyAll();
   await testEnv.pool('one', SPEC);
   await inForce(testEnv, 'one', { [GROUP]: 'one' });
-  const mark = '{"pool":"one","labels":{"tier":"gold"}}';
-  await testEnv.nodes({ name: 'a', labels: { [GROUP]: 'one', tier: 'gold' }, annotations: { [BIRTH_RECORD]: mark } });
+  const birthRecord = '{"pool":"one","labels":{"tier":"gold"}}';
+  await testEnv.nodes({
+    name: 'a',
+    labels: { [GROUP]: 'one', tier: 'gold' },
+    annotations: { [BIRTH_RECORD]: birthRecord },
+  });
   const node = await testEnv.node('a');
-  assert.deepEqual([node.metadata.annotations?.[BIRTH_RECORD], taintsOf(node)], [mark, []]);
+  assert.deepEqual([node.metadata.annotations?.[BIRTH_RECORD], taintsOf(node)], [birthRecord, []]);
   await testEnv.reconcile();
   await testEnv.delete(['one']);
   assert.equal('tier' in (await testEnv.node('a')).metadata.labels, false);

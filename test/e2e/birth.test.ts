@@ -98,12 +98,12 @@ test('what was given goes with the pool, before and after the first reconcile, a
   );
   const clean = async (name: string, more: { labels?: object; taints?: string[] } = {}) => {
     const { metadata, spec } = await testEnv.node(name);
-    const [{ tier, theirs }, { note, empty, [BIRTH_RECORD]: mark, [RECORD]: record }] = [
+    const [{ tier, theirs }, { note, empty, [BIRTH_RECORD]: birthRecord, [RECORD]: record }] = [
       metadata.labels,
       metadata.annotations ?? {},
     ];
     assert.deepEqual(
-      [{ tier, theirs }, note, empty, mark, record, taintsOf({ metadata, spec })],
+      [{ tier, theirs }, note, empty, birthRecord, record, taintsOf({ metadata, spec })],
       [{ tier: undefined, theirs: 'x', ...more.labels }, undefined, 'theirs', undefined, undefined, more.taints ?? []],
       name,
     );

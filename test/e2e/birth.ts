@@ -59,8 +59,10 @@ export async function withoutRules({ cluster }: TestEnv): Promise<void> {
 }
 
 export function markOf(node: LiveNode) {
-  const mark = node.metadata.annotations?.[BIRTH_RECORD];
-  return mark === undefined ? undefined : (JSON.parse(mark) as { pool: string; labels: Record<string, string> });
+  const birthRecord = node.metadata.annotations?.[BIRTH_RECORD];
+  return birthRecord === undefined
+    ? undefined
+    : (JSON.parse(birthRecord) as { pool: string; labels: Record<string, string> });
 }
 
 export function recordOf(node: LiveNode): unknown {

@@ -60,7 +60,8 @@ async function complete(history: History): Promise<void> {
 
 /** That all nodes have joined, nothing of the pool counts as displaced, and nothing is left of it after its deletion. */
 async function judgeEnd(history: History, names: readonly string[]): Promise<void> {
-  const joined = () => [...current(history)].filter(([, { record, mark }]) => record?.pool === 'p' && !mark);
+  const joined = () =>
+    [...current(history)].filter(([, { record, birthRecord }]) => record?.pool === 'p' && !birthRecord);
   await eventually('all nodes have joined', () => joined().length === names.length, 90_000);
   for (const [name, { record }] of joined()) assert.equal(record?.displaced, undefined, name);
   // The connection may date from before the server was killed.
@@ -131,12 +132,12 @@ birthRow(
       const known = new Set(current(history).keys());
       lives.push(...names.slice(kill * each, (kill + 1) * each).map((name, at) => live(name, kill * each + at)));
       // After the first of them was written, or at any time.
-      const isWritten = () => [...current(history)].some(([name, { mark }]) => !known.has(name) && !mark);
+      const isWritten = () => [...current(history)].some(([name, { birthRecord }]) => !known.has(name) && !birthRecord);
       if (kill % 2 === 0) await eventually('one is written', isWritten);
       else await sleep(random() * 100);
       await child.end('SIGKILL');
-      const marked = [...current(history).values()].filter(({ mark }) => mark).length;
-      if (marked > 0 && marked < each - 1) halfway++;
+      const withBirthRecord = [...current(history).values()].filter(({ birthRecord }) => birthRecord).length;
+      if (withBirthRecord > 0 && withBirthRecord < each - 1) halfway++;
     }
     await Promise.all(lives);
     const last = startChild(t, testEnv.cluster(), ...FLAGS);

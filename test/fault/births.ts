@@ -78,6 +78,6 @@ export function current(history: History): Map<string, NodeState> {
 /** Names of nodes on which something of a pool is left. */
 export function notFree(history: History): string[] {
   const isFree = (state: NodeState) =>
-    valuesOf(state) === FREE && state.record === undefined && state.mark === undefined;
+    valuesOf(state) === FREE && state.record === undefined && state.birthRecord === undefined;
   return [...current(history)].filter(([, state]) => !isFree(state)).map(([name]) => name);
 }

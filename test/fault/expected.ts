@@ -153,8 +153,8 @@ export function annotationsOf({ annotations = {} }: LiveNode['metadata']): Recor
  * the first write removes it, which never comes on a node that is no pool's.
  */
 function withoutWaiting(annotations: Record<string, string>, owner: string | undefined): Record<string, string> {
-  const { [BORN_ANNOTATION]: mark, ...others } = annotations;
-  return owner === undefined && mark?.startsWith('{"since":') ? others : annotations;
+  const { [BORN_ANNOTATION]: birth, ...others } = annotations;
+  return owner === undefined && birth?.startsWith('{"since":') ? others : annotations;
 }
 
 /** Each key with a wrong value, and each unexpected key. */

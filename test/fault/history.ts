@@ -8,7 +8,7 @@ import { taintId } from './model.ts';
 const NODES = '/registry/minions';
 const POOLS = '/registry/nodes.lailin.xyz/nodepools';
 
-/** the record or the birth record, as JSON. */
+/** The record or the birth record, as JSON. */
 export interface Recorded {
   pool?: string;
   startup?: Record<string, string | null>;
@@ -26,7 +26,7 @@ export interface NodeState {
   /** Of those that were asked for. */
   annotations: Record<string, string>;
   record: Recorded | undefined;
-  mark: Recorded | undefined;
+  birthRecord: Recorded | undefined;
 }
 
 export interface PoolState {
@@ -91,14 +91,14 @@ interface WireNode {
 }
 
 function nodeState({ metadata, spec }: WireNode): NodeState {
-  const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: mark, ...annotations } = metadata.annotations ?? {};
+  const { [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: birth, ...annotations } = metadata.annotations ?? {};
   return {
     uid: metadata.uid,
     labels: metadata.labels ?? {},
     taints: new Map((spec?.taints ?? []).map(taint => [taintId(taint), taint.value ?? ''])),
     annotations,
     record: record === undefined ? undefined : JSON.parse(record),
-    mark: mark === undefined ? undefined : JSON.parse(mark),
+    birthRecord: birth === undefined ? undefined : JSON.parse(birth),
   };
 }
 
@@ -108,6 +108,6 @@ function poolState(pool: { metadata: { uid: string; deletionTimestamp?: string }
 }
 
 /** The pool whose node it is: by its record, else by its birth record. */
-export function holderOf({ record, mark }: NodeState): string | undefined {
-  return (record ?? mark)?.pool;
+export function holderOf({ record, birthRecord }: NodeState): string | undefined {
+  return (record ?? birthRecord)?.pool;
 }
