@@ -53,7 +53,7 @@ describe('budgets that keep a taint from a node', () => {
     const run = async (app: string, count: number) =>
       eventually(`${app} runs`, async () => {
         const { items } = (await api().expect('GET', `${PODS}?labelSelector=app=${app}`)) as { items: Pod[] };
-        return items.filter(({ status }) => status.phase === 'Running').length === count;
+        return items.length === count && items.every(({ status }) => status.phase === 'Running');
       });
     await deploy('two', 1);
     await run('two', 1);
@@ -67,9 +67,8 @@ describe('budgets that keep a taint from a node', () => {
     await budget('bare', 'bare', { minAvailable: 1 });
     await deploy('free', 2);
     await run('free', 2);
-    // Pods that are healthy, and evictions that are allowed.
-    const known: Record<string, [number, number]> = { back: [3, 1], bare: [2, 1], low: [2, 0] };
-    const areKnown = async () => {
+    /** @param known by budget: pods that are healthy, and evictions that are allowed */
+    const budgetsKnow = async (known: Record<string, [number, number]>) => {
       let budgets = {};
       await eventually(
         'the budgets know their pods',
@@ -86,13 +85,11 @@ describe('budgets that keep a taint from a node', () => {
         async () => ({ budgets, pods: (await api().request('GET', PODS)).body }),
       );
     };
-    await areKnown();
+    const known: Record<string, [number, number]> = { back: [3, 1], bare: [2, 1], low: [2, 0] };
+    await budgetsKnow(known);
     // Of two budgets of a pod, Kubernetes counts one alone when the pod turns Ready: both come after it.
-    for (const name of ['two-a', 'two-b']) {
-      await budget(name, 'two', { maxUnavailable: 1 });
-      known[name] = [1, 1];
-    }
-    await areKnown();
+    for (const name of ['two-a', 'two-b']) await budget(name, 'two', { maxUnavailable: 1 });
+    await budgetsKnow({ ...known, 'two-a': [1, 1], 'two-b': [1, 1] });
     // After the pods: all but those that come back have a place elsewhere.
     await testEnv.nodes({ name: 'spare', labels: groups('low', 'two', 'bare', 'free') });
 

@@ -46,16 +46,14 @@ export async function startWatching(
   };
 }
 
-/** Polls until `check` is true; fails after `ms` with `what`, and with what `seen` returns then. */
-export async function eventually(
-  what: string,
-  check: () => unknown,
-  ms = 40_000,
-  seen: () => unknown = () => '',
-): Promise<void> {
+/** Polls until `check` is true; fails after `ms` with `what`, and with what `seen` returns then, if given. */
+export async function eventually(what: string, check: () => unknown, ms = 40_000, seen?: () => unknown): Promise<void> {
   const end = performance.now() + ms;
   while (!(await check())) {
-    if (performance.now() >= end) assert.fail(`not within ${ms / 1000} s: ${what} ${JSON.stringify(await seen())}`);
+    if (performance.now() >= end) {
+      const found = seen === undefined ? '' : `; found ${JSON.stringify(await seen())}`;
+      assert.fail(`not within ${ms / 1000} s: ${what}${found}`);
+    }
     await sleep(25);
   }
 }

@@ -23,7 +23,7 @@ interface Written {
   spec: { taints?: { key: string }[] };
 }
 
-/** A dry-run write of one node, and whether the response was changed. */
+/** A dry-run write of one node, and whether the response was changed, whatever others have written to that node. */
 export interface Probe {
   node: string;
   patch: object;
