@@ -1,4 +1,7 @@
-/** Pages that say which test shows a sentence: the test exists, with the title that they quote. */
+/**
+ * Pages that say which test shows a sentence: the test exists, with the title that they quote.
+ * Unit tests: the name of each says which module it tests.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
@@ -60,6 +63,32 @@ test('every threat, and every sentence on what a pool adds, names its test', () 
   }
   for (const { file, title } of namedIn(read(BESIDE)))
     assert.ok(title !== undefined, `${BESIDE}: ${file} without title`);
+});
+
+/** A unit test is MODULE.test.ts or MODULE-TOPIC.test.ts, at the path of the module in src/; README.md counts as one. */
+function namesModule(test: string, modules: ReadonlySet<string>): boolean {
+  const path = test.replace(/^test\/unit\//, 'src/').replace(/\.test\.ts$/, '');
+  const words = posix.basename(path).split('-');
+  return words.some((_, i) => modules.has(posix.join(dirname(path), words.slice(0, i + 1).join('-'))));
+}
+
+test('the name of each unit test of src/ begins with that of a module at the same path', () => {
+  const modules = new Set(
+    projectFiles(['src/**/*.ts', 'src/**/README.md']).map(file =>
+      file.replace(/README\.md$/, 'readme').replace(/\.ts$/, ''),
+    ),
+  );
+  const folders = new Set([...modules].map(file => file.split('/')[1]));
+  // The others test scripts/, examples/, test/cluster and properties of several modules.
+  const tests = projectFiles(['test/unit/**/*.test.ts']).filter(
+    file => file.split('/').length === 3 || folders.has(file.split('/')[2]),
+  );
+  assert.ok(tests.length > 300, String(tests.length));
+  assert.deepEqual(
+    tests.filter(file => !namesModule(file, modules)),
+    [],
+  );
+  assert.ok(!namesModule('test/unit/nodepool/plan/planner.test.ts', modules), 'no module is a part of a word');
 });
 
 test('a missing file and a missing title are found', () => {

@@ -1,6 +1,6 @@
 /**
  * What a kubectl user types first: each line works, or its error names what to type, on one line. What the command line
- * alone decides: test/unit/cli/habits.test.ts; what docs/ or --help show: page.ts, help-examples.test.ts.
+ * alone decides: test/unit/main-habits.test.ts; what docs/ or --help show: page.ts, help-examples.test.ts.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';

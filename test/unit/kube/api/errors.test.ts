@@ -1,4 +1,4 @@
-/** Bodies were recorded from a kube-apiserver 1.36. Of policies and webhooks: policy-refusal.test.ts. */
+/** Bodies were recorded from a kube-apiserver 1.36. Of policies and webhooks: errors-policy.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type RequestInfo, refusal } from '../../../../src/kube/api/errors.ts';

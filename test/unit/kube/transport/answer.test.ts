@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toAnswer } from '../../../../src/kube/transport/answer.ts';
+import { retryDelay, toAnswer } from '../../../../src/kube/transport/answer.ts';
 import { encode, envelope } from '../protobuf/encode.ts';
 
 const headers = { 'content-type': 'application/vnd.kubernetes.protobuf', 'retry-after': '7' };
@@ -30,4 +30,17 @@ test('returns a requested body unchanged; a body that is not protobuf is text', 
     headers: json,
     text: '{}',
   });
+});
+
+test('retries only 429 and 503 with Retry-After', () => {
+  const delay = (status: number, value?: string) =>
+    retryDelay({ status, headers: value === undefined ? {} : { 'retry-after': value } }, 0);
+  assert.equal(delay(429, '1'), 1000);
+  assert.equal(delay(503, '0'), 0);
+  assert.equal(delay(429, '3600'), 3_600_000);
+  assert.equal(delay(429), undefined);
+  assert.equal(delay(503, 'Wed, 21 Oct 2026 07:28:00 GMT'), undefined);
+  assert.equal(delay(500, '1'), undefined);
+  assert.equal(delay(200, '1'), undefined);
+  assert.equal(retryDelay({ status: 429, headers: { 'retry-after': '2' } }, 0.5), 2200, 'later, never sooner');
 });

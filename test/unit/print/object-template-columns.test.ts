@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseTemplate, relaxedPath } from '../../../../src/print/jsonpath/parse.ts';
-import { parseColumns, parseColumnsFile } from '../../../../src/print/object-template.ts';
+import { parseTemplate, relaxedPath } from '../../../src/print/jsonpath/parse.ts';
+import { parseColumns, parseColumnsFile } from '../../../src/print/object-template.ts';
 
 test('accepts a path without braces and first dot', () => {
   for (const path of ['metadata.name', '.metadata.name', '{metadata.name}', '{.metadata.name}']) {

@@ -1,8 +1,8 @@
 /** What a kubectl user types first, and the command line alone decides: the error names what to type, on one line. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { main } from '../../../src/main.ts';
-import { testIo } from './test-io.ts';
+import { main } from '../../src/main.ts';
+import { testIo } from './cli/test-io.ts';
 
 /** The words after `kubectl nodepool`, and what the error has to contain. */
 const HABITS: [line: string, said: RegExp][] = [

@@ -1,11 +1,11 @@
 /** `noExecute: Drain` and spec.rollout: what has a turn, what the stamp says, and what is repaired without one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRecord, stampedRecord } from '../../../src/nodepool/plan/record.ts';
-import type { Node, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { aNode, aPool, recordOf, taint } from './fixtures.ts';
-import { step } from './plan/plan-step.ts';
-import { planRepair } from './plan/plan-view.ts';
+import { parseRecord, stampedRecord } from '../../../../src/nodepool/plan/record.ts';
+import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
+import { step } from './plan-step.ts';
+import { planRepair } from './plan-view.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
 const STAMP = { changed: TIME, rollout: 'abcdef0123' };

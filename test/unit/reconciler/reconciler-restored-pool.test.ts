@@ -1,13 +1,13 @@
 /** A pool with a deletionTimestamp that a restored etcd has without one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClusterPort, PoolWrite } from '../../../../src/kube/cluster.ts';
-import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
-import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
-import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { dropFinalizer } from '../../../../src/reconciler/write/pool-metadata.ts';
-import { FakeClock } from '../../controller/fake-clock.ts';
-import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
+import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
+import { Reconciler } from '../../../src/reconciler/reconciler.ts';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { dropFinalizer } from '../../../src/reconciler/write/pool-metadata.ts';
+import { FakeClock } from '../controller/fake-clock.ts';
+import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
 
 const LABELS = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
 const SPEC = { labels: { tier: 'gold' } };

@@ -1,12 +1,12 @@
 /** Which nodes are given startup taints: young ones, once each, and with `again: Boot` members that boot. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { compactBoot, parseRecord } from '../../../src/nodepool/plan/record.ts';
-import { type Birth, isYoung, LONG_REGISTERED } from '../../../src/nodepool/plan/startup-taints.ts';
-import type { Node, NodePoolSpec, StartupTaint } from '../../../src/nodepool/types.ts';
-import { aNode, aPool, recordOf, taint } from './fixtures.ts';
-import { step, YOUNG } from './plan/plan-step.ts';
-import { planRepair } from './plan/plan-view.ts';
+import { compactBoot, parseRecord } from '../../../../src/nodepool/plan/record.ts';
+import { type Birth, isYoung, LONG_REGISTERED } from '../../../../src/nodepool/plan/startup-taints.ts';
+import type { Node, NodePoolSpec, StartupTaint } from '../../../../src/nodepool/types.ts';
+import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
+import { step, YOUNG } from './plan-step.ts';
+import { planRepair } from './plan-view.ts';
 
 const AGENT: StartupTaint = {
   key: 'agent',

@@ -1,12 +1,12 @@
 /** A plan is remembered, and forgotten with every change that could change it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { NodePlan } from '../../../src/nodepool/plan/plan.ts';
-import type { Node, NodePool, NodePoolSpec } from '../../../src/nodepool/types.ts';
-import { nodePlan } from '../../../src/reconciler/plan/node-plan.ts';
-import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-import { role } from './node-server.ts';
+import type { NodePlan } from '../../../../src/nodepool/plan/plan.ts';
+import type { Node, NodePool, NodePoolSpec } from '../../../../src/nodepool/types.ts';
+import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
+import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
+import { role } from '../node-server.ts';
 
 const gold = { labels: { tier: 'gold' } };
 const silver = { labels: { tier: 'silver' } };
