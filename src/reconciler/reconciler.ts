@@ -7,7 +7,7 @@
  * Not guaranteed: that an Event survives a crash between a write and its Event.
  */
 import type { Limiter } from '../controller/limiter.ts';
-import { type Warning, warningText } from '../nodepool/errors.ts';
+import type { Warning } from '../nodepool/errors.ts';
 import { drainingText } from '../nodepool/plan/no-execute.ts';
 import { isGradual } from '../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../nodepool/plan/startup-taints.ts';
@@ -15,14 +15,14 @@ import { isPaused, pausedProgress, rolloutProgress, stoppedRollouts } from '../n
 import type { RolloutStep } from '../nodepool/rollout/rollout-step.ts';
 import { assertWhole } from '../nodepool/spec/schema.ts';
 import { conflictMessages, type Observation } from '../nodepool/status/status.ts';
-import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
+import { Interrupted, Interruption } from './interruption.ts';
 import { ContestedKeys } from './limits/contested-keys.ts';
 import { WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { ReconcilerOptions, WriterOptions } from './options.ts';
 import {
   addFailure,
-  attempt,
   attemptWrite,
   type DrainState,
   emptyOutcome,
@@ -30,13 +30,13 @@ import {
   NodeWriteError,
   type PoolOutcome,
   retryWithin,
-  summarized,
   type WriteFailure,
   withheldTaints,
 } from './outcome.ts';
+import { PoolRelease } from './pool-release.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 import { isSamePool, readPool, recreatedError } from './state/live-reads.ts';
-import { dropFinalizer, endTakeover, finishTakeover, prepare } from './write/pool-metadata.ts';
+import { endTakeover, finishTakeover, prepare } from './write/pool-metadata.ts';
 import { PoolNodes } from './write/pool-nodes.ts';
 import { RevisionWriter } from './write/revision-writer.ts';
 import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
@@ -279,133 +279,4 @@ function notApplied(pool: string, nodes: number, isUnknown: boolean): Warning {
     message: `${subject} from the labels and taints of the pool${status}`,
     next: `run \`kubectl nodepool reconcile ${pool}\``,
   };
-}
-
-// Releases the nodes of a pool that is being deleted, or is gone.
-
-class PoolRelease {
-  readonly #options: WriterOptions;
-  readonly #nodes: PoolNodes;
-  readonly #events: OutcomeEvents;
-  readonly #interruption: Interruption;
-
-  /** @param options its limiter throws Interrupted once the signal is aborted */
-  constructor(options: WriterOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
-    this.#options = options;
-    this.#nodes = nodes;
-    this.#events = events;
-    this.#interruption = interruption;
-  }
-
-  /**
-   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails, and
-   * says in the status which, and why.
-   * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
-   */
-  async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
-    const { state } = this.#options;
-    const { name, uid } = pool.metadata;
-    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
-    const isRead = await this.#readBeforeRelease(name, deletesRuntimeClass(pool, state));
-    if (isRead && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
-    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
-    return this.#interruption.until(
-      () => outcome,
-      () => this.#releaseInOrder(outcome, pool),
-    );
-  }
-
-  async #releaseInOrder(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
-    const { limitObjects } = this.#options;
-    await this.#nodes.apply(outcome.pool, outcome);
-    if (outcome.unwritten > 0) throw new Interrupted();
-    await writeRuntimeClass(pool, outcome, this.#options);
-    await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
-    try {
-      if (outcome.failures.length === 0) {
-        // It stays, and its last status must not count nodes that it no longer has.
-        if (pool.metadata.finalizers?.some(each => each !== FINALIZER))
-          await this.#writeStatus(pool, { ...outcome, failures: [] });
-        const current = this.#options.state.pool(outcome.pool) ?? pool;
-        await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(current, this.#options)));
-      }
-      if (outcome.failures.length > 0) await this.#writeStatus(pool, outcome);
-      return outcome;
-    } catch (error) {
-      if (!(error instanceof Interrupted)) throw error;
-      return { ...outcome, kind: 'interrupted' };
-    }
-  }
-
-  async #writeStatus(pool: NodePool, outcome: PoolOutcome): Promise<void> {
-    const { state, cluster } = this.#options;
-    // In a dry run the pool has its deletionTimestamp in the cluster state alone.
-    if (cluster.isDryRun) return;
-    const members = state.managedNodes(outcome.pool);
-    const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
-    const differing = members.map(({ name }) => name);
-    const nothing = { specErrors: [], conflicts: [], podCount: undefined };
-    const observed = { ...nothing, members, differing, failures, isReleased: true };
-    const current = state.pool(outcome.pool) ?? pool;
-    await writeStatus(current, observed, outcome, this.#options);
-    if (outcome.status === undefined) return;
-    const events = conditionEvents(pool, outcome.status);
-    await this.#events.send(
-      events.map(event => [pool, event] as const),
-      outcome,
-    );
-  }
-
-  /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */
-  async ofGone(name: string): Promise<PoolOutcome | undefined> {
-    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
-    if ((await this.#readBeforeRelease(name)) && this.#options.state.pool(name) !== undefined) return undefined;
-    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
-    await this.#nodes.apply(name, outcome);
-    if (outcome.unwritten > 0) return this.#interruption.end(outcome);
-    await this.#events.send(this.#events.ofWrites(outcome), outcome);
-    return outcome;
-  }
-
-  /**
-   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
-   * @param isDue read it in any case: its RuntimeClass is about to be deleted
-   */
-  async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
-    const { state, limitObjects } = this.#options;
-    if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limitObjects(() => this.#nodes.gonePools.read(name));
-    return true;
-  }
-}
-
-// The end of a reconcile whose signal was aborted: it reports what was written, and writes nothing more.
-
-/** Thrown in place of a write once the signal is aborted. */
-class Interrupted extends Error {}
-
-class Interruption {
-  readonly #events: OutcomeEvents;
-  readonly #state: ClusterState;
-
-  constructor(events: OutcomeEvents, state: ClusterState) {
-    this.#events = events;
-    this.#state = state;
-  }
-
-  /** @param outcome what was done before the interruption */
-  async until(outcome: () => PoolOutcome, work: () => Promise<PoolOutcome>): Promise<PoolOutcome> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Interrupted)) throw error;
-      return this.end(outcome());
-    }
-  }
-
-  /** Sends the Events of what was written. */
-  async end(outcome: PoolOutcome): Promise<PoolOutcome> {
-    await this.#events.send(this.#events.ofWrites(outcome, this.#state.pool(outcome.pool)), outcome);
-    return { ...outcome, kind: 'interrupted' };
-  }
 }

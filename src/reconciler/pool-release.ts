@@ -1,0 +1,110 @@
+/**
+ * Releases the nodes of a pool that is being deleted, or is gone: nodes, RuntimeClass, Events, finalizer. It stops at the first step that
+ * fails, so that a pool keeps its finalizer as long as something of it is left.
+ */
+import { warningText } from '../nodepool/errors.ts';
+import { FINALIZER, type NodePool } from '../nodepool/types.ts';
+import { conditionEvents, type OutcomeEvents } from './events.ts';
+import { Interrupted, type Interruption } from './interruption.ts';
+import type { WriterOptions } from './options.ts';
+import { attempt, emptyOutcome, type PoolOutcome, summarized } from './outcome.ts';
+import { dropFinalizer } from './write/pool-metadata.ts';
+import type { PoolNodes } from './write/pool-nodes.ts';
+import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
+import { writeStatus } from './write/status-writer.ts';
+
+export class PoolRelease {
+  readonly #options: WriterOptions;
+  readonly #nodes: PoolNodes;
+  readonly #events: OutcomeEvents;
+  readonly #interruption: Interruption;
+
+  /** @param options its limiter throws Interrupted once the signal is aborted */
+  constructor(options: WriterOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
+    this.#options = options;
+    this.#nodes = nodes;
+    this.#events = events;
+    this.#interruption = interruption;
+  }
+
+  /**
+   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails, and
+   * says in the status which, and why.
+   * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
+   */
+  async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
+    const { state } = this.#options;
+    const { name, uid } = pool.metadata;
+    // A pool that was recreated under the name since, or that a restored etcd has without its deletionTimestamp, holds the nodes now.
+    const isRead = await this.#readBeforeRelease(name, deletesRuntimeClass(pool, state));
+    if (isRead && (state.pool(name)?.metadata.uid !== uid || state.isActive(name))) return undefined;
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
+    return this.#interruption.until(
+      () => outcome,
+      () => this.#releaseInOrder(outcome, pool),
+    );
+  }
+
+  async #releaseInOrder(outcome: PoolOutcome, pool: NodePool): Promise<PoolOutcome> {
+    const { limitObjects } = this.#options;
+    await this.#nodes.apply(outcome.pool, outcome);
+    if (outcome.unwritten > 0) throw new Interrupted();
+    await writeRuntimeClass(pool, outcome, this.#options);
+    await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
+    try {
+      if (outcome.failures.length === 0) {
+        // It stays, and its last status must not count nodes that it no longer has.
+        if (pool.metadata.finalizers?.some(each => each !== FINALIZER))
+          await this.#writeStatus(pool, { ...outcome, failures: [] });
+        const current = this.#options.state.pool(outcome.pool) ?? pool;
+        await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(current, this.#options)));
+      }
+      if (outcome.failures.length > 0) await this.#writeStatus(pool, outcome);
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return { ...outcome, kind: 'interrupted' };
+    }
+  }
+
+  async #writeStatus(pool: NodePool, outcome: PoolOutcome): Promise<void> {
+    const { state, cluster } = this.#options;
+    // In a dry run the pool has its deletionTimestamp in the cluster state alone.
+    if (cluster.isDryRun) return;
+    const members = state.managedNodes(outcome.pool);
+    const failures = summarized(outcome.failures).map(({ message, next }) => warningText({ message, next }));
+    const differing = members.map(({ name }) => name);
+    const nothing = { specErrors: [], conflicts: [], podCount: undefined };
+    const observed = { ...nothing, members, differing, failures, isReleased: true };
+    const current = state.pool(outcome.pool) ?? pool;
+    await writeStatus(current, observed, outcome, this.#options);
+    if (outcome.status === undefined) return;
+    const events = conditionEvents(pool, outcome.status);
+    await this.#events.send(
+      events.map(event => [pool, event] as const),
+      outcome,
+    );
+  }
+
+  /** The pool is gone, and its finalizer was removed by somebody else or was never set. Undefined where the server has it. */
+  async ofGone(name: string): Promise<PoolOutcome | undefined> {
+    // Nodes and pools are read separately: the record of a new pool may be known before that pool.
+    if ((await this.#readBeforeRelease(name)) && this.#options.state.pool(name) !== undefined) return undefined;
+    const outcome: PoolOutcome = { ...emptyOutcome(name), kind: 'released' };
+    await this.#nodes.apply(name, outcome);
+    if (outcome.unwritten > 0) return this.#interruption.end(outcome);
+    await this.#events.send(this.#events.ofWrites(outcome), outcome);
+    return outcome;
+  }
+
+  /**
+   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
+   * @param isDue read it in any case: its RuntimeClass is about to be deleted
+   */
+  async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
+    const { state, limitObjects } = this.#options;
+    if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;
+    await limitObjects(() => this.#nodes.gonePools.read(name));
+    return true;
+  }
+}
