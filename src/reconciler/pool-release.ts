@@ -8,19 +8,19 @@ import { conditionEvents, type OutcomeEvents } from './events.ts';
 import { Interrupted, type Interruption } from './interruption.ts';
 import type { WriterOptions } from './options.ts';
 import { attempt, emptyOutcome, type PoolOutcome, summarized } from './outcome.ts';
+import type { NodeWriter } from './write/node-writer.ts';
 import { dropFinalizer } from './write/pool-metadata.ts';
-import type { PoolNodes } from './write/pool-nodes.ts';
 import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
 import { writeStatus } from './write/status-writer.ts';
 
 export class PoolRelease {
   readonly #options: WriterOptions;
-  readonly #nodes: PoolNodes;
+  readonly #nodes: NodeWriter;
   readonly #events: OutcomeEvents;
   readonly #interruption: Interruption;
 
   /** @param options its limiter throws Interrupted once the signal is aborted */
-  constructor(options: WriterOptions, nodes: PoolNodes, events: OutcomeEvents, interruption: Interruption) {
+  constructor(options: WriterOptions, nodes: NodeWriter, events: OutcomeEvents, interruption: Interruption) {
     this.#options = options;
     this.#nodes = nodes;
     this.#events = events;
@@ -104,7 +104,7 @@ export class PoolRelease {
   async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
     const { state, limitObjects } = this.#options;
     if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limitObjects(() => this.#nodes.gonePools.read(name));
+    await limitObjects(() => this.#nodes.steps.gonePools.read(name));
     return true;
   }
 }

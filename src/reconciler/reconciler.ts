@@ -36,8 +36,8 @@ import {
 import { PoolRelease } from './pool-release.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 import { isSamePool, readPool, recreatedError } from './state/live-reads.ts';
+import { NodeWriter } from './write/node-writer.ts';
 import { endTakeover, finishTakeover, prepare } from './write/pool-metadata.ts';
-import { PoolNodes } from './write/pool-nodes.ts';
 import { RevisionWriter } from './write/revision-writer.ts';
 import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
 import { writeStatus } from './write/status-writer.ts';
@@ -47,7 +47,7 @@ export class Reconciler {
   readonly #options: WriterOptions;
   readonly #contestedKeys: ContestedKeys;
   readonly #events: OutcomeEvents;
-  readonly #nodes: PoolNodes;
+  readonly #nodes: NodeWriter;
   readonly #revisions: RevisionWriter;
   readonly #interruption: Interruption;
   readonly #release: PoolRelease;
@@ -64,7 +64,7 @@ export class Reconciler {
     this.#events = new OutcomeEvents(options);
     this.#contestedKeys =
       options.contestedKeys ?? new ContestedKeys({ clock: options.clock, nodes: options.cluster.nodes });
-    this.#nodes = new PoolNodes({ ...options, writeLimiter, contestedKeys: this.#contestedKeys });
+    this.#nodes = new NodeWriter({ ...options, writeLimiter, contestedKeys: this.#contestedKeys });
     this.#revisions = new RevisionWriter(this.#options);
     this.#interruption = new Interruption(this.#events, options.state);
     this.#release = new PoolRelease(this.#options, this.#nodes, this.#events, this.#interruption);
@@ -76,7 +76,7 @@ export class Reconciler {
     return this.#interruption
       .until(pending, () => this.#releaseOrApply(name))
       .finally(() => {
-        this.#nodes.gonePools.forget(name);
+        this.#nodes.steps.gonePools.forget(name);
         if (this.#options.state.pool(name) !== undefined) return;
         this.#revisions.forget(name);
         this.#contestedKeys.forget(name);

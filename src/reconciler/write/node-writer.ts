@@ -1,20 +1,50 @@
-/** Applies the pools' labels and taints to single nodes: one guarded patch a node, planned again after every conflict. */
-
+/**
+ * Writes the nodes of a pool: chooses those that have something to be written, in order, and brings each to its plan, one guarded patch
+ * a node, planned again after every conflict.
+ */
 import { conflictDelay } from '../../controller/backoff.ts';
+import { countRollout } from '../../controller/collect.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isRolloutStep } from '../../nodepool/plan/plan.ts';
+import { dueOf, isDraining, isRolloutStep } from '../../nodepool/plan/plan.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
+import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import { RolloutSlot } from '../limits/rollout-admission.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import { moveOf, type NodeMove, type NodeWriteError, withMove, withoutMove } from '../outcome.ts';
-import { isDue, nodePlan } from '../plan/node-plan.ts';
+import {
+  addOnce,
+  addRetry,
+  attempt,
+  type DrainState,
+  failureOf,
+  moveOf,
+  type NodeMove,
+  NodeWriteError,
+  retryWithin,
+  specChangedFailure,
+  type WriteFailure,
+  type WriteOutcome,
+  withMove,
+  withoutMove,
+} from '../outcome.ts';
+import { differs, isDue, mayWait, nodePlan } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
+import { SpecChangedError } from '../state/pool-checks.ts';
+import { readAnnotationsOf } from '../state/unread-annotations.ts';
 import { type NodeStep, NodeSteps } from './node-steps.ts';
 
+/** The part of an outcome that the writes of a pool's nodes add to. */
+export interface NodeOutcome extends WriteOutcome {
+  /** Nodes that were not written because the run was interrupted. */
+  unwritten: number;
+}
+
+/** After so many general failures in a row the rest is not tried. A refused write counts as a failure of its node alone. */
+const MAX_GENERAL_FAILURES = 10;
 /** Plans of one call after which a node is an error: mostly conflicts, but those after which something was only read count, too. */
 const MAX_ATTEMPTS = 50;
 
-/** What a call has written so far. */
-interface Written {
+/** What one call has written of a node so far. */
+interface WrittenSoFar {
   move: NodeMove | undefined;
   slot: RolloutSlot;
 }
@@ -30,14 +60,161 @@ export class NodeWriter {
     this.steps = new NodeSteps(options);
   }
 
+  /**
+   * Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried.
+   * @param isCurrent false once the pool has changed: then no further write is begun
+   */
+  async apply(pool: string, outcome: NodeOutcome, isCurrent = () => true): Promise<boolean> {
+    const { limitObjects, progress, signal, cluster, state, changes } = this.#options;
+    const reading = readAnnotationsOf(pool, state, cluster.nodes);
+    if (reading !== undefined) await reading;
+    const selected = this.#selected(pool);
+    const names = this.#inOrder(pool, selected);
+    // The last node may settle before the reconcile looks again: nothing else would wake the pool.
+    if (!this.#isPaused(pool)) retryWithin(this.steps.rollouts.settlesAfterMs(pool), outcome);
+    // A node whose pods are not gone is only looked at.
+    const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
+    progress?.planned(counted.size);
+    const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
+    let failedInARow = 0;
+    let isAnswered = true;
+    const edited: SpecChangedError[] = [];
+    const apply = async (name: string) => {
+      if (!isCurrent() || edited.some(error => error.pool === pool)) return;
+      if (signal?.aborted) {
+        outcome.unwritten++;
+        return;
+      }
+      if (failedInARow >= MAX_GENERAL_FAILURES) untried.push({ message: `node ${name} was not tried`, node: name });
+      else {
+        const write = async () => {
+          const move = await this.write(name, isCurrent).catch((error: unknown) => {
+            if (!(error instanceof SpecChangedError)) throw error;
+            edited.push(error);
+            return undefined;
+          });
+          if (move !== undefined) outcome.moves.push(move);
+        };
+        const error = await attempt(failures, write, name);
+        // Between two attempts, or while pods were evicted.
+        if (signal?.aborted && error === undefined && this.needsWrite(name)) outcome.unwritten++;
+        failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
+        if (error?.isGeneral || error?.isTransient) isAnswered = false;
+        if (error instanceof NodeWriteError) addRetry(error, outcome);
+      }
+      if (counted.has(name)) progress?.done();
+    };
+    await Promise.all(names.map(name => limitObjects(() => apply(name))));
+    const failed = new Set(failures.map(({ node }) => node));
+    for (const node of selected) {
+      const error = failed.has(node) ? undefined : this.steps.limits.contested(node);
+      if (error === undefined) continue;
+      failures.push(failureOf(error, node));
+      addRetry(error, outcome);
+    }
+    for (const error of edited) addOnce(outcome.failures, specChangedFailure(error.pool, pool));
+    // Sorted, not in the order of the responses: the same failures give the same status.
+    outcome.failures.push(...failures.toSorted(byMessage), ...untried.toSorted(byMessage));
+    return isAnswered;
+  }
+
+  #isPaused(name: string): boolean {
+    const pool = this.#options.state.pool(name);
+    return pool !== undefined && isPaused(pool);
+  }
+
+  /** How many nodes of the pool are still to be written. */
+  pending(pool: string): number {
+    return this.#inOrder(pool, this.#selected(pool)).length;
+  }
+
+  /** Those that have something to be written now: first those that have a slot in a rollout, in their order. */
+  #inOrder(pool: string, selected: readonly string[]): string[] {
+    const names = selected.filter(name => this.needsWrite(name)).toSorted();
+    const step = this.steps.rollouts.computeStep(pool);
+    if (step === undefined) return names;
+    const { state, changes } = this.#options;
+    const waiting = new Map(
+      names.flatMap(name => {
+        const plan = changes?.has(name) ? undefined : nodePlan(state, name);
+        return plan?.kind === 'rollout step' ? [[name, plan] as const] : [];
+      }),
+    );
+    const next = step.next.filter(name => waiting.delete(name));
+    const first = new Set(next);
+    const others = names.filter(name => !first.has(name) && !waiting.has(name));
+    const repairs = [...waiting].flatMap(([name, { meanwhile }]) => (meanwhile === undefined ? [] : name));
+    return [...next, ...others, ...repairs];
+  }
+
+  /** What the rollout of the pool has left to do; undefined for a pool without one. */
+  rollout(pool: string): RolloutStep | undefined {
+    const step = this.steps.rollouts.computeStep(pool);
+    if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
+    return step;
+  }
+
+  /** Nodes that a reconcile of the pool may write. A pool that is gone or being deleted releases all nodes that it holds. */
+  #selected(pool: string): string[] {
+    const { state, changes = new Map(), only } = this.#options;
+    const managed = state.managedNodes(pool).map(({ name }) => name);
+    const changed = [...changes].filter(([, change]) => change.pool === pool).map(([node]) => node);
+    if (!state.isActive(pool)) return [...new Set([...managed, ...changed])];
+    if (changed.length > 0) return changed;
+    return only === undefined ? managed : managed.filter(name => only.has(name));
+  }
+
+  /** Members whose pods are evicted now, before they get a taint; undefined where there are none. */
+  drain(pool: string): DrainState | undefined {
+    const { state, cluster } = this.#options;
+    if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
+    const next = this.steps.rollouts.computeStep(pool)?.next;
+    const nodes = state.members(pool).flatMap(({ name }) => {
+      const plan = nodePlan(state, name);
+      const isAdmitted = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);
+      return plan !== undefined && isDraining(plan) && isAdmitted ? name : [];
+    });
+    return nodes.length === 0 ? undefined : this.steps.drainer.entries.stateOf(nodes.toSorted());
+  }
+
+  /** Sentences about pods of these nodes that are blocked for long, each once. */
+  takeStuck(nodes: readonly string[]): string[] {
+    return this.steps.drainer.entries.takeStuck(nodes);
+  }
+
+  /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */
+  due(pool: string): string[] {
+    const { state, changes, only } = this.#options;
+    if (changes === undefined && only === undefined) return [];
+    const managed = state.managedNodes(pool).map(({ name }) => name);
+    // Membership changes are ignored: a node that could not be added is no member.
+    return managed.filter(name => isDue(nodePlan(state, name)));
+  }
+
+  /**
+   * Members that do not carry the labels and taints of the pool, and those that others keep changing. With caches, a node
+   * that changed during the reconcile has enqueued its pool again and does not count.
+   */
+  differing(pool: string, failures: readonly WriteFailure[]): string[] {
+    const { state, hasCaches = false } = this.#options;
+    const failed = new Set(failures.map(({ node }) => node));
+    const names = state.members(pool).map(({ name }) => name);
+    return names.filter(name => {
+      if (failed.has(name)) return true;
+      const plan = nodePlan(state, name);
+      return plan !== undefined && differs(plan) && (!hasCaches || mayWait(plan));
+    });
+  }
+
+  /** Whether this run selects the node. */
+  isSelected(node: string): boolean {
+    const { changes, only } = this.#options;
+    return changes?.has(node) === true || only?.has(node) === true;
+  }
+
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
     return this.steps.changes.has(name) || isDue(nodePlan(this.#options.state, name));
-  }
-
-  /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
-  contested(name: string): NodeWriteError | undefined {
-    return this.steps.limits.contested(name);
   }
 
   /**
@@ -60,7 +237,7 @@ export class NodeWriter {
 
   /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string, isCurrent: () => boolean): Promise<NodeMove | undefined> {
-    const written: Written = { move: undefined, slot: new RolloutSlot(this.steps.rollouts, name) };
+    const written: WrittenSoFar = { move: undefined, slot: new RolloutSlot(this.steps.rollouts, name) };
     try {
       await this.#writeAll(name, written, isCurrent);
       this.steps.rollouts.wrote(name, false);
@@ -76,7 +253,7 @@ export class NodeWriter {
     }
   }
 
-  async #writeAll(name: string, written: Written, isCurrent: () => boolean): Promise<void> {
+  async #writeAll(name: string, written: WrittenSoFar, isCurrent: () => boolean): Promise<void> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const step = await this.steps.next(name, written.slot);
       if (step === 'done' || !isCurrent()) return;
@@ -90,7 +267,7 @@ export class NodeWriter {
   }
 
   /** @param attempt counted from 1: how long to wait after a conflict */
-  async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: Written): Promise<void> {
+  async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: WrittenSoFar): Promise<void> {
     const { cluster, state, sleep, onWrite } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
@@ -113,4 +290,8 @@ export class NodeWriter {
     const current = await readNode(name, uid, this.#options);
     if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
   }
+}
+
+function byMessage(a: WriteFailure, b: WriteFailure): number {
+  return a.message < b.message ? -1 : 1;
 }

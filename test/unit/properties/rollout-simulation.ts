@@ -17,7 +17,7 @@ import {
 } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { PoolNodes } from '../../../src/reconciler/write/pool-nodes.ts';
+import { NodeWriter } from '../../../src/reconciler/write/node-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
 import { reconcilerOptions } from '../reconciler/reconciler-options.ts';
@@ -55,7 +55,7 @@ export class Simulation {
   readonly #sent = new Map<string, number>();
   /** Nodes that have joined, and are drained for that: they take no turn. */
   readonly #joining = new Set<string>();
-  #process: { state: ClusterState; nodes: PoolNodes } | undefined;
+  #process: { state: ClusterState; nodes: NodeWriter } | undefined;
   /** Names of the nodes that the current spec was rolled out to. */
   readonly changed = new Set<string>();
   /** Of these, the nodes that are NotReady, and were Ready when they were changed. */
@@ -203,7 +203,7 @@ export class Simulation {
       },
       evictions: async () => this.pods,
     } as unknown as ClusterPort;
-    const nodes = new PoolNodes(
+    const nodes = new NodeWriter(
       reconcilerOptions(cluster, state, {
         limitObjects: createLimiter(4),
         clock: this.#clock,

@@ -8,7 +8,7 @@ import { FINALIZER, type Node } from '../../../../src/nodepool/types.ts';
 import type { NodeMove, WriteFailure } from '../../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { annotationReader, hasUnread, readAnnotations } from '../../../../src/reconciler/state/unread-annotations.ts';
-import { PoolNodes } from '../../../../src/reconciler/write/pool-nodes.ts';
+import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role } from '../node-server.ts';
 import { reconcilerOptions } from '../reconciler-options.ts';
@@ -86,7 +86,7 @@ function reconcile(nodes: Node[], list: (selector?: string) => Promise<Node[]>) 
   } as unknown as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
   const options = reconcilerOptions(cluster, state, { limitObjects: createLimiter(1) });
-  return { requests, done: new PoolNodes(options).apply('worker', outcome) };
+  return { requests, done: new NodeWriter(options).apply('worker', outcome) };
 }
 
 test('many such members are read with one list of their pool', async () => {

@@ -7,7 +7,7 @@ import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node } from '../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { type NodeOutcome, PoolNodes } from '../../../../src/reconciler/write/pool-nodes.ts';
+import { type NodeOutcome, NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { reconcilerOptions } from '../reconciler-options.ts';
 
@@ -30,7 +30,7 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, state) };
   };
   const cluster = { nodes: { patch: patchNode } } as unknown as ClusterPort;
-  const nodes = new PoolNodes(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4), hasCaches: true }));
+  const nodes = new NodeWriter(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4), hasCaches: true }));
   const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });
   return { nodes, outcome };
 }

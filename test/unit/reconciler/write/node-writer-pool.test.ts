@@ -7,7 +7,7 @@ import { FINALIZER } from '../../../../src/nodepool/types.ts';
 import type { NodeMove, WriteFailure } from '../../../../src/reconciler/outcome.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { PoolNodes } from '../../../../src/reconciler/write/pool-nodes.ts';
+import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { reconcilerOptions } from '../reconciler-options.ts';
 
@@ -34,7 +34,7 @@ async function settle(error: NodepoolError) {
   };
   const cluster = { nodes: { patch: patchNode } } as ClusterPort;
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4) })).apply('worker', outcome);
+  await new NodeWriter(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4) })).apply('worker', outcome);
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };
 }
@@ -60,8 +60,8 @@ test('counts members that differ or failed; with caches only those that failed, 
   );
   const options = reconcilerOptions({} as ClusterPort, state);
   const failures = [{ message: 'no', node: 'c' }, { message: 'no RuntimeClass' }];
-  assert.deepEqual(new PoolNodes(options).differing('worker', failures), ['a', 'b', 'c']);
-  assert.deepEqual(new PoolNodes({ ...options, hasCaches: true }).differing('worker', failures), ['c']);
+  assert.deepEqual(new NodeWriter(options).differing('worker', failures), ['a', 'b', 'c']);
+  assert.deepEqual(new NodeWriter({ ...options, hasCaches: true }).differing('worker', failures), ['c']);
 });
 
 test('includes nodes that cannot be written in the due ones, as a status of success would hide them', () => {
@@ -74,7 +74,7 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
   ];
   const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
   const due = (only?: Set<string>) =>
-    new PoolNodes(reconcilerOptions({} as ClusterPort, state, only && { only })).due('worker');
+    new NodeWriter(reconcilerOptions({} as ClusterPort, state, only && { only })).due('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });
@@ -90,7 +90,7 @@ test('a rollout in progress triggers garbage collections, one that is complete d
   const reconcile = (tier: string) => {
     const state = new ClusterState([aPool({ labels: { tier }, rollout: {} }, { name: 'worker' })], nodes, []);
     const options = reconcilerOptions({} as ClusterPort, state);
-    const poolNodes = new PoolNodes(options);
+    const poolNodes = new NodeWriter(options);
     // All of the heap in the end, at 480 KiB each time: half of it is collected, or 14 MiB.
     const reconciles = Math.ceil(process.memoryUsage().heapTotal / (480 * 1024)) + 30;
     for (let at = 0; at < reconciles; at++) poolNodes.rollout('worker');
@@ -111,7 +111,7 @@ test('after the signal a node is not written again, and counts as not written', 
     return { kind: 'conflict' };
   };
   const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new PoolNodes(
+  await new NodeWriter(
     reconcilerOptions({ nodes: { patch, get: async (_name: string) => node } } as ClusterPort, state, {
       limitObjects: createLimiter(1),
       hasCaches: true,
