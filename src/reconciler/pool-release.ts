@@ -104,7 +104,7 @@ export class PoolRelease {
   async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
     const { state, limitObjects } = this.#options;
     if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;
-    await limitObjects(() => this.#nodes.steps.gonePools.read(name));
+    await limitObjects(() => this.#nodes.gates.gonePools.read(name));
     return true;
   }
 }

@@ -76,7 +76,7 @@ export class Reconciler {
     return this.#interruption
       .until(pending, () => this.#releaseOrApply(name))
       .finally(() => {
-        this.#nodes.steps.gonePools.forget(name);
+        this.#nodes.gates.gonePools.forget(name);
         if (this.#options.state.pool(name) !== undefined) return;
         this.#revisions.forget(name);
         this.#contestedKeys.forget(name);

@@ -1,6 +1,6 @@
 /**
  * Nodes that were read before their pool, or before it set another annotation, were read without it: only annotations of
- * known pools are kept (docs/decisions/0039). NodeSteps reads such a node again before it writes it; here many are read
+ * known pools are kept (docs/decisions/0039). NodeGates reads such a node again before it writes it; here many are read
  * at once.
  */
 
@@ -24,7 +24,7 @@ export async function readAnnotations(state: ClusterState, list: Lists['list']):
 }
 
 /**
- * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeSteps.
+ * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeGates.
  * Undefined when nothing is read.
  */
 export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Lists): Promise<void> | undefined {

@@ -30,7 +30,7 @@ import { differs, isDue, mayWait, nodePlan } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { SpecChangedError } from '../state/pool-checks.ts';
 import { readAnnotationsOf } from '../state/unread-annotations.ts';
-import { type NodeStep, NodeSteps } from './node-steps.ts';
+import { type NextStep, NodeGates } from './node-gates.ts';
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
 export interface NodeOutcome extends WriteOutcome {
@@ -51,13 +51,13 @@ interface WrittenSoFar {
 
 export class NodeWriter {
   readonly #options: ReconcilerOptions;
-  readonly steps: NodeSteps;
+  readonly gates: NodeGates;
   /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.steps = new NodeSteps(options);
+    this.gates = new NodeGates(options);
   }
 
   /**
@@ -71,7 +71,7 @@ export class NodeWriter {
     const selected = this.#selected(pool);
     const names = this.#inOrder(pool, selected);
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
-    if (!this.#isPaused(pool)) retryWithin(this.steps.rollouts.settlesAfterMs(pool), outcome);
+    if (!this.#isPaused(pool)) retryWithin(this.gates.rollouts.settlesAfterMs(pool), outcome);
     // A node whose pods are not gone is only looked at.
     const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
     progress?.planned(counted.size);
@@ -107,7 +107,7 @@ export class NodeWriter {
     await Promise.all(names.map(name => limitObjects(() => apply(name))));
     const failed = new Set(failures.map(({ node }) => node));
     for (const node of selected) {
-      const error = failed.has(node) ? undefined : this.steps.limits.contested(node);
+      const error = failed.has(node) ? undefined : this.gates.limits.contested(node);
       if (error === undefined) continue;
       failures.push(failureOf(error, node));
       addRetry(error, outcome);
@@ -131,7 +131,7 @@ export class NodeWriter {
   /** Those that have something to be written now: first those that have a slot in a rollout, in their order. */
   #inOrder(pool: string, selected: readonly string[]): string[] {
     const names = selected.filter(name => this.needsWrite(name)).toSorted();
-    const step = this.steps.rollouts.computeStep(pool);
+    const step = this.gates.rollouts.computeStep(pool);
     if (step === undefined) return names;
     const { state, changes } = this.#options;
     const waiting = new Map(
@@ -149,7 +149,7 @@ export class NodeWriter {
 
   /** What the rollout of the pool has left to do; undefined for a pool without one. */
   rollout(pool: string): RolloutStep | undefined {
-    const step = this.steps.rollouts.computeStep(pool);
+    const step = this.gates.rollouts.computeStep(pool);
     if (step !== undefined && step.pending + step.settling > 0) countRollout(step.nodes);
     return step;
   }
@@ -168,18 +168,18 @@ export class NodeWriter {
   drain(pool: string): DrainState | undefined {
     const { state, cluster } = this.#options;
     if (cluster.isDryRun || state.pool(pool)?.spec.noExecute !== 'Drain') return undefined;
-    const next = this.steps.rollouts.computeStep(pool)?.next;
+    const next = this.gates.rollouts.computeStep(pool)?.next;
     const nodes = state.members(pool).flatMap(({ name }) => {
       const plan = nodePlan(state, name);
       const isAdmitted = next === undefined || plan?.kind !== 'rollout step' || next.includes(name);
       return plan !== undefined && isDraining(plan) && isAdmitted ? name : [];
     });
-    return nodes.length === 0 ? undefined : this.steps.drainer.entries.stateOf(nodes.toSorted());
+    return nodes.length === 0 ? undefined : this.gates.drainer.entries.stateOf(nodes.toSorted());
   }
 
   /** Sentences about pods of these nodes that are blocked for long, each once. */
   takeStuck(nodes: readonly string[]): string[] {
-    return this.steps.drainer.entries.takeStuck(nodes);
+    return this.gates.drainer.entries.takeStuck(nodes);
   }
 
   /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */
@@ -214,7 +214,7 @@ export class NodeWriter {
 
   /** Whether the node differs from its plan. Cheap for a node that has not changed since the last call. */
   needsWrite(name: string): boolean {
-    return this.steps.changes.has(name) || isDue(nodePlan(this.#options.state, name));
+    return this.gates.changes.has(name) || isDue(nodePlan(this.#options.state, name));
   }
 
   /**
@@ -237,15 +237,15 @@ export class NodeWriter {
 
   /** Writes until the plan is empty. An error carries what was written before it. */
   async #write(name: string, isCurrent: () => boolean): Promise<NodeMove | undefined> {
-    const written: WrittenSoFar = { move: undefined, slot: new RolloutSlot(this.steps.rollouts, name) };
+    const written: WrittenSoFar = { move: undefined, slot: new RolloutSlot(this.gates.rollouts, name) };
     try {
       await this.#writeAll(name, written, isCurrent);
-      this.steps.rollouts.wrote(name, false);
+      this.gates.rollouts.wrote(name, false);
       return written.move;
     } catch (error) {
-      this.steps.rollouts.wrote(name, isRolloutStep(nodePlan(this.#options.state, name)));
+      this.gates.rollouts.wrote(name, isRolloutStep(nodePlan(this.#options.state, name)));
       if (!(error instanceof NodepoolError)) throw error;
-      this.steps.drainer.entries.failed(name, error);
+      this.gates.drainer.entries.failed(name, error);
       if (written.move === undefined) throw error;
       throw withMove(error, written.move);
     } finally {
@@ -255,7 +255,7 @@ export class NodeWriter {
 
   async #writeAll(name: string, written: WrittenSoFar, isCurrent: () => boolean): Promise<void> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const step = await this.steps.next(name, written.slot);
+      const step = await this.gates.next(name, written.slot);
       if (step === 'done' || !isCurrent()) return;
       if (step !== 'again') await this.#send(step, attempt, written);
     }
@@ -267,7 +267,7 @@ export class NodeWriter {
   }
 
   /** @param attempt counted from 1: how long to wait after a conflict */
-  async #send({ plan, uid }: Exclude<NodeStep, string>, attempt: number, written: WrittenSoFar): Promise<void> {
+  async #send({ plan, uid }: Exclude<NextStep, string>, attempt: number, written: WrittenSoFar): Promise<void> {
     const { cluster, state, sleep, onWrite } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
@@ -278,11 +278,11 @@ export class NodeWriter {
       state.setNode(write.node);
       if (plan.drain !== undefined) written.slot.release();
       // A stand-in that is new, or was gone, has to be seen by schedulers first.
-      if (plan.patch.taints !== undefined) this.steps.drainer.entries.forget(name);
-      this.steps.changes.delete(name);
-      this.steps.written(plan, uid);
+      if (plan.patch.taints !== undefined) this.gates.drainer.entries.forget(name);
+      this.gates.changes.delete(name);
+      this.gates.written(plan, uid);
       const move = moveOf(plan, written.move);
-      this.steps.limits.written(plan, write.node, uid, move, written.move);
+      this.gates.limits.written(plan, write.node, uid, move, written.move);
       written.move = move;
       return;
     }

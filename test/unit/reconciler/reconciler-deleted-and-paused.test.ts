@@ -55,7 +55,7 @@ for (const [title, history] of Object.entries(HISTORIES)) {
           }
           const last = versions.at(-1);
           server.port.pools.getCoerced = async () => last;
-          writer.steps.gonePools.forget('worker');
+          writer.gates.gonePools.forget('worker');
           await writer.write('n1');
           if (last === undefined) assert.equal(server.live?.record, undefined, message);
         }

@@ -62,7 +62,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   // It may allow one later.
   assert.deepEqual(await write(), ['list', 'evict b', 'list', 'budgets']);
   assert.equal(
-    writer.steps.drainer.entries.stateOf(['n1']).blocked,
+    writer.gates.drainer.entries.stateOf(['n1']).blocked,
     'pod ns/a2 on node n1 waits for PodDisruptionBudget ns/web: it has to allow 1 eviction at once',
   );
   on.delete('b');

@@ -70,7 +70,7 @@ test('a budget: tried again after 5 s, told once, and asked once for all pods th
   ]);
   answers.set('a', BUDGET);
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a', 'evict free', 'evict other']);
-  const state = writer.steps.drainer.entries.stateOf(['n1']);
+  const state = writer.gates.drainer.entries.stateOf(['n1']);
   assert.equal(
     state.blocked,
     'pod ns/a on node n1 waits for PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
@@ -83,7 +83,7 @@ test('a budget: tried again after 5 s, told once, and asked once for all pods th
   answers.clear();
   await clock.advance(6_500);
   assert.deepEqual(await write(), ['list', 'evict a', 'evict b', 'evict c']);
-  assert.equal(writer.steps.drainer.entries.stateOf(['n1']).blocked, undefined);
+  assert.equal(writer.gates.drainer.entries.stateOf(['n1']).blocked, undefined);
 });
 
 test('a pod that is blocked for 30 s is worth an Event, once', async () => {
@@ -94,7 +94,7 @@ test('a pod that is blocked for 30 s is worth an Event, once', async () => {
   for (let at = 0; at < 10; at++) {
     await clock.advance(6_500);
     await write();
-    told.push(...writer.steps.drainer.entries.takeStuck(['n1']));
+    told.push(...writer.gates.drainer.entries.takeStuck(['n1']));
   }
   assert.deepEqual(told, [
     'pod ns/a on node n1 waits for PodDisruptionBudget ns/web: needs 2 healthy pods and has 2 currently',
@@ -110,9 +110,9 @@ test('a pod that was told about is not told about again after the turn of its no
   const look = async () => {
     await clock.advance(40_000);
     // As each reconcile does.
-    writer.steps.rollouts.computeStep('worker');
+    writer.gates.rollouts.computeStep('worker');
     await write();
-    told.push(...writer.steps.drainer.entries.takeStuck(['n1']));
+    told.push(...writer.gates.drainer.entries.takeStuck(['n1']));
   };
   await write();
   await look();
@@ -147,7 +147,7 @@ test('an error stops no other pod, is told until the next look, and is one of th
   answers.set('a', forbidden);
   await assert.rejects(write(), { message: 'cannot evict', isThrottled: false, retryAfterMs: 30_000 });
   assert.deepEqual(calls, ['patch n1', 'list', 'evict a', 'evict b']);
-  assert.deepEqual(writer.steps.drainer.entries.stateOf(['n1']).afterMs, undefined, 'it is a failure');
+  assert.deepEqual(writer.gates.drainer.entries.stateOf(['n1']).afterMs, undefined, 'it is a failure');
   await clock.advance(10_000);
   await assert.rejects(write(), { message: 'cannot evict', isThrottled: true, retryAfterMs: 20_000 });
   assert.deepEqual(calls, []);

@@ -64,7 +64,7 @@ test('delays the 11th write within a minute for edits of the pool, and blames no
   );
   assert.deepEqual([retryAfterMs, isThrottled], [50_000, false]);
   assert.equal(server.requests.length, 10, 'no request of the field manager');
-  assert.equal(writer.steps.limits.contested('n1'), undefined);
+  assert.equal(writer.gates.limits.contested('n1'), undefined);
 });
 
 test('sends no request for a node at its limit until it may be written', async () => {
@@ -101,11 +101,11 @@ test('fails the pool of a contested node until the node stays right for 10 s', a
   state.setNode(server.live ?? assert.fail());
   clock.freeze(4000);
   assert.equal(writer.needsWrite('n1'), false);
-  const error = writer.steps.limits.contested('n1') ?? assert.fail();
+  const error = writer.gates.limits.contested('n1') ?? assert.fail();
   assert.deepEqual([error.message, error.retryAfterMs, error.isThrottled], [message, 5000, true]);
   clock.freeze(5000);
-  assert.equal(writer.steps.limits.contested('n1'), undefined);
-  assert.equal(writer.steps.limits.contested('nobody'), undefined);
+  assert.equal(writer.gates.limits.contested('n1'), undefined);
+  assert.equal(writer.gates.limits.contested('nobody'), undefined);
 });
 
 test('writes a contested node once a minute from then on', async () => {

@@ -24,5 +24,5 @@ test('a node that gets into another pool between two attempts gives the turn of 
   // It comes back, as the pool has it.
   server.change(memberOf('worker', '2'));
   if (server.live !== undefined) state.setNode(server.live);
-  assert.equal(writer.steps.rollouts.computeStep('worker')?.settling, 0);
+  assert.equal(writer.gates.rollouts.computeStep('worker')?.settling, 0);
 });

@@ -1,6 +1,6 @@
 /**
- * Decides what is next for one node: reads what the cluster state lacks of it and of its pools, evicts pods, and lets a patch
- * through once nothing stands against it. Writes no node.
+ * Why a node is not written yet: what stands between its plan and its PATCH, in the order in which it is checked. Reads what the cluster
+ * state lacks of the node and of its pools, evicts pods, and lets the patch through once no gate is left. Writes no node.
  */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import {
@@ -26,15 +26,15 @@ import { ChangedMeanwhile, GonePools, StalePools } from '../state/pool-checks.ts
 import { isPrepared, prepare } from './pool-metadata.ts';
 
 /** `done`: nothing is left to write, it has to wait, or the signal is aborted. `again`: the cluster state has changed, so the node is planned again. */
-export type NodeStep = 'done' | 'again' | { plan: WritePlan; uid: string };
+export type NextStep = 'done' | 'again' | { plan: WritePlan; uid: string };
 
-interface Due<P extends DuePlan> {
+interface PlannedWrite<P extends DuePlan> {
   plan: P;
   /** Of a rollout: its slot has to last until the write. */
   isRolloutStep: boolean;
 }
 
-export class NodeSteps {
+export class NodeGates {
   /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
   readonly #options: ReconcilerOptions;
@@ -60,7 +60,7 @@ export class NodeSteps {
   }
 
   /** What is next for the node. Throws NodepoolError where it cannot be written. */
-  async next(name: string, slot: RolloutSlot): Promise<NodeStep> {
+  async next(name: string, slot: RolloutSlot): Promise<NextStep> {
     const { state, consent, signal } = this.#options;
     if (signal?.aborted) return 'done';
     const planned = await this.#plannedOrRead(name);
@@ -71,7 +71,7 @@ export class NodeSteps {
     const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
     if (uid === undefined) return 'done';
     await this.limits.assertFree(name, uid, plan.changes);
-    const pool = this.#contestable(plan);
+    const pool = this.#repairedPool(plan);
     if (pool !== undefined) await this.#options.contestedKeys?.beforeRepair(pool, { name, uid }, plan.changes);
     const owner = this.#unpreparedOwner(plan);
     if (owner !== undefined) {
@@ -83,13 +83,13 @@ export class NodeSteps {
     // While a pool was read, the node or any pool may have changed, and been paused.
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
-    const admitted = this.#admitted(due, slot);
+    const patch = this.#patchInSlot(due, slot);
     if (signal?.aborted) return 'done';
-    return admitted === undefined ? 'again' : { plan: { ...plan, patch: this.#dated(plan, admitted) }, uid };
+    return patch === undefined ? 'again' : { plan: { ...plan, patch: this.#withDrainStart(plan, patch) }, uid };
   }
 
   /** The plan of the node, once it is known what the node has. */
-  async #plannedOrRead(name: string): Promise<Due<DuePlan> | 'done' | 'again'> {
+  async #plannedOrRead(name: string): Promise<PlannedWrite<DuePlan> | 'done' | 'again'> {
     const { state } = this.#options;
     const change = this.changes.get(name);
     const planned = this.#planned(name);
@@ -123,7 +123,10 @@ export class NodeSteps {
   }
 
   /** The plan itself, unless pods are to be evicted first: then that with the taints, once they are gone. */
-  async #drained({ plan, isRolloutStep }: Due<DuePlan>, slot: RolloutSlot): Promise<Due<WritePlan> | 'done' | 'again'> {
+  async #drained(
+    { plan, isRolloutStep }: PlannedWrite<DuePlan>,
+    slot: RolloutSlot,
+  ): Promise<PlannedWrite<WritePlan> | 'done' | 'again'> {
     if (plan.kind === 'write') return { plan, isRolloutStep };
     assertConsent(plan, this.#options.consent);
     const conditions = {
@@ -158,7 +161,7 @@ export class NodeSteps {
   }
 
   /** The patch, with its stamp if it is a step of a rollout; undefined where it has lost its slot meanwhile. */
-  #admitted({ plan, isRolloutStep }: Due<WritePlan>, slot: RolloutSlot): NodePatch | undefined {
+  #patchInSlot({ plan, isRolloutStep }: PlannedWrite<WritePlan>, slot: RolloutSlot): NodePatch | undefined {
     const { node, owner, previous, patch } = plan;
     if (!isRolloutStep || previous === undefined) return patch;
     const stamp = slot.take(previous);
@@ -169,7 +172,7 @@ export class NodeSteps {
   }
 
   /** The patch with which a drain begins has the time. */
-  #dated({ drain }: WritePlan, patch: NodePatch): NodePatch {
+  #withDrainStart({ drain }: WritePlan, patch: NodePatch): NodePatch {
     if (drain === undefined || drain.hasBegun || typeof patch.record !== 'string') return patch;
     const since = timestamp(this.#options.cluster.nodes.serverTime());
     return { ...patch, record: withDrainingSince(patch.record, since) };
@@ -177,12 +180,12 @@ export class NodeSteps {
 
   /** The server accepted the write. */
   written(plan: WritePlan, uid: string): void {
-    const pool = this.#contestable(plan);
+    const pool = this.#repairedPool(plan);
     if (pool !== undefined) this.#options.contestedKeys?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
   }
 
   /** The pool whose member is repaired; what a dry run repairs does not count. */
-  #contestable({ owner, previous }: NodePlan): NodePool | undefined {
+  #repairedPool({ owner, previous }: NodePlan): NodePool | undefined {
     const { state, cluster } = this.#options;
     return cluster.isDryRun || owner === undefined || owner !== previous ? undefined : state.pool(owner);
   }
