@@ -67,6 +67,9 @@ export const DOORS: Record<string, string[]> = {
 };
 const KUBE_FOLDERS = Object.keys(DOORS);
 
+/** The folders of reconciler/. Each may import those before it, and the files directly in reconciler/. */
+const RECONCILER_FOLDERS = ['state', 'plan', 'limits', 'evict', 'write'];
+
 /** Files of the controller runtime from which kube/ may import values; of others, types alone. */
 const SHARED = ['clock', 'collect', 'continue-tokens', 'limiter'].map(name => `controller/${name}.ts`);
 
@@ -156,6 +159,7 @@ function importRule(file: string, target: string, kind: Import['kind']): string 
   const folder = FOLDERS[from];
   if (folder === undefined) return `${from}/ is not in the table of scripts/check-imports.ts`;
   if (from === to && from === 'kube') return kubeRule(file, target);
+  if (from === to && from === 'reconciler') return reconcilerRule(file, target);
   if (from === to) return from === 'commands' ? commandRule(file, target, kind) : undefined;
   if (to === 'kube' && kind === 'dynamic' && file === 'cli/factory.ts') return kubeRule(file, target);
   if (from === 'cli' && to === 'commands' && kind === 'dynamic' && file === 'cli/base-command.ts') return undefined;
@@ -173,6 +177,15 @@ function commandRule(file: string, target: string, kind: Import['kind']): string
   if (from === 'view' && to === 'drain' && kind === 'dynamic') return undefined;
   if (from === to || to === 'shared' || file === 'commands/index.ts') return undefined;
   return 'a command imports commands/shared/ and no other command';
+}
+
+function reconcilerRule(file: string, target: string): string | undefined {
+  const [from, to] = [file, target].map(path => RECONCILER_FOLDERS.indexOf(path.split('/')[1] ?? '')) as [
+    number,
+    number,
+  ];
+  if (from === -1 || to <= from) return undefined;
+  return `the folders of reconciler/ import in one direction: ${RECONCILER_FOLDERS.toReversed().join(' -> ')}`;
 }
 
 function kubeRule(file: string, target: string): string | undefined {

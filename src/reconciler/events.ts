@@ -4,12 +4,13 @@
  */
 
 import type { Clock } from '../controller/clock.ts';
-import type { ClusterPort, PoolEvent } from '../kube/cluster.ts';
+import type { PoolEvent } from '../kube/cluster.ts';
 import { DRAINING } from '../nodepool/plan/no-execute.ts';
 import type { Change } from '../nodepool/plan/plan.ts';
 import { isRolloutReason, progressOf } from '../nodepool/rollout/rollout.ts';
 import { andMore, ellipsize, plural } from '../nodepool/text.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
+import type { ReconcilerOptions } from './options.ts';
 import {
   attempt,
   messagesOf,
@@ -20,7 +21,6 @@ import {
   type WriteFailure,
   withheldTaints,
 } from './outcome.ts';
-import type { ClusterState } from './state/cluster-state.ts';
 
 /** Bytes that a note may have, on the server. */
 const NOTE_LIMIT = 1024;
@@ -200,20 +200,13 @@ function listing(reason: string, names: string[], describe: (nodes: string) => s
 
 // Sends the Events of what a reconcile did. One that cannot be sent is a warning, no failure.
 
-interface OutcomeEventsOptions {
-  cluster: Pick<ClusterPort, 'createEvent'>;
-  state: ClusterState;
-  /** Gets the node writes in place of sending their Events. */
-  onMoves?: (moves: readonly NodeMove[]) => void;
-}
-
 /** With the pool that each is about. */
 type EventsOfPools = (readonly [NodePool, PoolEvent])[];
 
 export class OutcomeEvents {
-  readonly #options: OutcomeEventsOptions;
+  readonly #options: ReconcilerOptions;
 
-  constructor(options: OutcomeEventsOptions) {
+  constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
@@ -252,7 +245,7 @@ export class OutcomeEvents {
 const WINDOW_MS = 1_000;
 
 interface MoveRecorderOptions {
-  clock: Pick<Clock, 'after'>;
+  clock: Clock;
   /** Undefined when there is none: no Event is recorded. */
   poolOf: (name: string) => NodePool | undefined;
   record: (pool: NodePool, event: PoolEvent) => void;

@@ -62,8 +62,7 @@ export class Reconciler {
     const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
     this.#options = { ...options, limitObjects: begin, writeLimiter };
     this.#events = new OutcomeEvents(options);
-    this.#contestedKeys =
-      options.contestedKeys ?? new ContestedKeys({ clock: options.clock, nodes: options.cluster.nodes });
+    this.#contestedKeys = options.contestedKeys ?? new ContestedKeys(options);
     this.#nodes = new NodeWriter({ ...options, writeLimiter, contestedKeys: this.#contestedKeys });
     this.#revisions = new RevisionWriter(this.#options);
     this.#interruption = new Interruption(this.#events, options.state);

@@ -92,6 +92,12 @@ describe('reports a forbidden import', () => {
       'src/kube/auth/a.ts -> src/kube/transport/transport.ts: the folders of kube/ import in one direction: resources -> api -> transport -> auth -> proxy -> protobuf',
     ],
     [
+      'up from a folder of reconciler/',
+      'src/reconciler/limits/a.ts',
+      "import { altered } from '../write/altered.ts';",
+      'src/reconciler/limits/a.ts -> src/reconciler/write/altered.ts: the folders of reconciler/ import in one direction: write -> evict -> limits -> plan -> state',
+    ],
+    [
       'a private file of another folder of kube/',
       'src/kube/resources/a.ts',
       "import { decode } from '../protobuf/schema.ts';",

@@ -21,9 +21,9 @@ import {
   type RuntimeClass,
 } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
+import { reachedBy } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
-import { reachedBy } from '../../reconciler/write/runtime-class-writer.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
 import { type CheckId, error, type Finding, named, notChecked, ok, warning } from '../shared/check.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';

@@ -14,9 +14,8 @@
  * spec.nodeName, can still bind a pod, which the taint then deletes. Nor that a pod ends: one that stays terminating is
  * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
-import type { NowClock } from '../../controller/clock.ts';
-import { createLimiter, type Limiter } from '../../controller/limiter.ts';
-import type { ClusterPort, EvictionsClient, NodesClient, Removal } from '../../kube/cluster.ts';
+import { createLimiter } from '../../controller/limiter.ts';
+import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
 import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -27,24 +26,14 @@ import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RolloutSlot } from '../limits/rollout-admission.ts';
+import type { ReconcilerOptions } from '../options.ts';
 import { NodeWriteError, throttledError } from '../outcome.ts';
 import { nodePlan } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/pool-checks.ts';
 import { DrainEntries, type NodeDrain, pauseMs, withJitter } from './drain-entries.ts';
-import { type EvictionEvent, Evictor, manyBudgetsError, type Stop } from './evictor.ts';
-
-export interface NodeDrainerDeps {
-  cluster: { evictions(): Promise<EvictionsClient>; nodes: Pick<NodesClient, 'serverTime'> };
-  clock: NowClock;
-  /** Once aborted, no further pod is evicted. */
-  signal?: AbortSignal;
-  /** Bounds the nodes whose pods are evicted. Default: no limit. */
-  limitPolls?: Limiter;
-  /** For people, in order. */
-  onEviction?: (event: EvictionEvent) => void;
-}
+import { Evictor, manyBudgetsError, type Stop } from './evictor.ts';
 
 /** `cleared`: no pod is left. */
 type PollResult = Exclude<Stop, 'late'> | 'cleared';
@@ -64,13 +53,13 @@ interface Evicting {
 }
 
 export class NodeDrainer {
-  readonly #deps: NodeDrainerDeps;
+  readonly #options: ReconcilerOptions;
   readonly entries: DrainEntries;
   readonly #oneRow = createLimiter(1);
 
-  constructor(deps: NodeDrainerDeps) {
-    this.#deps = deps;
-    const { cluster, clock, signal, onEviction: onEvent } = deps;
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    const { cluster, clock, signal, onEviction: onEvent } = options;
     this.entries = new DrainEntries(
       clock,
       () => cluster.nodes.serverTime(),
@@ -85,7 +74,7 @@ export class NodeDrainer {
    */
   async poll(plan: DrainPlan, goesOn: GoesOn): Promise<PollResult> {
     const entry = this.entries.of(plan);
-    const { clock, limitPolls = work => work() } = this.#deps;
+    const { clock, limitPolls = work => work() } = this.#options;
     const ms = entry.pollAt - clock.now();
     if (ms > 0 && entry.error !== undefined) throw throttledError({ error: entry.error, ms });
     if (ms > 0) return 'waits';
@@ -106,12 +95,12 @@ export class NodeDrainer {
 
   async #pollOnce(plan: DrainPlan, entry: NodeDrain, goesOn: GoesOn): Promise<PollResult | Stop> {
     // It may have waited for the limiter.
-    if (this.#deps.signal?.aborted) return 'waits';
+    if (this.#options.signal?.aborted) return 'waits';
     const before = await goesOn();
     if (before !== 'goes on') return before;
-    const client = await this.#deps.cluster.evictions();
+    const client = await this.#options.cluster.evictions();
     for (let lists = 1; ; lists++) {
-      const listedAt = this.#deps.clock.now();
+      const listedAt = this.#options.clock.now();
       const listed = await client.podsOn(plan.node.name);
       entry.evictor.see(listed);
       // Until then, a scheduler that has not seen the stand-in may bind pods.
@@ -177,7 +166,7 @@ export class NodeDrainer {
     const covered = coveredBy(budgets, pods);
     if (covered.length === 0) return 'cleared';
     if (entry.rowsLeft === 0) throw returnedError(plan, covered, entry.isRefused ? NOT_AT_ONCE : EACH_TIME);
-    if (this.#deps.clock.now() - listedAt >= LIMIT_MS) return 'late';
+    if (this.#options.clock.now() - listedAt >= LIMIT_MS) return 'late';
     if (!allowRow(plan, entry, covered, budgets)) return 'waits';
     const row = await this.#evictRow(plan, entry, covered, { client, goesOn });
     if (row !== 'goes on') return row;
@@ -202,7 +191,7 @@ export class NodeDrainer {
     for (const pod of pods) {
       const next = await goesOn();
       if (next !== 'goes on') return next;
-      if (this.#deps.signal?.aborted) return 'waits';
+      if (this.#options.signal?.aborted) return 'waits';
       const removal = await entry.evictor.ask(pod, client);
       if (removal.kind === 'accepted' && !hasBegun) {
         hasBegun = true;
@@ -302,13 +291,6 @@ function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'contro
 
 // One step of a drain: whether the taints that wait on a node can be set now.
 
-interface DrainStepDeps {
-  cluster: ClusterPort;
-  state: ClusterState;
-  clock: NowClock;
-  hasCaches?: boolean;
-}
-
 interface DrainConditions {
   drainer: NodeDrainer;
   /** Of the node in the rollout; undefined where it needs none. */
@@ -323,15 +305,15 @@ interface DrainConditions {
 export async function drainStep(
   plan: DrainPlan,
   { drainer, slot, changed }: DrainConditions,
-  deps: DrainStepDeps,
+  options: ReconcilerOptions,
 ): Promise<NodePlan | 'again' | 'waits'> {
   const { node, previous } = plan;
-  const { state, cluster } = deps;
+  const { state, cluster } = options;
   const cleared = () => nodePlan(state, node.name, true) ?? 'again';
   if (cluster.isDryRun) return cleared();
   const isAdmitted = slot !== undefined && previous !== undefined ? slotCheck(previous, slot, state) : () => true;
   if (!isAdmitted()) return 'waits';
-  const result = await drainer.poll(plan, stillDecided(plan, { isAdmitted, changed }, deps));
+  const result = await drainer.poll(plan, stillDecided(plan, { isAdmitted, changed }, options));
   if (result !== 'cleared') return result;
   // Without its stand-in, pods may have come since they were listed.
   return isAsPlanned(node, state) ? cleared() : 'again';
@@ -351,15 +333,15 @@ function slotCheck(pool: string, slot: RolloutSlot, state: ClusterState): () => 
 function stillDecided(
   plan: DrainPlan,
   { isAdmitted, changed }: { isAdmitted: () => boolean; changed: ChangedMeanwhile },
-  deps: DrainStepDeps,
+  options: ReconcilerOptions,
 ): GoesOn {
-  const { state, clock, hasCaches = false } = deps;
+  const { state, clock, hasCaches = false } = options;
   const { name, uid } = plan.node;
   let readAt = -Infinity;
   return async () => {
     if (!hasCaches && clock.now() - readAt >= MAX_AGE_MS) {
       // A drain takes long, and without caches nothing else tells that the node was changed.
-      await readNode(name, uid, deps);
+      await readNode(name, uid, options);
       readAt = clock.now();
     }
     const isSame = await changed.isSame(plan);

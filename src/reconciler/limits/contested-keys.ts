@@ -9,11 +9,11 @@
  */
 import type { NowClock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
-import type { NodesClient } from '../../kube/cluster.ts';
-import type { Change } from '../../nodepool/plan/change.ts';
+import type { ClusterPort } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
 import { ellipsize, firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { managerOf } from '../write/write-errors.ts';
 
 /** Repairs of a key on a node within WINDOW_MS after which it is contested. */
 const CONTESTED_AFTER = 3;
@@ -34,9 +34,11 @@ export interface EarlierRepairs {
   count(change: Change, node: string): number;
 }
 
-export interface ContestedKeysDeps {
+export interface ContestedKeysOptions {
+  /** Monotonic. */
   clock: NowClock;
-  nodes: Pick<NodesClient, 'fieldManager'>;
+  /** Where the field managers of nodes are read. */
+  cluster: ClusterPort;
   /** Of one shot: each is a process of its own. Asked once a pool, when it has a repair or was contested. Undefined: not known. */
   earlierRepairs?: (pool: NodePool) => Promise<EarlierRepairs | undefined>;
 }
@@ -68,12 +70,12 @@ interface PoolRepairs {
 }
 
 export class ContestedKeys {
-  readonly #deps: ContestedKeysDeps;
+  readonly #options: ContestedKeysOptions;
   /** By the pool's name: who forgets it knows no more. */
   readonly #pools = new Map<string, PoolRepairs>();
 
-  constructor(deps: ContestedKeysDeps) {
-    this.#deps = deps;
+  constructor(options: ContestedKeysOptions) {
+    this.#options = options;
   }
 
   /** Called before a node is written: afterwards its managedFields no longer say who set the values. */
@@ -90,7 +92,8 @@ export class ContestedKeys {
       if (count < CONTESTED_AFTER - 1 || known.managers.has(what)) continue;
       known.managers.set(what, undefined);
       // Whoever removed a value left no trace.
-      if (change.from !== undefined) known.managers.set(what, await managerOf(node.name, change, this.#deps.nodes));
+      if (change.from !== undefined)
+        known.managers.set(what, await managerOf(node.name, change, this.#options.cluster));
     }
   }
 
@@ -105,7 +108,7 @@ export class ContestedKeys {
   }
 
   #count(pool: NodePool, known: PoolRepairs, node: string, keys: RepairedNode['keys'], change: Change): void {
-    const now = this.#deps.clock.now();
+    const now = this.#options.clock.now();
     const what = whatOf(change);
     const last = keys.get(what);
     if (last === undefined && keys.size >= MAX_KEYS) this.#forgetOldKeys(keys);
@@ -142,7 +145,7 @@ export class ContestedKeys {
     await this.#ask(pool, known);
     // Who may not list Events leaves a condition as it is, unless it is a watch, which learns it by itself.
     const isOver =
-      this.#deps.earlierRepairs === undefined ? this.#age(known) >= WINDOW_MS : known.earlier?.hasAny === false;
+      this.#options.earlierRepairs === undefined ? this.#age(known) >= WINDOW_MS : known.earlier?.hasAny === false;
     return isOver ? undefined : before.message;
   }
 
@@ -155,7 +158,7 @@ export class ContestedKeys {
     );
     if (contested.length === 0) return conditionOf(pool) && Math.max(0, WINDOW_MS - this.#age(known));
     const last = contested.reduce((latest, { times }) => Math.max(latest, times.at(-1) ?? 0), 0);
-    return Math.max(0, last + WINDOW_MS - this.#deps.clock.now());
+    return Math.max(0, last + WINDOW_MS - this.#options.clock.now());
   }
 
   /** The pool is gone. */
@@ -173,18 +176,18 @@ export class ContestedKeys {
     const { name, uid, generation } = pool.metadata;
     const known = this.#known(pool);
     if (known !== undefined && known.generation === generation) return known;
-    const since = known?.since ?? this.#deps.clock.now();
+    const since = known?.since ?? this.#options.clock.now();
     const begun = { uid, since, generation, nodes: new Lru<string, RepairedNode>(MAX_NODES), managers: new Map() };
     this.#pools.set(name, begun);
     return begun;
   }
 
   #age({ since }: PoolRepairs): number {
-    return this.#deps.clock.now() - since;
+    return this.#options.clock.now() - since;
   }
 
   async #ask(pool: NodePool, known: PoolRepairs): Promise<void> {
-    const { earlierRepairs } = this.#deps;
+    const { earlierRepairs } = this.#options;
     if (earlierRepairs === undefined) return;
     known.earlierRead ??= earlierRepairs(pool).then(found => {
       known.earlier = found;
@@ -194,7 +197,7 @@ export class ContestedKeys {
 
   /** Within the last hour. */
   #recentTimes(repaired: Repaired | undefined): number[] {
-    const from = this.#deps.clock.now() - WINDOW_MS;
+    const from = this.#options.clock.now() - WINDOW_MS;
     return repaired?.times.filter(at => at > from) ?? [];
   }
 
@@ -219,8 +222,18 @@ export function isRepair({ reason }: Change): boolean {
 }
 
 /** As Events name it: see events.ts. */
-export function whatOf({ kind, key, effect }: Pick<Change, 'kind' | 'key' | 'effect'>): string {
+export function whatOf({ kind, key, effect }: Change): string {
   return `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
+}
+
+/** Undefined also where the node cannot be read: the name is optional in messages. */
+export async function managerOf(node: string, change: Change, { nodes }: ClusterPort): Promise<string | undefined> {
+  try {
+    return await nodes.fieldManager(node, fieldPath(change));
+  } catch (error) {
+    if (error instanceof NodepoolError) return undefined;
+    throw error;
+  }
 }
 
 function managerText(manager = 'unknown'): string {

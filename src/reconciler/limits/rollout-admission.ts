@@ -8,23 +8,14 @@
  */
 import { type NowClock, systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isRolloutStep } from '../../nodepool/plan/plan.ts';
-import type { AppliedRecord, RolloutStamp } from '../../nodepool/plan/record.ts';
-import { isBeingRemoved, isInterrupted } from '../../nodepool/plan/transient-states.ts';
-import { progressOf, rolloutHash, stoppedRollout } from '../../nodepool/rollout/rollout.ts';
-import {
-  isTooFarAhead,
-  type RolloutNode,
-  type RolloutStep,
-  type RolloutStop,
-  type RolloutTimes,
-  rolloutStep,
-} from '../../nodepool/rollout/rollout-step.ts';
-import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
-import { type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
-import { nodePlan, rulesFor } from '../plan/node-plan.ts';
+import type { RolloutStamp } from '../../nodepool/plan/record.ts';
+import { rolloutHash } from '../../nodepool/rollout/rollout.ts';
+import type { RolloutStep, RolloutStop } from '../../nodepool/rollout/rollout-step.ts';
+import { timestamp } from '../../nodepool/timestamp.ts';
+import type { Node, NodePool } from '../../nodepool/types.ts';
+import { recordOf, stepOf } from '../plan/rollout-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { hasTurned, RolloutSightings } from './rollout-sightings.ts';
+import { RolloutSightings } from '../state/rollout-sightings.ts';
 
 interface Admission {
   pool: NodePool;
@@ -35,20 +26,7 @@ interface Admission {
   settlesAfterMs: number | undefined;
 }
 
-/** What this process knows, and the nodes do not say. */
-interface Writes {
-  /** Nodes that are being changed, each for which generation. */
-  underWay: ReadonlyMap<string, number | undefined>;
-  /** Nodes whose last write failed. */
-  refused: Pick<ReadonlySet<string>, 'has'>;
-  /** Undefined where nothing was seen before. */
-  sightings?: RolloutSightings;
-  /** A stop that the status may not have yet. */
-  stop?: RolloutStop | undefined;
-}
-
 const NONE: ReadonlyMap<string, number | undefined> = new Map();
-const NO_WRITES: Writes = { underWay: NONE, refused: new Set() };
 
 export class RolloutAdmission {
   readonly #state: ClusterState;
@@ -188,121 +166,6 @@ export class RolloutAdmission {
     underWay?.delete(node);
     if (underWay?.size === 0) this.#underWay.delete(pool);
   }
-}
-
-/** Of a pool with spec.rollout. */
-export function stepOf(state: ClusterState, pool: NodePool, now: Date, writes: Writes = NO_WRITES): RolloutStep {
-  const { metadata, spec } = pool;
-  const members = state.members(metadata.name);
-  const latest = latestOther(state, pool, members);
-  const nodes = members.map(node => nodeOf(state, pool, node, now.getTime(), latest, writes));
-  writes.sightings?.keep(metadata.name, members);
-  return rolloutStep(nodes, spec.rollout ?? {}, {
-    now: now.getTime(),
-    resumed: timeOf(metadata.annotations?.[RESUMED_ANNOTATION]),
-    ...before(pool, writes.stop, now.getTime()),
-  });
-}
-
-/** The latest generation of another spec that a rollout has brought to a member. Those of an earlier pool of the name do not count. */
-function latestOther(state: ClusterState, pool: NodePool, members: readonly Node[]): number {
-  const [hash, current] = [rolloutHash(pool), pool.metadata.generation ?? 0];
-  let latest = 0;
-  for (const { name } of members) {
-    const { rollout, generation = 0 } = recordOf(state, name, pool.metadata.name) ?? {};
-    const isOther = rollout !== undefined && rollout !== hash && generation <= current;
-    if (isOther) latest = Math.max(latest, generation);
-  }
-  return latest;
-}
-
-function nodeOf(
-  state: ClusterState,
-  pool: NodePool,
-  node: Node,
-  now: number,
-  latest: number,
-  { underWay, refused, sightings }: Writes,
-): RolloutNode {
-  const { name, ready, readySince: seconds } = node;
-  const { generation } = pool.metadata;
-  const record = recordOf(state, name, pool.metadata.name);
-  const isPending = isRolloutStep(nodePlan(state, name));
-  // A time too far ahead is none: a stop by it could not be resumed.
-  const readySince = seconds === undefined || isTooFarAhead(seconds * 1000, now) ? undefined : seconds * 1000;
-  const isRefused = refused.has(name);
-  const isThis = record?.rollout === rolloutHash(pool);
-  const changed = timeOf(record?.changed);
-  const isOfEarlier = record?.generation !== undefined && record.generation < latest;
-  const isLeaving = node.deletionTimestamp !== undefined || isBeingRemoved(node, pool, record);
-  const seen = sightings?.see(pool.metadata.name, node, record, now);
-  const readyAgo = seen === undefined ? {} : { readyAgo: seen.readyAgo };
-  const known = {
-    name,
-    ready,
-    readySince,
-    isRefused,
-    isOfEarlier,
-    isLeaving,
-    ...readyAgo,
-    isInterrupted: !ready && isInterrupted(node, pool, rulesFor(state, undefined, pool).transient ?? [], record),
-  };
-  const isDraining = isPending && record?.draining !== undefined && record.changed !== undefined;
-  if (underWay.has(name)) {
-    const isCurrent = underWay.get(name) === generation;
-    return {
-      ...known,
-      isUnderWay: true,
-      changed: now,
-      wasNotReady: isDraining ? wasNotReady(record, readySince, now) && (ready || !seen?.wasReady) : !ready,
-      isOfThis: isCurrent || (isDraining && isThis),
-      isPending: isDraining || (!isCurrent && isPending),
-      isDraining,
-    };
-  }
-  return {
-    ...known,
-    changed,
-    ...(seen?.changedAgo === undefined ? {} : { changedAgo: seen.changedAgo }),
-    wasNotReady: wasNotReady(record, readySince, changed) && (ready || !(seen?.wasReady ?? hasTurned(node, changed))),
-    isOfThis: isThis,
-    isPending,
-    // A node that joined has no stamp.
-    hasSpec: !isDraining && (isThis || (generation !== undefined && record?.generation === generation)),
-    isDraining,
-  };
-}
-
-/** What another pool remembers of the node is not of this rollout. */
-function recordOf(state: ClusterState, node: string, pool: string): AppliedRecord | undefined {
-  const record = state.ownership(node)?.record;
-  return record?.pool === pool ? record : undefined;
-}
-
-/** An earlier version did not note it: then by the times, as far as the clocks agree. */
-function wasNotReady(record: AppliedRecord | undefined, readySince = 0, changed = 0): boolean {
-  return record?.rollout === undefined ? readySince < changed : record.wasNotReady === true;
-}
-
-/** What the last reconcile found. @param known a stop that this process knows */
-function before(
-  pool: NodePool,
-  known: RolloutStop | undefined,
-  now: number,
-): Pick<RolloutTimes, 'wasComplete' | 'stopped'> {
-  const found = progressOf(pool);
-  const reason = found?.observedGeneration === pool.metadata.generation ? found?.reason : undefined;
-  // Of an earlier version, or where the CRD drops the field.
-  const at = reason === 'RolloutStopped' ? timeOf(found?.lastTransitionTime) : undefined;
-  const told = at === undefined ? undefined : { at, nodes: [] };
-  const stopped = known ?? stoppedRollout(pool) ?? told;
-  const isAhead = stopped !== undefined && isTooFarAhead(stopped.at, now);
-  return { wasComplete: reason === 'RolloutComplete', stopped: isAhead ? { ...stopped, at: 0 } : stopped };
-}
-
-function timeOf(text: string | undefined): number | undefined {
-  const time = parseTime(text);
-  return Number.isNaN(time) ? undefined : time;
 }
 
 // Nodes whose last write failed, as long as they exist: a node that was recreated under the name was not refused.

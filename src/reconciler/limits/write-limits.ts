@@ -1,67 +1,74 @@
 /** WriteRateLimiter for nodes, and for the finalizer and our annotations of a pool: when each has to wait, and with which error. */
-import type { ClusterPort, NodePoolsClient } from '../../kube/cluster.ts';
+import type { ClusterPort } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type Change, dueOf, type WritePlan } from '../../nodepool/plan/plan.ts';
-import type { Node, NodePool } from '../../nodepool/types.ts';
-import { type NodeMove, NodeWriteError, throttledError } from '../outcome.ts';
-import { nodePlan, patchedNode } from '../plan/node-plan.ts';
-import type { ClusterState } from '../state/cluster-state.ts';
-import { alteredError, alteredSlots, limitError } from '../write/write-errors.ts';
-import { MAX_WRITES, type WriteRateLimiter } from './rate-limiters.ts';
+import type { Change } from '../../nodepool/plan/change.ts';
+import { ellipsize } from '../../nodepool/text.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+import type { ReconcilerOptions, WriterOptions } from '../options.ts';
+import { NodeWriteError, throttledError } from '../outcome.ts';
+import { isRepair, managerOf, whatOf } from './contested-keys.ts';
+import { MAX_WRITES } from './rate-limiters.ts';
 
-/** Of one node; after a write also whether the server stored what it was sent. */
-export class NodeWriteLimits {
-  readonly #state: ClusterState;
-  readonly #cluster: Pick<ClusterPort, 'nodes'>;
-  readonly #limiter: WriteRateLimiter;
+/** Changes that the message names. */
+const MAX_NAMED = 3;
+/** Bytes of a value in the message; only annotations have longer ones. */
+const MAX_VALUE_LENGTH = 200;
 
-  constructor(state: ClusterState, cluster: Pick<ClusterPort, 'nodes'>, limiter: WriteRateLimiter) {
-    this.#state = state;
-    this.#cluster = cluster;
-    this.#limiter = limiter;
+/** Throws NodeWriteError when the node has to wait. */
+export async function assertNodeFree(
+  name: string,
+  uid: string,
+  changes: readonly Change[],
+  { writeLimiter, cluster }: WriterOptions,
+): Promise<void> {
+  const verdict = writeLimiter.check(uid, changes);
+  if (verdict.kind === 'free') return;
+  if (verdict.kind === 'throttled') throw throttledError(verdict);
+  const error = await limitError(name, changes, verdict.isContested, cluster);
+  const retryAfterMs = writeLimiter.limited(uid, error, verdict.isContested);
+  throw new NodeWriteError(error, { retryAfterMs, isThrottled: false });
+}
+
+/** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
+export function contestedError(name: string, { state, writeLimiter }: WriterOptions): NodeWriteError | undefined {
+  const uid = state.node(name)?.uid;
+  const contest = uid === undefined ? undefined : writeLimiter.contested(uid);
+  return contest && throttledError(contest);
+}
+
+/** For a node at its limit of writes. @param changes that are to be written @param isContested other writers made them necessary */
+export async function limitError(
+  node: string,
+  changes: readonly Change[],
+  isContested: boolean,
+  cluster: ClusterPort,
+): Promise<NodepoolError> {
+  const limit = `node ${node} was written ${MAX_WRITES} times within a minute, which is the limit`;
+  const theirs = changes.filter(isRepair).slice(0, MAX_NAMED);
+  const [first] = theirs;
+  if (!isContested || first === undefined) {
+    return new NodepoolError(
+      'cluster',
+      limit,
+      'wait a minute, and find out what changes its pool or its labels so often',
+    );
   }
+  const manager = await managerOf(node, first, cluster);
+  const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
+  return new NodepoolError(
+    'cluster',
+    `${limit}: ${who} keeps ${theirs.map(describe).join(', ')}`,
+    'stop it, or take what it changes out of the pool',
+  );
+}
 
-  /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
-  contested(name: string): NodeWriteError | undefined {
-    const uid = this.#state.node(name)?.uid;
-    const contest = uid === undefined ? undefined : this.#limiter.contested(uid);
-    return contest && throttledError(contest);
-  }
-
-  /** Throws NodeWriteError when the node has to wait. */
-  async assertFree(name: string, uid: string, changes: Change[]): Promise<void> {
-    const verdict = this.#limiter.check(uid, changes);
-    if (verdict.kind === 'free') return;
-    if (verdict.kind === 'throttled') throw throttledError(verdict);
-    const error = await limitError(name, changes, verdict.isContested, this.#cluster.nodes);
-    throw new NodeWriteError(error, {
-      retryAfterMs: this.#limiter.limited(uid, error, verdict.isContested),
-      isThrottled: false,
-    });
-  }
-
-  /** Counts a write. Throws NodeWriteError when the server stored something else than it was sent. */
-  written(plan: WritePlan, answer: Node, uid: string, move: NodeMove, before: NodeMove | undefined): void {
-    this.#limiter.written(uid, plan.changes);
-    const state = this.#state;
-    const next = () => nodePlan(state, plan.node.name);
-    const givesAway = state.poolIndex.ownership(answer).owner !== plan.owner;
-    const decides = (label: string) => givesAway && state.poolIndex.affectsMembership({ [label]: true });
-    const altered = alteredSlots(plan, answer, next, decides);
-    if (altered.length === 0) {
-      this.#limiter.unaltered(uid);
-      return;
-    }
-    const error = alteredError(`node ${plan.node.name}`, altered);
-    const retryAfterMs = this.#limiter.altered(uid, dueOf(next())?.changes ?? [], error);
-    // The move is reported without its changes, which the server altered: the pool that owns the node is right.
-    const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
-    throw new NodeWriteError(error, {
-      retryAfterMs,
-      isThrottled: false,
-      move: isMoved ? { ...move, changes: before?.changes ?? [] } : undefined,
-    });
-  }
+/** What others did, which the change repairs. */
+function describe(change: Change): string {
+  const { from, to } = change;
+  const slot = whatOf(change);
+  if (from === undefined) return `removing ${slot}`;
+  const [theirs, ours] = [from, to ?? ''].map(value => ellipsize(value, MAX_VALUE_LENGTH));
+  return to === undefined ? `setting ${slot} to "${theirs}"` : `changing ${slot} from "${ours}" to "${theirs}"`;
 }
 
 // Rate limit of the finalizer and of our annotations of a pool: where something else keeps removing one, it would be
@@ -77,17 +84,11 @@ export interface MetadataField {
   path: readonly string[];
 }
 
-interface Deps {
-  cluster: { pools: Pick<NodePoolsClient, 'fieldManager'> };
-  /** Undefined: the write is not rate limited. */
-  writeLimiter?: WriteRateLimiter;
-}
-
 /** Throws NodeWriteError when the field has to wait. */
 export async function assertMetadataFree(
   pool: NodePool,
   field: MetadataField,
-  { cluster, writeLimiter }: Deps,
+  { cluster, writeLimiter }: ReconcilerOptions,
 ): Promise<void> {
   const key = keyOf(pool, field);
   const state = writeLimiter?.check(key, []);
@@ -98,28 +99,20 @@ export async function assertMetadataFree(
 }
 
 /** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
-export function assertUncontested(
-  pool: NodePool,
-  field: MetadataField,
-  { writeLimiter }: Pick<Deps, 'writeLimiter'>,
-): void {
+export function assertUncontested(pool: NodePool, field: MetadataField, { writeLimiter }: ReconcilerOptions): void {
   const contest = writeLimiter?.contested(keyOf(pool, field));
   if (contest !== undefined) throw throttledError(contest);
 }
 
 /** The server accepted a write. */
-export function metadataWritten(
-  pool: NodePool,
-  field: MetadataField,
-  { writeLimiter }: Pick<Deps, 'writeLimiter'>,
-): void {
+export function metadataWritten(pool: NodePool, field: MetadataField, { writeLimiter }: ReconcilerOptions): void {
   writeLimiter?.written(keyOf(pool, field), []);
 }
 
 async function removedError(
   { metadata: { name } }: NodePool,
   { name: what, path }: MetadataField,
-  cluster: Deps['cluster'],
+  cluster: ClusterPort,
 ): Promise<NodepoolError> {
   // The name is optional in the message. managedFields has who sets another value, not who removes the field.
   const manager = await cluster.pools.fieldManager(name, path).catch((error: unknown) => {

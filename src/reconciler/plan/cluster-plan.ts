@@ -14,12 +14,11 @@ import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import type { FieldError } from '../../nodepool/spec/field-error.ts';
 import { specKeys } from '../../nodepool/status/status.ts';
-import { stepOf } from '../limits/rollout-admission.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { reachedBy } from '../write/runtime-class-writer.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { nodePlan } from './node-plan.ts';
+import { reachedBy, stepOf } from './rollout-plan.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */

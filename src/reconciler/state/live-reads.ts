@@ -3,22 +3,16 @@
  * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
  */
 import { isOlder } from '../../controller/resource-version.ts';
-import type { ClusterPort } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import type { Node, NodePool } from '../../nodepool/types.ts';
-import type { ClusterState } from './cluster-state.ts';
-
-export interface LiveReadDeps {
-  cluster: ClusterPort;
-  state: ClusterState;
-}
+import type { ReconcilerOptions } from '../options.ts';
 
 /** Undefined when no pool has the name. Throws RestoredError when the server has an older one than is known. @param uid of the one that was known */
 export async function readPool(
   name: string,
   uid: string | undefined,
-  { cluster, state }: LiveReadDeps,
+  { cluster, state }: ReconcilerOptions,
 ): Promise<NodePool | undefined> {
   const [known, readTime] = [state.pool(name), state.beginRead()];
   const pool = await cluster.pools.getCoerced(name);
@@ -38,7 +32,11 @@ export function isSamePool({ metadata, spec }: NodePool, latest: NodePool | unde
 }
 
 /** Undefined when no node has the name. @param uid of the one that was known */
-export async function readNode(name: string, uid: string, { cluster, state }: LiveReadDeps): Promise<Node | undefined> {
+export async function readNode(
+  name: string,
+  uid: string,
+  { cluster, state }: ReconcilerOptions,
+): Promise<Node | undefined> {
   const readTime = state.beginRead();
   const node = await cluster.nodes.get(name);
   if (node === undefined) state.removeNode(name, uid);

@@ -4,18 +4,13 @@
  * - StalePools: the node was written for a newer spec than the cluster state has;
  * - GonePools: the node is about to be released, because its pool is gone.
  */
-import type { NowClock } from '../../controller/clock.ts';
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePlan } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { Node, NodePool, ObjectMeta } from '../../nodepool/types.ts';
+import type { ReconcilerOptions } from '../options.ts';
 import { specChangedFailure } from '../outcome.ts';
-import { assertNotRestored, isSamePool, type LiveReadDeps, notDeleted, readPool } from './live-reads.ts';
-
-export interface ChangedMeanwhileDeps extends LiveReadDeps {
-  clock: NowClock;
-  hasCaches?: boolean;
-}
+import { assertNotRestored, isSamePool, notDeleted, readPool } from './live-reads.ts';
 
 /** `paused`: the cluster state has it. `edited`: its spec. `gone`: deleted or recreated, and the cluster state has it as it was. */
 type PoolChange = 'same' | 'paused' | 'edited' | 'gone';
@@ -41,7 +36,7 @@ export class SpecChangedError extends NodepoolError {
  * eviction when it was read more than a second ago. A watch needs no such read: its cache has the pool.
  */
 export class ChangedMeanwhile {
-  readonly #deps: ChangedMeanwhileDeps;
+  readonly #options: ReconcilerOptions;
   /** When each pool was read, by its name, and what was found; the run began with all of them. */
   readonly #lastRead = new Map<string, { at: number; found: PoolChange }>();
   readonly #begun: number;
@@ -50,11 +45,11 @@ export class ChangedMeanwhile {
   /** Reads in progress, by pool. */
   readonly #reading = new Map<string, Promise<PoolChange>>();
 
-  constructor(deps: ChangedMeanwhileDeps) {
-    this.#deps = deps;
-    const { state, hasCaches = false } = deps;
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    const { state, hasCaches = false } = options;
     // A later reconciler of the run has the pools as they were read at first. Tests have clocks of their own.
-    this.#begun = Math.min(state.madeAt, deps.clock.now());
+    this.#begun = Math.min(state.madeAt, options.clock.now());
     this.#known = new Map(hasCaches ? [] : [...state.pools()].map(pool => [pool.metadata.name, pool]));
   }
 
@@ -75,14 +70,14 @@ export class ChangedMeanwhile {
   }
 
   async #found({ previous, owner }: Pools): Promise<[pool: string, found: PoolChange][]> {
-    const { hasCaches = false, cluster } = this.#deps;
+    const { hasCaches = false, cluster } = this.#options;
     if (hasCaches || cluster.isDryRun) return [];
     const pools = new Set([previous, owner].filter(name => name !== undefined));
     return Promise.all([...pools].map(async name => [name, await this.#now(name)] as [string, PoolChange]));
   }
 
   async #now(name: string): Promise<PoolChange> {
-    const { clock, state } = this.#deps;
+    const { clock, state } = this.#options;
     if (!state.isActive(name)) return 'same';
     if (this.#isEdited(name)) return 'edited';
     const running = this.#reading.get(name);
@@ -100,12 +95,12 @@ export class ChangedMeanwhile {
 
   /** Whether the cluster state has got another spec since: pools are read for other reasons, too. */
   #isEdited(name: string): boolean {
-    const [known, now] = [this.#known.get(name), this.#deps.state.pool(name)];
+    const [known, now] = [this.#known.get(name), this.#options.state.pool(name)];
     return known !== undefined && now !== undefined && foundOf(known, now) === 'edited';
   }
 
   async #read(name: string): Promise<PoolChange> {
-    const { cluster, state, clock } = this.#deps;
+    const { cluster, state, clock } = this.#options;
     const [known, readTime] = [state.pool(name), state.beginRead()];
     // Whoever may list pools, and not get one, has them as they were when the run began.
     const pool = await cluster.pools.getCoerced(name).catch(ignoreRefusal);
@@ -143,14 +138,14 @@ function ignoreRefusal(error: unknown): 'refused' {
  * that joins by an older spec gets that until the cache has the newer one.
  */
 export class StalePools {
-  readonly #deps: LiveReadDeps;
+  readonly #options: ReconcilerOptions;
   /** Nodes that had their record when the pool was read. */
   readonly #checked = new WeakSet<Node>();
   /** Reads in progress, by name of the pool. */
   readonly #reading = new Map<string, Promise<void>>();
 
-  constructor(deps: LiveReadDeps) {
-    this.#deps = deps;
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
   }
 
   /** Whether the node was written for a newer spec of its pool, as far as is known: read() comes before its write. */
@@ -168,7 +163,7 @@ export class StalePools {
   }
 
   #poolBehind(name: string): ObjectMeta | undefined {
-    const { state } = this.#deps;
+    const { state } = this.#options;
     const [node, record] = [state.node(name), state.ownership(name)?.record];
     const pool = record && state.pool(record.pool)?.metadata;
     if (node === undefined || record?.generation === undefined || pool?.generation === undefined) return undefined;
@@ -176,9 +171,9 @@ export class StalePools {
   }
 
   async #readPool({ name, uid }: ObjectMeta): Promise<void> {
-    const managed = this.#deps.state.managedNodes(name);
+    const managed = this.#options.state.managedNodes(name);
     try {
-      await readPool(name, uid, this.#deps);
+      await readPool(name, uid, this.#options);
       for (const node of managed) this.#checked.add(node);
     } finally {
       this.#reading.delete(name);
@@ -199,12 +194,12 @@ interface PoolRead {
  * a node since, the node has another resourceVersion, and the patch that releases it fails with a conflict.
  */
 export class GonePools {
-  readonly #deps: LiveReadDeps;
+  readonly #options: ReconcilerOptions;
   /** By the pool's name. */
   readonly #reads = new Map<string, PoolRead>();
 
-  constructor(deps: LiveReadDeps) {
-    this.#deps = deps;
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
   }
 
   /**
@@ -212,14 +207,14 @@ export class GonePools {
    * cluster state has the pool now, and the caller plans again. Throws NodepoolError when the pool cannot be read.
    */
   async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
-    if (previous === undefined || previous === owner || this.#deps.state.isActive(previous)) return true;
+    if (previous === undefined || previous === owner || this.#options.state.isActive(previous)) return true;
     const known = this.#reads.get(previous);
     return known?.nodes.has(node) ? known.isGone : this.read(previous);
   }
 
   /** Whether the pool is gone or has a deletionTimestamp. Updates the cluster state. */
   read(pool: string): Promise<boolean> {
-    const read = { nodes: new Set(this.#deps.state.managedNodes(pool)), isGone: this.#isGone(pool) };
+    const read = { nodes: new Set(this.#options.state.managedNodes(pool)), isGone: this.#isGone(pool) };
     this.#reads.set(pool, read);
     const forget = () => {
       if (this.#reads.get(pool) === read) this.#reads.delete(pool);
@@ -234,7 +229,7 @@ export class GonePools {
   }
 
   async #isGone(name: string): Promise<boolean> {
-    const { cluster, state } = this.#deps;
+    const { cluster, state } = this.#options;
     const [known, readTime] = [state.pool(name), state.beginRead()];
     const pool = await cluster.pools.getCoerced(name);
     if (pool === undefined) {

@@ -15,10 +15,9 @@ import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts'
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { drainStep, NodeDrainer } from '../evict/node-drainer.ts';
-import { WriteRateLimiter } from '../limits/rate-limiters.ts';
 import { RolloutAdmission, type RolloutSlot } from '../limits/rollout-admission.ts';
-import { NodeWriteLimits } from '../limits/write-limits.ts';
-import type { ReconcilerOptions } from '../options.ts';
+import { assertNodeFree } from '../limits/write-limits.ts';
+import type { WriterOptions } from '../options.ts';
 import { type MembershipChange, planMembershipChange } from '../plan/membership-change.ts';
 import { assertConsent, circleError, nodePlan, oversizedError } from '../plan/node-plan.ts';
 import { readNode } from '../state/live-reads.ts';
@@ -37,25 +36,22 @@ interface PlannedWrite<P extends DuePlan> {
 export class NodeGates {
   /** Reads the pool before a node is released because its pool is gone. */
   readonly gonePools: GonePools;
-  readonly #options: ReconcilerOptions;
+  readonly #options: WriterOptions;
   /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
   readonly rollouts: RolloutAdmission;
   readonly drainer: NodeDrainer;
   /** Membership changes that are not written yet. */
   readonly changes: Map<string, MembershipChange>;
-  readonly limits: NodeWriteLimits;
   readonly #changedMeanwhile: ChangedMeanwhile;
   readonly #stalePools: StalePools;
 
-  constructor(options: ReconcilerOptions) {
+  constructor(options: WriterOptions) {
     this.gonePools = new GonePools(options);
     this.#changedMeanwhile = new ChangedMeanwhile(options);
     this.#stalePools = new StalePools(options);
     this.rollouts = new RolloutAdmission(options.state, options.now, options.hasCaches ?? false, options.clock);
     this.drainer = new NodeDrainer(options);
     this.#options = options;
-    const writeLimiter = options.writeLimiter ?? new WriteRateLimiter(options.clock);
-    this.limits = new NodeWriteLimits(options.state, options.cluster, writeLimiter);
     this.changes = new Map(options.changes);
   }
 
@@ -70,7 +66,7 @@ export class NodeGates {
     const { plan } = due;
     const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
     if (uid === undefined) return 'done';
-    await this.limits.assertFree(name, uid, plan.changes);
+    await assertNodeFree(name, uid, plan.changes, this.#options);
     const pool = this.#repairedPool(plan);
     if (pool !== undefined) await this.#options.contestedKeys?.beforeRepair(pool, { name, uid }, plan.changes);
     const owner = this.#unpreparedOwner(plan);
@@ -99,7 +95,7 @@ export class NodeGates {
     // It was paused after the node was chosen.
     if (plan?.kind === 'paused') return 'done';
     if (due !== undefined && uid !== undefined && this.#stalePools.isBehind(name)) {
-      await this.limits.assertFree(name, uid, due.changes);
+      await assertNodeFree(name, uid, due.changes, this.#options);
       await this.#stalePools.read(name);
       return 'again';
     }

@@ -9,7 +9,8 @@ import { dueOf, isDraining, isRolloutStep } from '../../nodepool/plan/plan.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../../nodepool/rollout/rollout-step.ts';
 import { RolloutSlot } from '../limits/rollout-admission.ts';
-import type { ReconcilerOptions } from '../options.ts';
+import { contestedError } from '../limits/write-limits.ts';
+import type { WriterOptions } from '../options.ts';
 import {
   addOnce,
   addRetry,
@@ -30,6 +31,7 @@ import { differs, isDue, mayWait, nodePlan } from '../plan/node-plan.ts';
 import { readNode, stillExistsError } from '../state/live-reads.ts';
 import { SpecChangedError } from '../state/pool-checks.ts';
 import { readAnnotationsOf } from '../state/unread-annotations.ts';
+import { assertNodeUnaltered } from './altered.ts';
 import { type NextStep, NodeGates } from './node-gates.ts';
 
 /** The part of an outcome that the writes of a pool's nodes add to. */
@@ -50,12 +52,12 @@ interface WrittenSoFar {
 }
 
 export class NodeWriter {
-  readonly #options: ReconcilerOptions;
+  readonly #options: WriterOptions;
   readonly gates: NodeGates;
   /** One write in flight a node: the reconciles of two pools that a node moves between do not write it at once. */
   readonly #inFlight = new Map<string, Promise<NodeMove | undefined>>();
 
-  constructor(options: ReconcilerOptions) {
+  constructor(options: WriterOptions) {
     this.#options = options;
     this.gates = new NodeGates(options);
   }
@@ -107,7 +109,7 @@ export class NodeWriter {
     await Promise.all(names.map(name => limitObjects(() => apply(name))));
     const failed = new Set(failures.map(({ node }) => node));
     for (const node of selected) {
-      const error = failed.has(node) ? undefined : this.gates.limits.contested(node);
+      const error = failed.has(node) ? undefined : contestedError(node, this.#options);
       if (error === undefined) continue;
       failures.push(failureOf(error, node));
       addRetry(error, outcome);
@@ -268,7 +270,7 @@ export class NodeWriter {
 
   /** @param attempt counted from 1: how long to wait after a conflict */
   async #send({ plan, uid }: Exclude<NextStep, string>, attempt: number, written: WrittenSoFar): Promise<void> {
-    const { cluster, state, sleep, onWrite } = this.#options;
+    const { cluster, state, sleep, writeLimiter, onWrite } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
     const sent = cluster.nodes.patch(name, plan.patch);
@@ -282,7 +284,8 @@ export class NodeWriter {
       this.gates.changes.delete(name);
       this.gates.written(plan, uid);
       const move = moveOf(plan, written.move);
-      this.gates.limits.written(plan, write.node, uid, move, written.move);
+      writeLimiter.written(uid, plan.changes);
+      assertNodeUnaltered(plan, write.node, { move, before: written.move }, this.#options);
       written.move = move;
       return;
     }

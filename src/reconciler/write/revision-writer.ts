@@ -6,8 +6,6 @@
  * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
  * that changes during a reconcile may reach nodes before the next reconcile keeps it.
  */
-import type { NowClock } from '../../controller/clock.ts';
-import type { Limiter } from '../../controller/limiter.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
 import {
@@ -22,12 +20,8 @@ import {
 } from '../../nodepool/rollout/revisions.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { type LiveReadDeps, RestoredError, readPool } from '../state/live-reads.ts';
-
-export interface RevisionDeps extends LiveReadDeps {
-  clock: NowClock;
-  limitObjects: Limiter;
-}
+import type { ReconcilerOptions } from '../options.ts';
+import { RestoredError, readPool } from '../state/live-reads.ts';
 
 /** `changed`: the pool is another one by now, which the cluster state has. */
 export type Kept = 'kept' | 'changed';
@@ -47,19 +41,19 @@ const MAX_NAMES = 5;
 const RETRY_MS = 300_000;
 
 export class RevisionWriter {
-  readonly #deps: RevisionDeps;
+  readonly #options: ReconcilerOptions;
   /** By name of the pool. */
   readonly #known = new Map<string, Known>();
   /** The last warning: of many pools, one says it. */
   #said: string | undefined;
 
-  constructor(deps: RevisionDeps) {
-    this.#deps = deps;
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
   }
 
   /** A paused pool is not rolled out, so its spec is none yet. Throws RestoredError. @param warnings gets why it was not kept */
   async keep(pool: NodePool, warnings: Warning[]): Promise<Kept> {
-    const { clock, limitObjects } = this.#deps;
+    const { clock, limitObjects } = this.#options;
     const { name } = pool.metadata;
     if (pool.spec.rollout === undefined) this.forget(name);
     if (pool.spec.rollout === undefined || isPaused(pool)) return 'kept';
@@ -93,7 +87,7 @@ export class RevisionWriter {
   }
 
   async #write(pool: NodePool): Promise<Kept> {
-    const { cluster } = this.#deps;
+    const { cluster } = this.#options;
     let raw: RawPool | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const own = poolRevisions(pool, await cluster.revisions.list(pool.metadata.name));
@@ -116,22 +110,22 @@ export class RevisionWriter {
   /** Undefined where it is not the pool of this reconcile any more. */
   async #latest({ metadata }: NodePool): Promise<RawPool | undefined> {
     const { name, uid, generation } = metadata;
-    const pool = await this.#deps.cluster.pools.get(name);
+    const pool = await this.#options.cluster.pools.get(name);
     if (pool?.metadata.uid === uid && pool?.metadata.generation === generation) return pool;
-    await readPool(name, uid, this.#deps);
+    await readPool(name, uid, this.#options);
     return undefined;
   }
 
   /** False where the revision was not as it was read. */
   async #change(plan: Exclude<ReturnType<typeof planRevision>, { kind: 'none' }>, pool: RawPool): Promise<boolean> {
     if (plan.kind === 'create') return this.#create(plan.revision, pool);
-    const { cluster } = this.#deps;
+    const { cluster } = this.#options;
     const to = { revision: plan.revision, annotations: { [CHANGE_CAUSE]: causeOf(pool) ?? null } };
     return (await cluster.revisions.update(plan.current, to)).kind === 'written';
   }
 
   async #create(revision: number, pool: RawPool): Promise<boolean> {
-    const { cluster } = this.#deps;
+    const { cluster } = this.#options;
     const taken: ControllerRevision[] = [];
     for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
       const wanted = newRevision(pool, revision, attempt);

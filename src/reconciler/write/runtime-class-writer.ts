@@ -4,7 +4,6 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import {
   formatPreserved,
-  isGradual,
   type PreservedFields,
   planRuntimeClass,
   preservedFields,
@@ -24,12 +23,10 @@ import {
   type RuntimeClassOutcome,
   throttledError,
 } from '../outcome.ts';
+import { reachedBy } from '../plan/rollout-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { editPool, type PoolEditDeps, poolAlteredError } from './pool-metadata.ts';
-
-export interface RuntimeClassDeps extends PoolEditDeps {
-  writeLimiter: WriteRateLimiter;
-}
+import { poolAlteredError } from './altered.ts';
+import { editPool } from './pool-metadata.ts';
 
 /** A step of a reconcile. False when it failed: the outcome says why. */
 export async function writeRuntimeClass(
@@ -54,8 +51,8 @@ const MAX_ATTEMPTS = 5;
  * is replaced stays in an annotation on the pool until forgetPreserved().
  * Throws NodepoolError when it cannot be made as it should be.
  */
-export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps): Promise<RuntimeClassOutcome> {
-  const { cluster, state, writeLimiter } = deps;
+export async function applyRuntimeClass(pool: NodePool, options: WriterOptions): Promise<RuntimeClassOutcome> {
+  const { cluster, state, writeLimiter } = options;
   const name = runtimeClassName(pool.metadata.name);
   // Once: a node that changes meanwhile is no change of the class by somebody else.
   const reached = reachedBy(pool, state);
@@ -71,7 +68,7 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
     assertFree(name, writeLimiter);
     if (plan.kind === 'replace') {
       preserved = preservedFields(plan.current);
-      await storePreserved(pool, preserved, deps);
+      await storePreserved(pool, preserved, options);
     }
     if (await act(plan, cluster, state)) {
       if (plan.kind === 'create' || plan.kind === 'patch') assertUnaltered(pool, reached, state, writeLimiter);
@@ -87,16 +84,6 @@ export async function applyRuntimeClass(pool: NodePool, deps: RuntimeClassDeps):
     }
   }
   throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
-}
-
-/** Members by what a rollout has brought to them. A node that joins, or was born in the pool, gets all of the spec at once. */
-export function reachedBy(pool: NodePool, state: ClusterState): Reached[] {
-  const { name } = pool.metadata;
-  if (!isGradual(pool)) return [];
-  return state.members(name).flatMap(node => {
-    const record = node.birthRecord === 'record' ? undefined : state.ownership(node.name)?.record;
-    return record?.pool === name ? { record, taints: node.taints } : [];
-  });
 }
 
 /** Whether applyRuntimeClass() deletes it, by what is known now. */
@@ -156,7 +143,7 @@ function withPreserved(plan: RuntimeClassPlan, preserved: PreservedFields = {}):
 /** Sends one write and updates the cluster state; false when the object was not as the cluster state had it. */
 async function act(
   plan: Exclude<RuntimeClassPlan, { kind: 'none' | 'foreign' }>,
-  cluster: Pick<ClusterPort, 'runtimeClasses'>,
+  cluster: ClusterPort,
   state: ClusterState,
 ): Promise<boolean> {
   switch (plan.kind) {
@@ -201,19 +188,19 @@ const PRESERVED_FIELD: MetadataField = {
 async function storePreserved(
   pool: NodePool,
   preserved: PreservedFields | undefined,
-  deps: PoolEditDeps,
+  options: WriterOptions,
 ): Promise<void> {
-  await annotate(pool, preserved && formatPreserved(preserved, pool.metadata.uid ?? ''), deps);
+  await annotate(pool, preserved && formatPreserved(preserved, pool.metadata.uid ?? ''), options);
 }
 
 /** Called once the RuntimeClass is as the pool has it, whoever created it. Throws NodepoolError. */
-export async function forgetPreserved(pool: NodePool, deps: PoolEditDeps): Promise<void> {
-  await annotate(pool, undefined, deps);
+export async function forgetPreserved(pool: NodePool, options: WriterOptions): Promise<void> {
+  await annotate(pool, undefined, options);
 }
 
 /** A pool that is being deleted takes the annotation with it. @param value undefined removes it */
-async function annotate(pool: NodePool, value: string | undefined, deps: PoolEditDeps): Promise<void> {
-  const { cluster, state } = deps;
+async function annotate(pool: NodePool, value: string | undefined, options: WriterOptions): Promise<void> {
+  const { cluster, state } = options;
   const { name, uid } = pool.metadata;
   const isDone = ({ metadata }: NodePool) =>
     metadata.deletionTimestamp !== undefined || metadata.annotations?.[REPLACED_ANNOTATION] === value;
@@ -225,5 +212,5 @@ async function annotate(pool: NodePool, value: string | undefined, deps: PoolEdi
       throw poolAlteredError(`annotation ${REPLACED_ANNOTATION} of nodepool ${name} was`);
     return written;
   };
-  await editPool(known, PRESERVED_FIELD, deps, current => (isDone(current) ? undefined : () => write(current)));
+  await editPool(known, PRESERVED_FIELD, options, current => (isDone(current) ? undefined : () => write(current)));
 }

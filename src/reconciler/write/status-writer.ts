@@ -1,6 +1,5 @@
 /** Writes the status of a pool: replaces it as a whole, guarded by the pool's resourceVersion, and only where it differs. */
 import { conflictDelay } from '../../controller/backoff.ts';
-import type { Limiter } from '../../controller/limiter.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { deepEqual, isObject } from '../../nodepool/json.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
@@ -8,7 +7,8 @@ import { computeStatus, type Observation } from '../../nodepool/status/status.ts
 import { ellipsize } from '../../nodepool/text.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus, ObjectMeta } from '../../nodepool/types.ts';
-import type { StatusRateLimiter, WriteRateLimiter } from '../limits/rate-limiters.ts';
+import type { WriteRateLimiter } from '../limits/rate-limiters.ts';
+import type { WriterOptions } from '../options.ts';
 import {
   addFailure,
   addOnce,
@@ -20,19 +20,9 @@ import {
   type WriteFailure,
   type WriteOutcome,
 } from '../outcome.ts';
-import { type LiveReadDeps, noStatusSubresource, readPool } from '../state/live-reads.ts';
+import { noStatusSubresource, readPool } from '../state/live-reads.ts';
+import { type AlteredField, alteredError } from './altered.ts';
 import { writePool } from './pool-metadata.ts';
-import { type Altered, alteredError } from './write-errors.ts';
-
-interface StatusDeps extends LiveReadDeps {
-  limitObjects: Limiter;
-  now: () => Date;
-  sleep: (ms: number) => Promise<void>;
-  hasCaches?: boolean;
-  /** Undefined: every status is written at once. */
-  statusLimiter?: StatusRateLimiter;
-  writeLimiter: WriteRateLimiter;
-}
 
 /** The part of an outcome that a status write sets. */
 interface StatusOutcome extends WriteOutcome {
@@ -54,17 +44,17 @@ export async function writeStatus(
   pool: NodePool,
   observed: Observation,
   outcome: StatusOutcome,
-  deps: StatusDeps,
+  options: WriterOptions,
 ): Promise<StatusWrite> {
   let result: StatusWrite = 'failed';
   const refused = await attemptWrite(outcome, async () => {
-    result = await write(pool, observed, outcome, deps);
+    result = await write(pool, observed, outcome, options);
   });
-  const changed = outcome.status === undefined ? undefined : specChanged(pool, deps);
+  const changed = outcome.status === undefined ? undefined : specChanged(pool, options);
   if (changed !== undefined) addOnce(outcome.failures, changed);
   if (refused === undefined) return result;
   const failures = [...observed.failures, refused.oneLine];
-  outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(deps.now()));
+  outcome.status = computeStatus(pool, { ...observed, failures }, timestamp(options.now()));
   return 'failed';
 }
 
@@ -76,12 +66,12 @@ async function write(
   pool: NodePool,
   observed: Observation,
   outcome: StatusOutcome,
-  deps: StatusDeps,
+  options: WriterOptions,
 ): Promise<'written' | 'throttled'> {
-  const { cluster, state, limitObjects, now, sleep, hasCaches = false, statusLimiter, writeLimiter } = deps;
+  const { cluster, state, limitObjects, now, sleep, hasCaches = false, statusLimiter, writeLimiter } = options;
   const { metadata, spec } = pool;
   const { name, uid, generation = 0 } = metadata;
-  const read = () => limitObjects(() => readPool(name, uid, deps));
+  const read = () => limitObjects(() => readPool(name, uid, options));
   const done = (status: NodePoolStatus | undefined) => {
     outcome.status = status;
     return 'written' as const;
@@ -102,7 +92,9 @@ async function write(
     }
     assertStatusFree(metadata, writeLimiter);
     state.expectStatus(name, status);
-    const write = await limitObjects(() => writePool(current, () => cluster.pools.patchStatus(current, status), deps));
+    const write = await limitObjects(() =>
+      writePool(current, () => cluster.pools.patchStatus(current, status), options),
+    );
     if (write.kind === 'written') {
       // Where the CRD drops all that differs, the resourceVersion does not change.
       outcome.statusWritten = write.pool.metadata.resourceVersion !== current.metadata.resourceVersion;
@@ -132,7 +124,7 @@ async function write(
 }
 
 /** Without caches no later reconcile applies a spec that changed during this one. */
-function specChanged({ metadata }: NodePool, { state, hasCaches = false }: StatusDeps): WriteFailure | undefined {
+function specChanged({ metadata }: NodePool, { state, hasCaches = false }: WriterOptions): WriteFailure | undefined {
   const { name, uid, generation = 0 } = metadata;
   const latest = state.pool(name)?.metadata;
   if (hasCaches || latest === undefined || latest.uid !== uid || (latest.generation ?? 0) <= generation)
@@ -160,7 +152,7 @@ export function alteredFields(
   { sent, next }: { sent: NodePoolStatus; next: NodePoolStatus },
   kept: NodePoolStatus | undefined,
   lacking: readonly string[],
-): Altered[] {
+): AlteredField[] {
   if (deepEqual(sent, kept)) return [];
   const [before, found, wanted] = [fields(sent), fields(kept), fields(next)];
   return [...new Set([...before.keys(), ...found.keys()])]
@@ -178,7 +170,7 @@ export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimite
 /** The error, with the delay of the next attempt: without a delay, each would be altered again. */
 export function alteredStatus(
   pool: ObjectMeta,
-  altered: readonly Altered[],
+  altered: readonly AlteredField[],
   writeLimiter: WriteRateLimiter,
 ): NodeWriteError | undefined {
   const key = keyOf(pool);

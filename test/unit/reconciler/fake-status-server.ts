@@ -3,12 +3,11 @@ import assert from 'node:assert/strict';
 import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
 import type { Observation } from '../../../src/nodepool/status/status.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
 import type { NodeMove, WriteFailure } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { writeStatus } from '../../../src/reconciler/write/status-writer.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 export const NOW = '2026-01-01T00:00:00Z';
 export const pool = aPool({}, { resourceVersion: '10' });
@@ -82,13 +81,9 @@ export function begin(live = pool, known = pool) {
       failures: [] as WriteFailure[],
     };
     const result = await writeStatus(known, { ...observed, ...more }, outcome, {
-      cluster,
-      state,
-      limitObjects: work => work(),
-      writeLimiter: new WriteRateLimiter(new FakeClock()),
+      ...reconcilerOptions(cluster, state, { hasCaches }),
       now: () => new Date(NOW),
       sleep: async ms => void slept.push(ms),
-      ...(hasCaches ? { hasCaches } : {}),
     });
     return { ...outcome, isWritten: result === 'written' };
   };

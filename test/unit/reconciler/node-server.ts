@@ -85,6 +85,6 @@ export function begin(node: Node, pools: NodePool[] = [worker], more: Partial<Re
   const state = new ClusterState(pools, [node], []);
   const clock = new FakeClock();
   const sleep = async (ms: number) => void server.slept.push(ms);
-  const writer = new NodeWriter(reconcilerOptions(server.port, state, { sleep, clock, hasCaches: true, ...more }));
-  return { server, state, clock, writer };
+  const options = reconcilerOptions(server.port, state, { sleep, clock, hasCaches: true, ...more });
+  return { server, state, clock, options, writer: new NodeWriter(options) };
 }

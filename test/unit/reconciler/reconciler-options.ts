@@ -1,22 +1,25 @@
 /** What the parts of the reconciler need in every test. */
 
 import type { ClusterPort } from '../../../src/kube/cluster.ts';
-import type { ReconcilerOptions } from '../../../src/reconciler/options.ts';
+import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
+import type { WriterOptions } from '../../../src/reconciler/options.ts';
 import type { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
-/** No limit, and no wait takes time; `more` replaces that. */
+/** Any number of objects at once, and no wait takes time; `more` replaces that. */
 export function reconcilerOptions(
   cluster: ClusterPort,
   state: ClusterState,
-  more: Partial<ReconcilerOptions> = {},
-): ReconcilerOptions {
+  more: Partial<WriterOptions> = {},
+): WriterOptions {
+  const clock = more.clock ?? new FakeClock();
   return {
     cluster,
     state,
     limitObjects: work => work(),
     sleep: async () => {},
-    clock: new FakeClock(),
+    clock,
+    writeLimiter: new WriteRateLimiter(clock),
     now: () => new Date(),
     ...more,
   };

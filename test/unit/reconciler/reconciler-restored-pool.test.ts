@@ -6,8 +6,8 @@ import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/node
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { dropFinalizer } from '../../../src/reconciler/write/pool-metadata.ts';
-import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 const LABELS = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
 const SPEC = { labels: { tier: 'gold' } };
@@ -41,9 +41,8 @@ function create(live: NodePool, dryRun: boolean) {
       },
     },
   } as unknown as ClusterPort;
-  const limitObjects = <T>(work: () => Promise<T>) => work();
-  const deps = { cluster, state, limitObjects, sleep: async () => {}, clock: new FakeClock() };
-  return { writes, state, deps, reconciler: new Reconciler({ ...deps, now: () => new Date('2026-01-03T00:00:00Z') }) };
+  const options = reconcilerOptions(cluster, state, { now: () => new Date('2026-01-03T00:00:00Z') });
+  return { writes, state, options, reconciler: new Reconciler(options) };
 }
 
 const NOT_DELETED = { kind: 'cluster', message: /^nodepool worker is not being deleted any more: / };
@@ -59,8 +58,8 @@ test('does not release its nodes: reconciles it, or fails when its resourceVersi
 });
 
 test('keeps its finalizer', async () => {
-  const { writes, state, deps } = create(restored('10'), false);
-  await assert.rejects(dropFinalizer(marked, deps), NOT_DELETED);
+  const { writes, state, options } = create(restored('10'), false);
+  await assert.rejects(dropFinalizer(marked, options), NOT_DELETED);
   assert.deepEqual(writes, ['finalizers conflict']);
   assert.ok(state.pool('worker'));
 });

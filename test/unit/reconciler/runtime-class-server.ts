@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { withAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
 import { NodeWriteError } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { applyRuntimeClass, forgetPreserved } from '../../../src/reconciler/write/runtime-class-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aPool } from '../nodepool/fixtures.ts';
+import { reconcilerOptions } from './reconciler-options.ts';
 
 export const NAME = 'node-pool-worker';
 export const pool = aPool({ handler: 'runc' });
@@ -38,11 +38,7 @@ export const foreign = owned({}, { ownerReferences: [] });
 /** @param known what the state has; @param live what the server has */
 export function begin(known?: RuntimeClass, live = known) {
   const clock = new FakeClock();
-  const [requests, state, writeLimiter] = [
-    [] as string[],
-    new ClusterState([pool], [], known ? [known] : []),
-    new WriteRateLimiter(clock),
-  ];
+  const [requests, state] = [[] as string[], new ClusterState([pool], [], known ? [known] : [])];
   const server = {
     live,
     version: 1,
@@ -105,10 +101,10 @@ export function begin(known?: RuntimeClass, live = known) {
       },
     },
   } as unknown as ClusterPort;
-  const deps = { cluster, state, writeLimiter, sleep: async () => {} };
+  const options = reconcilerOptions(cluster, state, { clock });
   const write = (desired: NodePool = pool, isDryRun = false) =>
-    applyRuntimeClass(desired, { ...deps, cluster: { ...cluster, isDryRun } });
-  const forget = () => forgetPreserved(pool, deps);
+    applyRuntimeClass(desired, { ...options, cluster: { ...cluster, isDryRun } });
+  const forget = () => forgetPreserved(pool, options);
   const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);
     assert.ok(error instanceof NodeWriteError);

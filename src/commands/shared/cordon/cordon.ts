@@ -17,7 +17,7 @@ import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/text.ts';
 import { MAINTENANCE_ANNOTATION, type Node, type NodePool } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { alteredError } from '../../../reconciler/write/write-errors.ts';
+import { alteredError } from '../../../reconciler/write/altered.ts';
 import { allPermitted } from '../attempt.ts';
 import { poolNotFound } from '../pools/not-found.ts';
 import {

@@ -16,7 +16,7 @@ import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-
 import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { stillExistsError } from '../../../reconciler/state/live-reads.ts';
-import { alteredError, alteredSlots } from '../../../reconciler/write/write-errors.ts';
+import { alteredError, alteredOnNode } from '../../../reconciler/write/altered.ts';
 import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
 import { alteredPool } from '../edit/guarded-patch.ts';
@@ -301,7 +301,7 @@ async function patchLabels(
     const write = await nodes.patch(name, { resourceVersion, ...wanted });
     if (write.kind === 'written') {
       const patch = { resourceVersion, ...wanted };
-      const altered = alteredSlots({ node: current, patch }, write.node, () => undefined);
+      const altered = alteredOnNode({ node: current, patch }, write.node, () => undefined);
       if (altered.length > 0) throw alteredError(`node ${name}`, altered);
       return write.node;
     }

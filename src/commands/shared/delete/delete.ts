@@ -123,7 +123,7 @@ async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
   // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
-    await addFinalizer(pool, { ...deps, state: new ClusterState([pool], [], []) });
+    await addFinalizer(pool, { ...deps, limitObjects: work => work(), state: new ClusterState([pool], [], []) });
   }
   await deps.cluster.pools.delete(pool);
 }

@@ -7,7 +7,7 @@ import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-c
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { Membership } from '../../../print/cells.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
-import { reachedBy } from '../../../reconciler/write/runtime-class-writer.ts';
+import { reachedBy } from '../../../reconciler/plan/rollout-plan.ts';
 import { type Permitted, permitted } from '../attempt.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';

@@ -6,7 +6,7 @@ import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
 import { ellipsize } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
-import { alteredError } from '../../../reconciler/write/write-errors.ts';
+import { alteredError } from '../../../reconciler/write/altered.ts';
 import { poolNotFound } from '../pools/not-found.ts';
 
 /** Attempts after conflicts: an edit is applied again to the pool as it is then. */

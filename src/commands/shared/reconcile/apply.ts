@@ -190,7 +190,7 @@ function contestedKeysOf({ cluster, clock, events }: ApplyDeps): ContestedKeys {
   const asks = isAsked
     ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, cluster.nodes.serverTime) }
     : {};
-  return new ContestedKeys({ clock, nodes: cluster.nodes, ...asks });
+  return new ContestedKeys({ clock, cluster, ...asks });
 }
 
 function reconcilerOf(

@@ -1,16 +1,18 @@
 /** Pods that come back to a node that is drained: each owner's pods are evicted once, then once more right before the taint. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EvictionsClient } from '../../../../src/kube/cluster.ts';
+import type { ClusterPort, EvictionsClient } from '../../../../src/kube/cluster.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { DrainPlan } from '../../../../src/nodepool/plan/plan.ts';
 import { NodeDrainer } from '../../../../src/reconciler/evict/node-drainer.ts';
+import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, taint } from '../../nodepool/fixtures.ts';
 import { BUDGET, drained, pod } from '../drained.ts';
 import { role } from '../node-server.ts';
+import { reconcilerOptions } from '../reconciler-options.ts';
 
 const web = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web' };
 const tolerant = (name: string, more: Partial<DrainPod> = {}) =>
@@ -365,10 +367,9 @@ function twoNodes() {
       return { kind: 'accepted' };
     },
   };
-  const drainer = new NodeDrainer({
-    cluster: { evictions: async () => client, nodes: { serverTime: () => new Date('2026-02-01T00:00:00Z') } },
-    clock,
-  });
+  const nodes = { serverTime: () => new Date('2026-02-01T00:00:00Z') };
+  const cluster = { evictions: async () => client, nodes } as unknown as ClusterPort;
+  const drainer = new NodeDrainer(reconcilerOptions(cluster, new ClusterState([], [], []), { clock }));
   const look = (name: string) => {
     const node = aNode({ name, uid: `uid-${name}`, taints: [taint('dedicated=x:NoSchedule')] });
     const drain = {

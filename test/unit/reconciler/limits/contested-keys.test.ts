@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort, NodesClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../src/nodepool/plan/plan.ts';
 import type { Condition } from '../../../../src/nodepool/types.ts';
@@ -18,15 +19,14 @@ function begin(options: { manager?: string | NodepoolError; earlier?: EarlierRep
   const clock = new FakeClock();
   const asked: string[] = [];
   let listed = 0;
+  const fieldManager: NodesClient['fieldManager'] = async (node, path) => {
+    asked.push(`${node} ${path.join('/')}`);
+    if (manager instanceof Error) throw manager;
+    return manager;
+  };
   const contestedKeys = new ContestedKeys({
     clock,
-    nodes: {
-      async fieldManager(node, path) {
-        asked.push(`${node} ${path.join('/')}`);
-        if (manager instanceof Error) throw manager;
-        return manager;
-      },
-    },
+    cluster: { nodes: { fieldManager } } as unknown as ClusterPort,
     ...(earlier === undefined
       ? {}
       : {

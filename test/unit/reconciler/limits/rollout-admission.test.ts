@@ -9,7 +9,8 @@ import {
   RESUMED_ANNOTATION,
   TRANSIENT_KEYS_ANNOTATION,
 } from '../../../../src/nodepool/types.ts';
-import { RolloutAdmission, stepOf } from '../../../../src/reconciler/limits/rollout-admission.ts';
+import { RolloutAdmission } from '../../../../src/reconciler/limits/rollout-admission.ts';
+import { stepOf } from '../../../../src/reconciler/plan/rollout-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import type { ClusterPort, NodePoolsClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
-import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { addFinalizer, dropFinalizer } from '../../../../src/reconciler/write/pool-metadata.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
+import { reconcilerOptions } from '../reconciler-options.ts';
 
 function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async () => undefined) {
   const clock = new FakeClock();
@@ -20,8 +20,8 @@ function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async
   const pool = aPool({}, {});
   const bare: NodePool = { ...pool, metadata: { ...pool.metadata, finalizers: [] } };
   const state = new ClusterState([bare], [], []);
-  const deps = { cluster, state, sleep: async () => {}, writeLimiter: new WriteRateLimiter(clock) };
-  return { clock, deps, bare, writes: () => writes, add: (from = bare) => addFinalizer(from, deps) };
+  const options = reconcilerOptions(cluster, state, { clock });
+  return { clock, options, bare, writes: () => writes, add: (from = bare) => addFinalizer(from, options) };
 }
 
 const SAYS =
@@ -67,9 +67,9 @@ test('names a known field manager, and works without one that cannot be read', a
 });
 
 test('does not delay the deletion of a pool', async () => {
-  const { deps, bare, writes, add } = fakeCluster();
+  const { options, bare, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   const metadata = { ...bare.metadata, finalizers: [FINALIZER], deletionTimestamp: '2026-01-01T00:00:00Z' };
-  await dropFinalizer({ ...bare, metadata }, deps);
+  await dropFinalizer({ ...bare, metadata }, options);
   assert.equal(writes(), 11);
 });

@@ -12,6 +12,7 @@ import {
   recreatedError,
 } from '../../../../src/reconciler/state/live-reads.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
+import { reconcilerOptions } from '../reconciler-options.ts';
 
 const pool = aPool({}, { resourceVersion: '5' });
 const node = aNode();
@@ -31,21 +32,21 @@ function begin(answers: { pool?: NodePool; node?: Node }, meanwhile: (state: Clu
       get: () => answer(answers.node),
     },
   } as unknown as ClusterPort;
-  return { state, deps: { cluster, state } };
+  return { state, options: reconcilerOptions(cluster, state) };
 }
 
 test('returns an existing pool and node, and stores them', async () => {
   const answers = { pool: { ...pool, metadata }, node: aNode({ resourceVersion: '8' }) };
-  const { state, deps } = begin(answers);
-  assert.equal(await readPool('worker', pool.metadata.uid, deps), answers.pool);
-  assert.equal(await readNode('n1', node.uid, deps), answers.node);
+  const { state, options } = begin(answers);
+  assert.equal(await readPool('worker', pool.metadata.uid, options), answers.pool);
+  assert.equal(await readNode('n1', node.uid, options), answers.node);
   assert.deepEqual([state.pool('worker'), state.node('n1')], [answers.pool, answers.node]);
 });
 
 test('removes a missing pool and node from the state', async () => {
-  const { state, deps } = begin({});
+  const { state, options } = begin({});
   assert.deepEqual(
-    [await readPool('worker', pool.metadata.uid, deps), await readNode('n1', node.uid, deps)],
+    [await readPool('worker', pool.metadata.uid, options), await readNode('n1', node.uid, options)],
     [undefined, undefined],
   );
   assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
@@ -53,40 +54,40 @@ test('removes a missing pool and node from the state', async () => {
 
 test('"not found" of an earlier object does not remove its successor', async () => {
   const [pool2, node2] = [{ ...pool, metadata: { ...metadata, uid: 'later' } }, aNode({ uid: 'later' })];
-  const { state, deps } = begin({}, known => {
+  const { state, options } = begin({}, known => {
     known.setPool(pool2);
     known.setNode(node2);
   });
-  await readPool('worker', pool.metadata.uid, deps);
-  await readNode('n1', node.uid, deps);
+  await readPool('worker', pool.metadata.uid, options);
+  await readNode('n1', node.uid, options);
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool2, node2]);
 });
 
 test('keeps a delete that arrives during the read; a later response restores the object', async () => {
-  const { state, deps } = begin({ pool, node }, known => {
+  const { state, options } = begin({ pool, node }, known => {
     known.removePool('worker', pool.metadata.uid);
     known.removeNode('n1', node.uid);
   });
-  await readPool('worker', pool.metadata.uid, deps);
-  await readNode('n1', node.uid, deps);
+  await readPool('worker', pool.metadata.uid, options);
+  await readNode('n1', node.uid, options);
   assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
   const cluster = {
     pools: { getCoerced: async () => pool },
     nodes: { get: async () => node },
   } as unknown as ClusterPort;
-  await readPool('worker', pool.metadata.uid, { cluster, state });
-  await readNode('n1', node.uid, { cluster, state });
+  await readPool('worker', pool.metadata.uid, { ...options, cluster });
+  await readNode('n1', node.uid, { ...options, cluster });
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
 });
 
 test('fails for a pool that is older on the server than when the read began', async () => {
   const older = { ...pool, metadata: { ...metadata, resourceVersion: '4' } };
-  const { state, deps } = begin({ pool: older });
-  await assert.rejects(readPool('worker', pool.metadata.uid, deps), RestoredError);
+  const { state, options } = begin({ pool: older });
+  await assert.rejects(readPool('worker', pool.metadata.uid, options), RestoredError);
   assert.equal(state.pool('worker'), pool);
   const newer = { ...pool, metadata };
   const late = begin({ pool }, known => known.setPool(newer));
-  await readPool('worker', pool.metadata.uid, late.deps);
+  await readPool('worker', pool.metadata.uid, late.options);
   assert.equal(late.state.pool('worker'), newer);
 });
 

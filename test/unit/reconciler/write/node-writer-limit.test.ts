@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
 import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
+import { contestedError } from '../../../../src/reconciler/limits/write-limits.ts';
 import { NodeWriteError } from '../../../../src/reconciler/outcome.ts';
 import type { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
@@ -52,7 +53,7 @@ async function contested() {
 }
 
 test('delays the 11th write within a minute for edits of the pool, and blames no one else', async () => {
-  const { server, writer } = await edited();
+  const { server, options, writer } = await edited();
   const { kind, message, next, retryAfterMs, isThrottled } = await refusal(writer);
   assert.deepEqual(
     [kind, message, next],
@@ -64,7 +65,7 @@ test('delays the 11th write within a minute for edits of the pool, and blames no
   );
   assert.deepEqual([retryAfterMs, isThrottled], [50_000, false]);
   assert.equal(server.requests.length, 10, 'no request of the field manager');
-  assert.equal(writer.gates.limits.contested('n1'), undefined);
+  assert.equal(contestedError('n1', options), undefined);
 });
 
 test('sends no request for a node at its limit until it may be written', async () => {
@@ -95,17 +96,17 @@ test('names what else keeps changing the node, and what it changes, and waits a 
 });
 
 test('fails the pool of a contested node until the node stays right for 10 s', async () => {
-  const { server, state, clock, writer } = await contested();
+  const { server, state, clock, options, writer } = await contested();
   const { message } = await refusal(writer);
   server.change({ labels: { ...role('worker'), tier: 'gold' } });
   state.setNode(server.live ?? assert.fail());
   clock.freeze(4000);
   assert.equal(writer.needsWrite('n1'), false);
-  const error = writer.gates.limits.contested('n1') ?? assert.fail();
+  const error = contestedError('n1', options) ?? assert.fail();
   assert.deepEqual([error.message, error.retryAfterMs, error.isThrottled], [message, 5000, true]);
   clock.freeze(5000);
-  assert.equal(writer.gates.limits.contested('n1'), undefined);
-  assert.equal(writer.gates.limits.contested('nobody'), undefined);
+  assert.equal(contestedError('n1', options), undefined);
+  assert.equal(contestedError('nobody', options), undefined);
 });
 
 test('writes a contested node once a minute from then on', async () => {

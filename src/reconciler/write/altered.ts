@@ -1,72 +1,54 @@
-/** Errors of writes: that a node is at its limit, or that the server stored something else. */
-import type { NodesClient } from '../../kube/cluster.ts';
+/**
+ * What the server altered in a write: mutating admission policies and webhooks can change every write. Without a delay, each next write
+ * would be altered again.
+ */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
-import { dueOf, type NodePatch, type NodePlan } from '../../nodepool/plan/plan.ts';
+import { dueOf, type NodePatch, type NodePlan, type WritePlan } from '../../nodepool/plan/plan.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
 import { taintId } from '../../nodepool/spec/taints.ts';
 import { ellipsize, firstFew } from '../../nodepool/text.ts';
 import { type Node, RECORD_ANNOTATION } from '../../nodepool/types.ts';
-import { MAX_WRITES } from '../limits/rate-limiters.ts';
-import { patchedNode } from '../plan/node-plan.ts';
+import type { WriterOptions } from '../options.ts';
+import { type NodeMove, NodeWriteError } from '../outcome.ts';
+import { nodePlan, patchedNode } from '../plan/node-plan.ts';
 
 /** Changes that the message names. */
 const MAX_NAMED = 3;
 /** Bytes of a value in the message; only annotations have longer ones. */
 const MAX_VALUE_LENGTH = 200;
 
-/** For a node at its limit of writes. @param changes that are to be written @param isContested other writers made them necessary */
-export async function limitError(
-  node: string,
-  changes: readonly Change[],
-  isContested: boolean,
-  nodes: Pick<NodesClient, 'fieldManager'>,
-): Promise<NodepoolError> {
-  const limit = `node ${node} was written ${MAX_WRITES} times within a minute, which is the limit`;
-  const theirs = changes.filter(({ reason }) => reason === 'drift' || reason === 'unmanaged').slice(0, MAX_NAMED);
-  const [first] = theirs;
-  if (!isContested || first === undefined) {
-    return new NodepoolError(
-      'cluster',
-      limit,
-      'wait a minute, and find out what changes its pool or its labels so often',
-    );
+/**
+ * Throws NodeWriteError when the server stored something else of a node than it was sent.
+ * @param move what the write did @param before the earlier write of the node in this call
+ */
+export function assertNodeUnaltered(
+  plan: WritePlan,
+  answer: Node,
+  { move, before }: { move: NodeMove; before: NodeMove | undefined },
+  { state, writeLimiter }: WriterOptions,
+): void {
+  const { name, uid } = plan.node;
+  const next = () => nodePlan(state, name);
+  const givesAway = state.poolIndex.ownership(answer).owner !== plan.owner;
+  const decides = (label: string) => givesAway && state.poolIndex.affectsMembership({ [label]: true });
+  const altered = alteredOnNode(plan, answer, next, decides);
+  if (altered.length === 0) {
+    writeLimiter.unaltered(uid);
+    return;
   }
-  const manager = await managerOf(node, first, nodes);
-  const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
-  return new NodepoolError(
-    'cluster',
-    `${limit}: ${who} keeps ${theirs.map(describe).join(', ')}`,
-    'stop it, or take what it changes out of the pool',
-  );
+  const error = alteredError(`node ${name}`, altered);
+  const retryAfterMs = writeLimiter.altered(uid, dueOf(next())?.changes ?? [], error);
+  // The move is reported without its changes, which the server altered: the pool that owns the node is right.
+  const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
+  throw new NodeWriteError(error, {
+    retryAfterMs,
+    isThrottled: false,
+    move: isMoved ? { ...move, changes: before?.changes ?? [] } : undefined,
+  });
 }
 
-/** Undefined also where the node cannot be read: the name is optional in messages. */
-export async function managerOf(
-  node: string,
-  change: Change,
-  nodes: Pick<NodesClient, 'fieldManager'>,
-): Promise<string | undefined> {
-  try {
-    return await nodes.fieldManager(node, fieldPath(change));
-  } catch (error) {
-    if (error instanceof NodepoolError) return undefined;
-    throw error;
-  }
-}
-
-/** What others did, which the change repairs. */
-function describe({ kind, key, effect, from, to }: Change): string {
-  const slot = `${kind} ${key}${effect === undefined ? '' : `:${effect}`}`;
-  if (from === undefined) return `removing ${slot}`;
-  const [theirs, ours] = [from, to ?? ''].map(value => ellipsize(value, MAX_VALUE_LENGTH));
-  return to === undefined ? `setting ${slot} to "${theirs}"` : `changing ${slot} from "${ours}" to "${theirs}"`;
-}
-
-// What the server stored differs from what was sent: mutating admission policies and webhooks can change every write.
-
-/** A label, a taint, an annotation, the record, a field. */
-export interface Altered {
+/** A label, a taint, an annotation, the record, or a field that the server stored with another value than it was sent. */
+export interface AlteredField {
   name: string;
   sent: string | undefined;
   found: string | undefined;
@@ -82,12 +64,12 @@ const RECORD = ANNOTATION + RECORD_ANNOTATION;
  * @param next gives the plan for the node as the server answered it
  * @param decides whether pools select by a label, where it gave the node another owner than the write meant
  */
-export function alteredSlots(
+export function alteredOnNode(
   { node, patch }: { node: Node; patch: NodePatch },
   answer: Node,
   next: () => NodePlan | undefined,
   decides: (label: string) => boolean = () => false,
-): Altered[] {
+): AlteredField[] {
   const [sent, found] = [slots(patchedNode(node, patch)), slots(answer)];
   const names = [...new Set([...sent.keys(), ...found.keys()])].filter(
     name => sent.get(name) !== found.get(name) && wasKnown(name, node, patch),
@@ -111,7 +93,7 @@ function wasKnown(name: string, node: Node, patch: NodePatch): boolean {
 }
 
 /** @param what was written, as `node a` */
-export function alteredError(what: string, altered: readonly Altered[]): NodepoolError {
+export function alteredError(what: string, altered: readonly AlteredField[]): NodepoolError {
   const named = firstFew(altered.map(alteredText), MAX_NAMED, ', ', ', ');
   return new NodepoolError(
     'cluster',
@@ -120,7 +102,7 @@ export function alteredError(what: string, altered: readonly Altered[]): Nodepoo
   );
 }
 
-function alteredText({ name, sent, found }: Altered): string {
+function alteredText({ name, sent, found }: AlteredField): string {
   // Records are long, and not for people.
   if (name === RECORD) return `${name} was ${found === undefined ? 'removed' : 'replaced'}`;
   const [ours, theirs] = [sent, found].map(value => ellipsize(value ?? '', MAX_VALUE_LENGTH));
@@ -136,4 +118,13 @@ function slots({ labels, taints, annotations = {}, record }: Node): Map<string, 
     ...Object.entries(annotations).map(([key, value]) => [ANNOTATION + key, value] as const),
     ...(record === undefined ? [] : [[RECORD, record] as const]),
   ]);
+}
+
+/** @param what what the write sent, as `the finalizers of nodepool a were` */
+export function poolAlteredError(what: string): NodepoolError {
+  return new NodepoolError(
+    'cluster',
+    `${what} changed by an admission policy or webhook during the write`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`',
+  );
 }

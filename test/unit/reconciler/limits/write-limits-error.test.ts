@@ -1,10 +1,10 @@
-/** Why a node is not written, and what was written before. */
+/** Why a node at its limit of writes is not written. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../src/nodepool/plan/plan.ts';
-import { NodeWriteError, withMove, withoutMove } from '../../../../src/reconciler/outcome.ts';
-import { limitError } from '../../../../src/reconciler/write/write-errors.ts';
+import { limitError } from '../../../../src/reconciler/limits/write-limits.ts';
 
 const limit = 'node n1 was written 10 times within a minute, which is the limit';
 const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'theirs', to: 'gold', reason: 'drift' };
@@ -19,7 +19,9 @@ async function contested(changes: Change[], manager: string | undefined = undefi
     asked.push(`${node}: ${path.join(' ')}`);
     return manager;
   };
-  const { message, next, kind } = await limitError('n1', changes, true, { fieldManager });
+  const { message, next, kind } = await limitError('n1', changes, true, {
+    nodes: { fieldManager },
+  } as unknown as ClusterPort);
   return { message, next, kind, asked };
 }
 
@@ -63,34 +65,13 @@ test("the limit: blames the pool's own changes when nothing of others is to be r
 });
 
 test('the limit: leaves out a field manager that cannot be read; throws a bug', async () => {
-  const failing = (error: Error) => ({
-    fieldManager: async () => {
+  const failing = (error: Error) => {
+    const fieldManager = async () => {
       throw error;
-    },
-  });
+    };
+    return { nodes: { fieldManager } } as unknown as ClusterPort;
+  };
   const refused = await limitError('n1', [label], true, failing(new NodepoolError('cluster', 'forbidden')));
   assert.equal(refused.message, `${limit}: something else keeps changing label tier from "gold" to "theirs"`);
   await assert.rejects(limitError('n1', [label], true, failing(new TypeError('a bug'))), TypeError);
-});
-
-const move = { node: 'n1', from: 'a', to: 'b', changes: [label] };
-const plain = new NodepoolError('cluster', 'cannot patch', 'ask', { items: ['x'], isGeneral: true, isTransient: true });
-
-test('an error with a move has the same message as without', () => {
-  const error = withMove(plain, move);
-  const { kind, lines, next, isGeneral, isTransient, cause, retryAfterMs, isThrottled } = error;
-  assert.deepEqual([kind, lines, next, isGeneral, isTransient], ['cluster', ['cannot patch', 'x'], 'ask', true, true]);
-  assert.deepEqual([cause, retryAfterMs, isThrottled, error.move], [plain, undefined, false, move]);
-});
-
-test('passes the move to the first caller only, and the retry time to all', () => {
-  const held = new NodeWriteError(plain, { retryAfterMs: 7, isThrottled: true });
-  const moved = withMove(held, move);
-  assert.deepEqual([moved.move, moved.retryAfterMs, moved.isThrottled, moved.message], [move, 7, true, held.message]);
-  assert.equal(withMove(moved, { ...move, to: 'c' }), moved, 'it has all of the move already');
-  const shared = withoutMove(moved);
-  assert.ok(shared instanceof NodeWriteError);
-  assert.deepEqual([shared.move, shared.retryAfterMs, shared.isThrottled], [undefined, 7, true]);
-  assert.equal(shared.message, held.message);
-  for (const error of [held, plain, new TypeError('a bug')]) assert.equal(withoutMove(error), error);
 });

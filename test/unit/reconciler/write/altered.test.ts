@@ -4,7 +4,7 @@ import { dueOf, planMerge } from '../../../../src/nodepool/plan/plan.ts';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
-import { alteredError, alteredSlots } from '../../../../src/reconciler/write/write-errors.ts';
+import { alteredError, alteredOnNode } from '../../../../src/reconciler/write/altered.ts';
 import { aNode, aPool, taint } from '../../nodepool/fixtures.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('own=x:NoSchedule')] });
@@ -18,7 +18,7 @@ function altered(change: (stored: Node) => Node, owner = pool): string {
   assert.ok(patch);
   const answer = change(patchedNode(node, patch));
   const next = () => planMerge(answer, parseRecord(answer.record), owner);
-  const slots = alteredSlots({ node, patch }, answer, next);
+  const slots = alteredOnNode({ node, patch }, answer, next);
   return slots.length === 0 ? '' : alteredError('node n1', slots).message.replace(/^.* while it was written: /, '');
 }
 
@@ -74,7 +74,7 @@ test('names three labels, taints or annotations, and counts the rest', () => {
 test('names a label that the server keeps on a released node, though nothing would remove it again', () => {
   const labels = { tier: 'gold' };
   const answer = aNode({ labels });
-  const slots = alteredSlots(
+  const slots = alteredOnNode(
     { node: aNode({ labels }), patch: { resourceVersion: '7', labels: { tier: null } } },
     answer,
     () => undefined,
