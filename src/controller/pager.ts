@@ -2,7 +2,7 @@
  * Lists a whole resource, never from a state older than the request.
  *
  * It uses WatchList (KEP-3157) where the server supports it: the server streams the objects from its cache, and neither
- * side holds the whole list. A server without WatchList answers 400 or 422; then pages are read from now on. A server
+ * side has the whole list. A server without WatchList answers 400 or 422; then pages are read from now on. A server
  * that ends the stream early, as it does with slow watchers under load, would do so again; then pages are read once.
  *
  * Every attempt ends: after 30 s without an object or page, and after 5 min in all.

@@ -93,7 +93,7 @@ export interface RuntimeClassesClient {
     current: RuntimeClass,
     scheduling: NonNullable<RuntimeClass['scheduling']>,
   ): Promise<{ kind: 'written'; runtimeClass: RuntimeClass } | { kind: 'conflict' } | { kind: 'gone' }>;
-  /** Guarded by the UID: never deletes another object of that name. `marked`: finalizers of others hold it. */
+  /** Guarded by the UID: never deletes another object of that name. `marked`: finalizers of others delay it. */
   delete(current: RuntimeClass): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 

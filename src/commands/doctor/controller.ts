@@ -93,13 +93,14 @@ function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
   const seconds = plural(Math.round(Math.abs(ageMs) / 1000), 'second');
   const { holder, durationSeconds } = record;
   if (holder === '') return `${lease}: released ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
-  const held = `${lease}: held by ${holder}`;
-  if (isAlive && isTimely(ageMs, record)) return `${held}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
+  const leaseAndHolder = `${lease}: held by ${holder}`;
+  if (isAlive && isTimely(ageMs, record))
+    return `${leaseAndHolder}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
   const clock = `by a clock that is ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
-  if (isAlive) return `${held}, renewed just now ${clock}`;
+  if (isAlive) return `${leaseAndHolder}, renewed just now ${clock}`;
   return ageMs < 0
-    ? `${held}, no longer renewed; ${clock}`
-    : `${held}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
+    ? `${leaseAndHolder}, no longer renewed; ${clock}`
+    : `${leaseAndHolder}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
 }
 
 // The controller in the cluster, as its Deployment tells.

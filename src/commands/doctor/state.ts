@@ -125,7 +125,7 @@ export function stateFindings(
   };
 }
 
-// Maintenances that are past their end, and annotations of one that do not hold any more.
+// Maintenances that are past their end, and annotations that are no longer valid.
 
 /** In the order of the details. */
 const KINDS = ['overdue', 'stale', 'unreadable', 'active'] as const;
@@ -190,7 +190,7 @@ function detailOf({ kind, pool, state, nodes }: MaintenanceGroup, now: Date): st
   return `${where}: ${kind}, ${why}: ${ownerText(state.maintenance.owner)} since ${state.maintenance.since}`;
 }
 
-/** What ends it on these nodes. Others of the pool, and a node whose annotation does not hold, may be cordoned for another reason. */
+/** What ends it on these nodes. Others of the pool, and a node whose annotation is not valid, may be cordoned for another reason. */
 function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
   if (kind === 'active') return '';
   const names = nodes.length > MAX_NODES ? ['NODE…'] : nodes.toSorted();

@@ -290,7 +290,7 @@ export function editorCommand(env: Record<string, string | undefined>, platform 
   return env.KUBE_EDITOR || env.EDITOR || (platform === 'win32' ? 'notepad' : 'vi');
 }
 
-/** Through the shell, since the variable may hold arguments (`code --wait`). */
+/** Through the shell, since the variable may have arguments (`code --wait`). */
 async function runEditor(command: string, path: string, onStart: (child: ChildProcess) => void): Promise<void> {
   const quoted = process.platform === 'win32' ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
   const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {

@@ -56,7 +56,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const { listNodes } = await import('../shared/pools/nodes.ts');
     const options = { pools, unassigned, selector };
     const connection = await connect();
-    const { nodes: listed, heldByOthers } = await listNodes(options, connection);
+    const { nodes: listed, ownedByOthers } = await listNodes(options, connection);
     if (flags.watch && typeof output === 'object') {
       const { showNodeChanges } = await import('./watch.ts');
       if (path !== undefined) showWarning(io, '--sort-by sorts the current nodes; changes are printed as they come');
@@ -69,14 +69,14 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const isDrifting = listed.some(({ changes }) => changes.length > 0);
     const nodes = isDrifting && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
     await printPoolNodes(sort(nodes), output, io);
-    if (heldByOthers.size > 0) showNote(io, heldByOthersText(heldByOthers));
+    if (ownedByOthers.size > 0) showNote(io, ownedByOthersText(ownedByOthers));
     return 0;
   }
 }
 
 /** Why the table has fewer nodes than match the pools. */
-function heldByOthersText(heldByOthers: ReadonlyMap<string, number>): string {
-  const pools = [...heldByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
+function ownedByOthersText(ownedByOthers: ReadonlyMap<string, number>): string {
+  const pools = [...ownedByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
   return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool nodes --why NODE\`.`;
 }
 

@@ -42,7 +42,7 @@ export async function socksConnect(socket: Duplex, { username, password }: Login
     await SocksClient.createConnection({ command: 'connect', existing_socket: socket, proxy, destination: target });
   } catch (error) {
     const { message } = error as Error;
-    // The package's error holds the password, so it is not the cause.
+    // The package's error contains the password, so it is not the cause.
     throw new Error(PROBLEMS[message] ?? message);
   }
 }

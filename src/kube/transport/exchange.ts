@@ -167,7 +167,7 @@ function gunzip(body: Readable, onChunk: (chunk: Buffer) => void): Readable {
   );
 }
 
-/** Joins as many bytes as came before, so that the first items and the token of the next page are not held up. */
+/** Joins as many bytes as came before, so that the first items and the token of the next page are not delayed. */
 function joiner(): Transform {
   let pieces: Buffer[] = [];
   let [sent, length] = [0, 0];

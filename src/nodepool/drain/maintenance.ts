@@ -31,7 +31,7 @@ export interface Maintenance {
 /** What the annotation of a node says. */
 export type MaintenanceState =
   | { kind: 'active'; maintenance: Maintenance }
-  /** It does not hold any more: the node was made schedulable by others, or is another one with the old annotation. */
+  /** It is no longer valid: the node was made schedulable by others, or is another one with the old annotation. */
   | { kind: 'stale'; maintenance: Maintenance; why: 'schedulable' | 'recreated' }
   /** Somebody else wrote it. */
   | { kind: 'unreadable' };

@@ -31,7 +31,7 @@ export type Verdict =
   | { kind: 'deleting' }
   /** A pool with an invalid spec gets no new nodes. */
   | { kind: 'invalid'; errors: FieldError[] }
-  /** The selector cannot be read: the pool keeps the nodes that it holds and gets no new ones. */
+  /** The selector cannot be read: the pool keeps its nodes and gets no new ones. */
   | { kind: 'unknown selector'; keeps: boolean };
 
 export interface PoolReason {

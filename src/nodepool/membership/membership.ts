@@ -40,7 +40,7 @@ export class PoolIndex {
   readonly #records: RecordCache;
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
-  /** Pools that keep every node that they hold, because their selector cannot be read or is invalid. */
+  /** Pools that keep every node that they own, because their selector cannot be read or is invalid. */
   readonly #unreadablePools = new Set<string>();
   /** Inherited pools (see isInherited): what equals their spec on nodes without a record counts as applied by them. */
   readonly #inherited: ReadonlySet<string>;
@@ -96,7 +96,7 @@ export class PoolIndex {
   }
 
   /**
-   * The pool that already holds the node keeps it while it matches. Otherwise the oldest matching pool owns it, then
+   * The pool that already owns the node keeps it while it matches. Otherwise the oldest matching pool owns it, then
    * the one with the smallest name. A pool that is being deleted gets no node. A pool with an invalid spec keeps its
    * nodes and gets no new ones; it keeps even nodes that it might not match if its selector could be read.
    */

@@ -100,9 +100,9 @@ export function computeStatus(pool: NodePool, observed: Observation, now: string
   // Unset on a pool of the earlier operator until everything is applied (see membership.ts).
   const observedGeneration = isInherited(pool) && (!applied || isPaused(pool)) ? undefined : generation;
 
-  const condition = (type: Condition['type'], holds: boolean, reason: string, message: string): Condition => {
+  const condition = (type: Condition['type'], isTrue: boolean, reason: string, message: string): Condition => {
     const before = pool.status?.conditions?.find(candidate => candidate.type === type);
-    const value = holds ? 'True' : 'False';
+    const value = isTrue ? 'True' : 'False';
     // A rollout that stops right after one that was complete, or paused, is False as they are; the time is when it
     // stopped, by the times of its nodes, with which that of a recovery is compared.
     const isNewStop =
@@ -220,7 +220,7 @@ function releaseText(left: readonly string[], failures: string[], fields: string
   return ['WriteFailed', `cannot release the pool: ${summarize([left.length === 0 ? '' : nodes, ...failures])}`];
 }
 
-/** Since when the pool is being deleted, and what holds it up, as far as the object says so. */
+/** Since when the pool is being deleted, and what blocks that, as far as the object says so. */
 export function deletionText({ metadata, status }: NodePool): string | undefined {
   const { deletionTimestamp, finalizers = [], generation } = metadata;
   if (deletionTimestamp === undefined) return undefined;

@@ -54,11 +54,11 @@ export function placeEvicted(
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
   const allowances = new Allowances(found, budgets);
   const left = groups.map((group): EvictedGroup => {
-    const { next, held } = group;
+    const { next, blockedByBudget } = group;
     if (next === undefined || next.pending.length === 0) return group;
     const goes = (each: RunningPod) => !drainedPods.has(each) || allowances.take(each.pod);
     const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
-    return { ...group, held: held + unplaced(next).length - unplaced(gone).length, next: gone };
+    return { ...group, blockedByBudget: blockedByBudget + unplaced(next).length - unplaced(gone).length, next: gone };
   });
   if (drained.length === 0) return { evicted: left.map(withoutPods), budgets: found };
   for (const { after } of drained) setNode(snapshot, after);
@@ -96,7 +96,7 @@ function destinations(
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
       mayReturn: isRecreated ? going.filter(({ eviction }) => eviction.mayReturn).length : 0,
-      held: group.length - going.length,
+      blockedByBudget: group.length - going.length,
       ...withoutReturning(isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined),
     };
   });
@@ -172,7 +172,7 @@ function budgetImpacts(
   const missed = lost.map(({ pod }) => pod);
   const found = [
     ...[...all].flatMap(([budget, pods]) => undercut(budget, pods) ?? []),
-    ...[...drained].flatMap(([budget, pods]) => heldUp(budget, pods, missed) ?? []),
+    ...[...drained].flatMap(([budget, pods]) => blockedDrain(budget, pods, missed) ?? []),
     ...several.values(),
   ];
   return found.toSorted((a, b) => (a.budget < b.budget ? -1 : 1));
@@ -185,7 +185,11 @@ function undercut(budget: Budget, pods: number): BudgetImpact | undefined {
   return { kind: 'undercut', budget: nameOf(budget), pods, allowed };
 }
 
-function heldUp(budget: Budget, drained: readonly EvictedPod[], lost: readonly PodTraits[]): BudgetImpact | undefined {
+function blockedDrain(
+  budget: Budget,
+  drained: readonly EvictedPod[],
+  lost: readonly PodTraits[],
+): BudgetImpact | undefined {
   const of = { budget: nameOf(budget), pods: drained.length };
   const why = neverBecause(budget);
   if (why !== undefined) return { kind: 'never', ...of, why };
@@ -222,7 +226,7 @@ function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean 
   return ({ pod, eviction }) => eviction.isDrained && whyNeverEvicted(budgetsOf(pod), true) !== undefined;
 }
 
-/** Of pods that find no place, those that are evicted before their budget holds up the rest. */
+/** Of pods that find no place, those that are evicted before their budget allows no more. */
 class Allowances {
   readonly #left: Map<Budget, number>;
   readonly #budgetsOf: (pod: PodTraits) => Budget[];

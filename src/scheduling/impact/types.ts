@@ -103,8 +103,8 @@ export interface Evicted extends PodsImpact {
   mayReturn: number;
   /** Of these, those that find no place once their nodes have the taint; `next` does not count them. */
   pendingAfter: number;
-  /** Those that a drain never evicts, as budgets hold them up; `next` is about the others. */
-  held: number;
+  /** Those that a drain never evicts, as their budgets do not allow it; `next` is about the others. */
+  blockedByBudget: number;
   /** Undefined: no controller recreates them. */
   next: Destination | undefined;
   /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */
@@ -189,7 +189,7 @@ export interface Impact {
   daemonSets: DaemonImpact[];
   notAgain: StrandedPods[];
   evicted: Evicted[];
-  /** Those that the evictions undercut, or that hold them up without end. */
+  /** Those that evictions undercut, or that block evictions until somebody changes them. */
   budgets: BudgetImpact[];
   /** What is not judged of pods that would be created again. */
   notJudged: NotJudged[];

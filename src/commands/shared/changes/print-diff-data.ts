@@ -94,14 +94,17 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
   return { namespace, owner: owner ?? null, pods };
 }
 
-function evictedData({ later, next, mayReturn, pendingAfter, held, afterDrain, ...group }: Evicted, poolOf: PoolOf) {
+function evictedData(
+  { later, next, mayReturn, pendingAfter, blockedByBudget, afterDrain, ...group }: Evicted,
+  poolOf: PoolOf,
+) {
   return {
     ...podsData(group),
     later: later === undefined ? null : { pods: later.pods, minSeconds: later.min, maxSeconds: later.max },
     ...nextData(next, poolOf),
     mayReturn,
     pendingAfter,
-    held,
+    held: blockedByBudget,
     afterDrain:
       afterDrain === undefined
         ? null

@@ -86,7 +86,7 @@ const AFTER = ', once the pods that it would evict are evicted within their budg
 const THEN = ', with it';
 
 function move(from: string | undefined, to: string | undefined): string {
-  // A pool that was never reconciled holds no node.
+  // A pool that was never reconciled owns no node.
   if (to === undefined) return from === undefined ? 'joins no pool' : `leaves pool ${from}`;
   if (from === undefined) return `joins pool ${to}`;
   return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;

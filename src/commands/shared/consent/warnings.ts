@@ -73,9 +73,9 @@ export function firstStripWarning(
   { areShown = false, among }: { areShown?: boolean; among?: Pick<ReadonlyMap<string, unknown>, 'has'> } = {},
 ): Warning[] {
   if (state.pool(name)?.spec.unmanaged !== 'Remove') return [];
-  const held = state.managedNodes(name);
-  const before = held.some(node => strips(state.ownership(node.name)?.record));
-  const written = among === undefined ? held : held.filter(node => among.has(node.name));
+  const owned = state.managedNodes(name);
+  const before = owned.some(node => strips(state.ownership(node.name)?.record));
+  const written = among === undefined ? owned : owned.filter(node => among.has(node.name));
   const nodes = written.filter(node =>
     dueOf(nodePlan(state, node.name))?.changes.some(change => change.reason === 'unmanaged'),
   );

@@ -113,12 +113,12 @@ export async function nodesInMaintenance(
 /** A warning for each maintenance. */
 export function maintenanceWarnings(others: readonly NodeInMaintenance[], now: () => Date): Warning[] {
   const groups = Map.groupBy(others, ({ holder }) => maintenanceText(holder, now()));
-  return [...groups].map(([text, held]) => {
-    const names = firstFew(held.map(({ name }) => name).toSorted(), MAX_NODES);
-    const are = held.length === 1 ? 'is' : 'are';
+  return [...groups].map(([text, group]) => {
+    const names = firstFew(group.map(({ name }) => name).toSorted(), MAX_NODES);
+    const are = group.length === 1 ? 'is' : 'are';
     return {
-      message: `${noun(held.length, 'node')} ${names} ${are} in maintenance of ${text}; not drained`,
-      next: `ask ${held[0] === undefined ? 'the owner' : ownerText(held[0].holder.owner)}, or use --takeover`,
+      message: `${noun(group.length, 'node')} ${names} ${are} in maintenance of ${text}; not drained`,
+      next: `ask ${group[0] === undefined ? 'the owner' : ownerText(group[0].holder.owner)}, or use --takeover`,
     };
   });
 }

@@ -157,7 +157,7 @@ function deletionIntent(state: ClusterState, pools: readonly string[], detachNod
   return detachNodes ? { ...intent, changes: detachments(state, intent) } : intent;
 }
 
-/** By node, the pool that holds it before the deletion. */
+/** By node, the pool that owned it before the deletion. */
 function formerOwners(state: ClusterState, deletion: Intent): Map<string, string> {
   const before = stateBefore(state, deletion);
   const owners = deletion.pools.flatMap(pool => before.managedNodes(pool).map(({ name }) => [name, pool] as const));

@@ -55,7 +55,7 @@ export async function describe(
     const pool = state.pool(name);
     if (pool === undefined) return [];
     const members = new Set(state.members(name));
-    const held = state.managedNodes(name).map((node): DescribedNode => {
+    const owned = state.managedNodes(name).map((node): DescribedNode => {
       const plan = nodePlan(state, node.name);
       const { changes = [], drain } = dueOf(plan) ?? {};
       const circle = plan?.kind === 'circle' ? plan.pools : undefined;
@@ -67,7 +67,7 @@ export async function describe(
     return [
       {
         pool,
-        nodes: [...held, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
+        nodes: [...owned, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
         runtimeClass:
           'forbidden' in runtimeClasses ? runtimeClasses : { value: state.runtimeClass(runtimeClassName(name)) },
         reached: reachedBy(pool, state),

@@ -211,14 +211,15 @@ function evictedLine(group: Evicted, poolOf: PoolOf): string {
   const when = laterText(group);
   const all = group.pods.length;
   const head = `${podsText(group)}${when}`;
-  if (group.held === all) return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${HELD}`;
+  if (group.blockedByBudget === all)
+    return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${BLOCKED_BY_BUDGET}`;
   const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
-  const { held, mayReturn, pendingAfter } = group;
+  const { blockedByBudget: blocked, mayReturn, pendingAfter } = group;
   const back =
     mayReturn === 0
       ? ''
       : `; ${mayReturn} may come back before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
-  return `${head}: ${next}${back}${held === 0 ? '' : `; ${held} ${held === 1 ? 'is' : 'are'} not evicted, ${HELD}`}`;
+  return `${head}: ${next}${back}${blocked === 0 ? '' : `; ${blocked} ${blocked === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`}`;
 }
 
 function pendingAfterText(pods: number, next: Destination | undefined): string {
@@ -226,7 +227,7 @@ function pendingAfterText(pods: number, next: Destination | undefined): string {
   return `; after it, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
 }
 
-/** Of one key. @param all groups of all keys: how many of their pods a budget holds up is known of the whole group */
+/** Of one key. @param all groups of all keys: how many of their pods a budget blocks is known of the whole group */
 function evictsLine(group: PodsImpact, all: readonly Evicted[]): string {
   const { namespace, owner, pods } = group;
   const isWhole = (each: Evicted) =>
@@ -235,11 +236,11 @@ function evictsLine(group: PodsImpact, all: readonly Evicted[]): string {
       ? each.pods[0] === pods[0]
       : each.owner?.kind === owner.kind && each.owner.name === owner.name);
   const whole = all.find(isWhole);
-  const held = whole?.held ?? 0;
-  if (held === 0) return `evicts ${podsText(group)}`;
+  const blocked = whole?.blockedByBudget ?? 0;
+  if (blocked === 0) return `evicts ${podsText(group)}`;
   const some =
-    pods.length === whole?.pods.length ? `${held} of them ${held === 1 ? 'stays' : 'stay'}` : 'some of them stay';
-  return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${HELD}`;
+    pods.length === whole?.pods.length ? `${blocked} of them ${blocked === 1 ? 'stays' : 'stay'}` : 'some of them stay';
+  return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${BLOCKED_BY_BUDGET}`;
 }
 
 /** Nothing for the pods of a DaemonSet: where they run on, none is created again. */
@@ -250,7 +251,7 @@ function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   return [`${podsText(group)}: ${own}${destinationText({ owner }, next, poolOf)}`];
 }
 
-const HELD = 'as a PodDisruptionBudget holds up the drain';
+const BLOCKED_BY_BUDGET = 'as a PodDisruptionBudget holds up the drain';
 
 function notRecreated({ owner }: Evicted): string {
   return owner === undefined ? 'no controller recreates it' : 'recreated on the same nodes';

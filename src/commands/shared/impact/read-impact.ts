@@ -75,7 +75,7 @@ export async function readAll(
   const requested = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
   const none = { selecting: [], warnings: [] };
   const budgets = async () => (await ports.cluster.evictions()).budgets();
-  const [running, daemonSets, custom, held, ...selecting] = await Promise.all([
+  const [running, daemonSets, custom, budgetList, ...selecting] = await Promise.all([
     reading(PODS, () => readRunningPods(nodes, changed, classes, scheduling), noPods(nodes)),
     reading(DAEMON_SETS, () => port.daemonSets(), []),
     requested.length === 0 ? none : reading('custom resources', () => readCustom(port, requested, labels), none),
@@ -99,7 +99,7 @@ export async function readAll(
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
   const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
   const all = [...custom.selecting, ...selecting.flat()];
-  return { running, daemonSets, selecting: all, budgets: held, parallel, isKnown, warnings };
+  return { running, daemonSets, selecting: all, budgets: budgetList, parallel, isKnown, warnings };
 }
 
 /** Those that may have no pod for long, as between two runs, or with 0 replicas. */

@@ -40,7 +40,7 @@ export interface PoolNode {
 export interface ListedNodes {
   nodes: PoolNode[];
   /** Number of nodes that match one of the chosen pools and belong to another pool, by that pool's name. */
-  heldByOthers: ReadonlyMap<string, number>;
+  ownedByOthers: ReadonlyMap<string, number>;
 }
 
 interface NodesDeps {
@@ -58,12 +58,12 @@ export async function listNodes(
   await readAnnotations(state, () => selectNodes(selector, cluster));
   const all = nodes.map(node => poolNodeOf(state, state.node(node.name) ?? node));
   const found = all.filter(node => isMeant(node, unassigned, wanted));
-  const heldByOthers = new Map<string, number>();
+  const ownedByOthers = new Map<string, number>();
   for (const { pool, conflicting } of pools.length === 0 ? [] : all) {
     if (pool === undefined || wanted.has(pool) || !conflicting.some(name => wanted.has(name))) continue;
-    heldByOthers.set(pool, (heldByOthers.get(pool) ?? 0) + 1);
+    ownedByOthers.set(pool, (ownedByOthers.get(pool) ?? 0) + 1);
   }
-  return { nodes: found, heldByOthers };
+  return { nodes: found, ownedByOthers };
 }
 
 export async function selectNodes(selector: string | undefined, cluster: NodesDeps['cluster']): Promise<Node[]> {

@@ -293,7 +293,7 @@ function chooseResources(
   const { known, offered } = resourcesOf(nodes);
   const requested = new Set<string>();
   for (const { requests } of demand?.byNode.values() ?? []) for (const name of requests.keys()) requested.add(name);
-  // Where a device plugin died a node has none of what its pods hold.
+  // Where a device plugin died a node has none of what its pods requested.
   if (choice === 'usual') return mostOf(usualResources([...offered, ...requested]), nodes, demand);
   if (choice === 'all') return mostOf(inResourceOrder([...offered, ...requested]), nodes, demand);
   const unknown = choice.filter(name => !known.has(name) && !requested.has(name));

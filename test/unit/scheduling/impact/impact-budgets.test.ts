@@ -122,7 +122,7 @@ test('of a budget that never allows an eviction, no pod leaves its node', () => 
   const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
   const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
   const [db] = impact(three, [node('b', '8')], true, [never]).evicted;
-  assert.deepEqual([db?.held, db?.next?.nodes.size], [3, 0]);
+  assert.deepEqual([db?.blockedByBudget, db?.next?.nodes.size], [3, 0]);
   assert.match(
     text(impact(three, [node('b', '8')], true, [never])),
     /3 pods of StatefulSet shop\/db: none is evicted, as a PodDisruptionBudget/,
@@ -198,15 +198,21 @@ test('pods that come back hold no drain up, and no other pod of their StatefulSe
   const returning = [0, 1, 2].map(at => pod(at, { tolerations }));
   const all = impact(returning, [], true);
   const [db] = all.evicted;
-  assert.deepEqual([db?.mayReturn, db?.pendingAfter, db?.held, db?.next?.pending, db?.next?.waiting], [3, 3, 0, 0, 0]);
+  assert.deepEqual(
+    [db?.mayReturn, db?.pendingAfter, db?.blockedByBudget, db?.next?.pending, db?.next?.waiting],
+    [3, 3, 0, 0, 0],
+  );
   assert.doesNotMatch(text(all), /without end|not evicted|elsewhere; \d would stay Pending/);
   assert.match(text(all), /; after it, 3 would stay Pending: .*\n(.*\n)*Not judged: preemption/);
   // A pod that does not tolerate it misses its place from the start.
   const [mixed] = impact([pod(0), ...returning.slice(1)], [], true).evicted;
-  assert.deepEqual([mixed?.next?.pending, mixed?.next?.waiting, mixed?.pendingAfter, mixed?.held], [1, 0, 0, 2]);
+  assert.deepEqual(
+    [mixed?.next?.pending, mixed?.next?.waiting, mixed?.pendingAfter, mixed?.blockedByBudget],
+    [1, 0, 0, 2],
+  );
   const status = { disruptionsAllowed: 0, currentHealthy: 3, desiredHealthy: 3, expectedPods: 3 };
   const never = makeBudget({ ...budget, maxUnavailable: 0, minAvailable: undefined, status });
-  assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.held, 3);
+  assert.deepEqual(impact(returning, [], true, [never]).evicted[0]?.blockedByBudget, 3);
 });
 
 test('names budgets that allow no eviction now, and those whose status is not computed', () => {
@@ -230,7 +236,7 @@ test('names the budgets of pods that have several: the Eviction API evicts none 
   const second = makeBudget({ ...budget, name: 'a-second', selector: { matchLabels: three[0]?.pod.labels ?? {} } });
   const found = impact(three, [node('b', '8')], true, [budget, second]);
   assert.deepEqual(found.budgets, [{ kind: 'several', budget: 'shop/a-second', pods: 1, others: ['shop/db'] }]);
-  assert.deepEqual(found.evicted[0]?.held, 1);
+  assert.deepEqual(found.evicted[0]?.blockedByBudget, 1);
   assert.match(
     text(found),
     /shop\/a-second and shop\/db cover 1 pod together: the Eviction API evicts no pod with several/,

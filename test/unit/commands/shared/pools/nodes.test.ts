@@ -22,10 +22,10 @@ const list = async (...args: Parameters<typeof listed>) => (await listed(...args
 test('counts nodes that match a chosen pool and belong to another', async () => {
   const both = { ...role('a'), ...role('b') };
   const nodes = [aNode({ name: 'n', labels: both, record: recordOf({ pool: 'a' }) })];
-  const { nodes: found, heldByOthers } = await listed(nodes, { pools: ['b'] });
-  assert.deepEqual([found, [...heldByOthers]], [[], [['a', 1]]]);
+  const { nodes: found, ownedByOthers } = await listed(nodes, { pools: ['b'] });
+  assert.deepEqual([found, [...ownedByOthers]], [[], [['a', 1]]]);
   for (const pools of [[], ['a'], ['a', 'b']]) {
-    assert.equal((await listed(nodes, { pools })).heldByOthers.size, 0);
+    assert.equal((await listed(nodes, { pools })).ownedByOthers.size, 0);
   }
 });
 
