@@ -92,8 +92,8 @@ export class Manager {
   }
 
   /**
-   * The caches follow a history that the server has lost: nothing is written from now on, and run() ends with
-   * `restored`.
+   * etcd was restored, so that the caches may have objects that never were: nothing is written from now on, and run()
+   * ends with `restored`.
    */
   restored(): void {
     this.#isRestored = true;

@@ -8,7 +8,7 @@
  *   API server are dropped.
  * - After a watch that broke or received nothing, the server's newest resourceVersion is read before the next watch. If
  *   it went back, because etcd was restored from a backup, onRestored is called and everything is listed again. The
- *   same happens when a list has an object that contradicts the history (history.ts). If the server was unavailable for
+ *   same happens when a list has an object that contradicts what was seen (restore-detector.ts). If the server was unavailable for
  *   that read, everything is listed again: it may have been restored and caught up meanwhile.
  * - 410 Gone, as a response or in the stream, costs one list; objects deleted meanwhile are reported as deleted.
  * - 429 and 503 with Retry-After are retried after that time, at least a second, without a list.
@@ -21,15 +21,15 @@
  *
  * Not guaranteed: every intermediate state (states in a gap are skipped; deletions and new UIDs are not), or an order
  * between objects. Nothing is guaranteed after a restore while API servers that were not restarted serve the lost
- * history.
+ * versions.
  */
 
 import { attempt } from './attempt.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, sleep } from './clock.ts';
-import { History } from './history.ts';
 import { type Log, messageOf } from './log.ts';
 import { Pager } from './pager.ts';
+import { RestoreDetector } from './restore-detector.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
 import { readItem, readLine } from './wire.ts';
@@ -64,7 +64,7 @@ export class Reflector<T> {
   readonly #listeners = new Set<Listener<T>>();
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
-  readonly #history: History<T>;
+  readonly #restores: RestoreDetector<T>;
   #needsList = true;
   #endWatch = () => {};
   #isDoubted = false;
@@ -78,7 +78,7 @@ export class Reflector<T> {
     this.#options = options;
     this.#log = (level, message) => log(level, `${name}: ${message}`);
     this.#pager = new Pager({ ...options, log: this.#log });
-    this.#history = new History({ ...options, log: this.#log });
+    this.#restores = new RestoreDetector({ ...options, log: this.#log });
     this.#backoff = new Backoff({ clock, random });
   }
 
@@ -105,11 +105,11 @@ export class Reflector<T> {
   }
 
   /**
-   * False from a broken connection until the server has shown that its history is still the followed one. A write in
+   * False from a broken connection until the server has shown that it was not restored. A write in
    * between could be based on objects that a restore has undone.
    */
   get isConfirmed(): boolean {
-    return this.#history.isConfirmed;
+    return this.#restores.isConfirmed;
   }
 
   /** Lists everything again; ends the current watch. */
@@ -118,7 +118,7 @@ export class Reflector<T> {
     this.#endWatch();
   }
 
-  /** As relist(); until the list arrives, it is unknown whether the server still has the followed history. */
+  /** As relist(); until the list arrives, it is unknown whether the server was restored. */
   doubt(): void {
     this.#isDoubted = true;
     this.relist();
@@ -137,14 +137,14 @@ export class Reflector<T> {
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const outcome = await this.#step(signal).catch((error: unknown): Outcome => broken(messageOf(error)));
-      if (outcome.kind !== 'fine') this.#history.fails(outcome.kind === 'broken');
+      if (outcome.kind !== 'fine') this.#restores.fails(outcome.kind === 'broken');
       if (!signal.aborted) await this.#recover(outcome, signal);
     }
   }
 
   #step(signal: AbortSignal): Promise<Outcome> {
     if (this.#needsList) return this.#list(signal);
-    return this.#history.needsConfirm ? this.#confirm(signal) : this.#watch(signal);
+    return this.#restores.needsConfirm ? this.#confirm(signal) : this.#watch(signal);
   }
 
   async #recover(outcome: Outcome, signal: AbortSignal): Promise<void> {
@@ -152,7 +152,7 @@ export class Reflector<T> {
     let delay = this.#backoff.next();
     if (outcome.kind === 'expired') {
       this.#needsList = true;
-      this.#log('info', `resourceVersion ${this.#history.version} has expired: listing again`);
+      this.#log('info', `resourceVersion ${this.#restores.version} has expired: listing again`);
     } else {
       const retryAfterMs = outcome.kind === 'refused' ? outcome.retryAfterMs : undefined;
       if (retryAfterMs !== undefined) delay = Math.max(retryAfterMs, MIN_RETRY_MS);
@@ -180,7 +180,7 @@ export class Reflector<T> {
   async #listInto(signal: AbortSignal): Promise<Outcome> {
     const listed = await this.#pager.list(signal);
     if (listed.kind !== 'listed') return listed;
-    const accepted = await this.#history.accept(listed, signal);
+    const accepted = await this.#restores.accept(listed, signal);
     if (accepted.kind !== 'accepted') return accepted;
     this.#backoff.reset();
     this.#deliver(accepted.events);
@@ -190,15 +190,15 @@ export class Reflector<T> {
   }
 
   async #confirm(signal: AbortSignal): Promise<Outcome> {
-    const newest = await this.#history.confirm(signal);
+    const newest = await this.#restores.confirm(signal);
     // It was unavailable, so it may have been restored and have caught up with the version that was seen.
     if (newest.kind === 'broken' || newest.kind === 'restored') this.#needsList = true;
     return newest.kind === 'broken' || newest.kind === 'refused' ? newest : { kind: 'fine' };
   }
 
   #watch(signal: AbortSignal): Promise<Outcome> {
-    this.#history.begins();
-    return watchOnce({ ...this.#options, log: this.#log }, this.#history.version, signal, {
+    this.#restores.requireConfirm();
+    return watchOnce({ ...this.#options, log: this.#log }, this.#restores.version, signal, {
       onBegin: end => {
         this.#endWatch = end;
       },
@@ -218,13 +218,13 @@ export class Reflector<T> {
       case 'deleted': {
         const read = readItem(line.raw, this.#options.transform);
         if (read.kind === 'unusable') this.#log('warning', `an event is skipped: ${read.why}`);
-        else if (this.#history.advance(read.item.resourceVersion)) {
+        else if (this.#restores.advance(read.item.resourceVersion)) {
           this.#deliver(line.type === 'changed' ? this.store.set(read.item) : this.store.delete(read.item));
         }
         return undefined;
       }
       case 'bookmark':
-        this.#history.advance(line.resourceVersion);
+        this.#restores.advance(line.resourceVersion);
         return undefined;
       case 'expired':
         return { kind: 'expired' };

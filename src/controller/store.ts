@@ -5,7 +5,7 @@
  * - Events follow the change: in a listener, the store has the new state.
  *
  * Not guaranteed: an order between objects, every intermediate state, or that the server still has this state. The
- * store compares no resourceVersions: the reflector drops older states (history.ts). Objects are shared, not copied: do
+ * store compares no resourceVersions: the reflector drops older states (restore-detector.ts). Objects are shared, not copied: do
  * not modify them.
  */
 

@@ -4,9 +4,9 @@
  */
 import { objectsOf } from '../commands/shared/follow.ts';
 import type { Clock } from '../controller/clock.ts';
-import { LOOK_LIMIT } from '../controller/history.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
+import { VERSION_LIMIT } from '../controller/restore-detector.ts';
 import type { Failure, Source, Watched } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient } from '../kube/cluster.ts';
@@ -149,7 +149,7 @@ function observed(source: Source, report: (failure: Failure | undefined) => void
       const page = await source.list(options);
       if (options.signal.aborted) return page;
       if (page.kind !== 'page') end(page);
-      else if (options.limit !== LOOK_LIMIT) report(undefined);
+      else if (options.limit !== VERSION_LIMIT) report(undefined);
       return page;
     },
     async watch(options, onLine) {

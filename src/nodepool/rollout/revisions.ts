@@ -1,6 +1,6 @@
 /**
  * The history of a pool's specs: an apps/v1 ControllerRevision for each, as StatefulSets and DaemonSets have
- * (kubernetes pkg/controller/history). A spec that comes back is the same revision with a higher number.
+ * (kubernetes pkg/controller/restore-detector). A spec that comes back is the same revision with a higher number.
  */
 import { NodepoolError } from '../errors.ts';
 import { deepEqual, isObject } from '../json.ts';

@@ -74,7 +74,7 @@ export function noStatusSubresource(pool: string): NodepoolError {
 // Notices that the server has an older version of a pool than the cluster state: etcd was restored from a backup. A read is
 // answered from etcd, so it is at least as new as what was known when it began.
 //
-// The cluster state keeps the newer one until the caches notice and all is listed again (controller/history.ts). Whoever planned
+// The cluster state keeps the newer one until the caches notice and all is listed again (controller/restore-detector.ts). Whoever planned
 // again meanwhile would read the older one again, without a pause: so the reconcile fails, and is retried with backoff.
 
 export class RestoredError extends NodepoolError {

@@ -1,6 +1,6 @@
 /**
- * Tracks the resourceVersion history of a resource, and detects when the server has lost it. After etcd is restored
- * from a backup, resourceVersions and objects go back, and a watch from a lost resourceVersion receives nothing.
+ * Tracks the newest resourceVersion of a resource, and detects that etcd was restored from a backup: then
+ * resourceVersions and objects go back, and a watch from a lost resourceVersion receives nothing.
  *
  * Only consistent reads (resourceVersion unset) are used as evidence. They return etcd's newest state; an API server
  * that is cut off from etcd and serves its stale cache fails them, so it is not mistaken for a restored one.
@@ -18,9 +18,9 @@ import type { Item, Store, StoreEvent } from './store.ts';
 
 const LIMIT_MS = 30_000;
 /** Items of a list of which only the resourceVersion is used. */
-export const LOOK_LIMIT = 1;
+export const VERSION_LIMIT = 1;
 
-interface HistoryOptions<T> {
+interface RestoreDetectorOptions<T> {
   source: Source;
   store: Store<T>;
   clock: Clock;
@@ -29,14 +29,14 @@ interface HistoryOptions<T> {
   onRestored?: () => void;
 }
 
-export class History<T> {
-  readonly #options: HistoryOptions<T>;
+export class RestoreDetector<T> {
+  readonly #options: RestoreDetectorOptions<T>;
   /** The newest version that was seen. Kept after a 410, to detect a stale server. */
   #version: string | undefined;
   #needsConfirm = false;
   #isConfirmed = true;
 
-  constructor(options: HistoryOptions<T>) {
+  constructor(options: RestoreDetectorOptions<T>) {
     this.#options = options;
   }
 
@@ -49,13 +49,13 @@ export class History<T> {
     return this.#needsConfirm;
   }
 
-  /** False from a broken connection until the server has shown that its history is still the followed one. */
+  /** False from a broken connection until the server has shown that it was not restored. */
   get isConfirmed(): boolean {
     return this.#isConfirmed;
   }
 
-  /** To be called before a watch: a server without this history would look like one without changes. */
-  begins(): void {
+  /** To be called before a watch: a restored server would look like one without changes. */
+  requireConfirm(): void {
     this.#needsConfirm = true;
   }
 
@@ -81,7 +81,7 @@ export class History<T> {
     const { source, clock } = this.#options;
     const late = broken('the server did not tell its newest resourceVersion in time');
     const page = await attempt<Page | Failure>(clock, LIMIT_MS, signal, { late, stopped: broken('stopped') }, inner =>
-      source.list({ limit: LOOK_LIMIT, continue: undefined, signal: inner.signal }),
+      source.list({ limit: VERSION_LIMIT, continue: undefined, signal: inner.signal }),
     );
     if (page.kind !== 'page') return page;
     this.#needsConfirm = false;
@@ -119,7 +119,7 @@ export class History<T> {
   }
 
   /**
-   * The first object that contradicts the history. Every object that was last changed before #version is known, so one
+   * The first object that contradicts what was seen. Every object that was last changed before #version is known, so one
    * of that age in an unknown state came from a restore.
    */
   #contradiction(items: Iterable<Item<T>>): Item<T> | undefined {

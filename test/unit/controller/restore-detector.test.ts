@@ -1,4 +1,4 @@
-/** After etcd was restored from a backup the server has another history: lower resourceVersions, other objects. */
+/** After etcd was restored from a backup the server has lower resourceVersions and other objects. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Reflector } from '../../../src/controller/reflector.ts';
@@ -50,7 +50,7 @@ test('lists again and trusts the list when the newest resourceVersion is older t
   const { source, reflector, reported, log, last, breakOff } = await create();
   source.newest = '70';
   await breakOff();
-  assert.deepEqual(reported, ['restored'], 'at once, before anything of the new history is reported');
+  assert.deepEqual(reported, ['restored'], 'at once, before anything of the restored server is reported');
   assert.match(log.at(-1) ?? '', /restored from a backup: its newest resourceVersion is 70, and 100 has been seen/);
   assert.deepEqual([last().options.initialEvents, reflector.isConfirmed], [true, false]);
   last().send(added('a', 40), added('c', 65), initialEnd(71));
@@ -81,7 +81,7 @@ test('detects at the resync a restored server whose resourceVersion has caught u
   source.newest = '120';
   reflector.relist();
   await flushPromises();
-  // `b` was written in the history that the restore discarded, during the watch.
+  // `b` was written after the backup, and discarded by the restore, during the watch.
   last().send(added('a', 50), added('b', 80), initialEnd(120));
   await flushPromises();
   assert.match(log.at(-1) ?? '', /restored from a backup: b is back at resourceVersion 80/);
