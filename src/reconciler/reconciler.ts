@@ -14,7 +14,7 @@ import { stuckStartupTaints } from '../nodepool/plan/startup-taints.ts';
 import { isPaused, pausedProgress, rolloutProgress, stoppedRollouts } from '../nodepool/rollout/rollout.ts';
 import type { RolloutStep } from '../nodepool/rollout/rollout-step.ts';
 import { assertWhole } from '../nodepool/spec/schema.ts';
-import { conflictMessages, type Observation } from '../nodepool/status/status.ts';
+import { conflictMessages, type PoolObservation } from '../nodepool/status/status.ts';
 import type { NodePool } from '../nodepool/types.ts';
 import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './events.ts';
 import { Interrupted, Interruption } from './interruption.ts';
@@ -230,7 +230,7 @@ function observe(
   state: ClusterState,
   { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
   { unmet, differing, step, drain, contested, podsOn, stuckStartup }: PoolFindings,
-): Observation {
+): PoolObservation {
   const { name } = pool.metadata;
   const members = state.members(name);
   return {

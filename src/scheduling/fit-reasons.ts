@@ -1,6 +1,6 @@
 /** Why nodes do not take a pod: the scheduler's words, of how many nodes, and what in particular. */
 import { amountTexts } from './node/resources.ts';
-import type { Reason } from './types.ts';
+import type { UnfitReason } from './types.ts';
 
 export interface FitReason {
   words: string;
@@ -9,10 +9,10 @@ export interface FitReason {
   details: string[];
 }
 
-interface Counted {
+interface CountedReason {
   nodes: number;
   details: Map<string, number>;
-  short: NonNullable<Reason['short']> | undefined;
+  short: NonNullable<UnfitReason['short']> | undefined;
 }
 
 /** Of each reason, so many details are named. */
@@ -36,10 +36,10 @@ export function reasonsText(
 const MAX_DETAILS = 100;
 
 export class FitReasons {
-  readonly #byWords = new Map<string, Counted>();
+  readonly #byWords = new Map<string, CountedReason>();
 
   /** Returns whether there are no reasons. @param reasons of one node, of the first rule that fails */
-  add(reasons: readonly Reason[]): boolean {
+  add(reasons: readonly UnfitReason[]): boolean {
     for (const { words, detail, short } of reasons) {
       const counted = this.#of(words);
       counted.nodes++;
@@ -69,7 +69,7 @@ export class FitReasons {
     return all.toSorted((a, b) => (text(a) < text(b) ? -1 : 1));
   }
 
-  #of(words: string): Counted {
+  #of(words: string): CountedReason {
     let counted = this.#byWords.get(words);
     if (counted === undefined) {
       counted = { nodes: 0, details: new Map(), short: undefined };
@@ -79,7 +79,7 @@ export class FitReasons {
   }
 }
 
-function roomier(a: Counted['short'], b: NonNullable<Reason['short']>): NonNullable<Reason['short']> {
+function roomier(a: CountedReason['short'], b: NonNullable<UnfitReason['short']>): NonNullable<UnfitReason['short']> {
   return a === undefined || b.free > a.free ? b : a;
 }
 
@@ -92,7 +92,7 @@ function mostFrequent(details: ReadonlyMap<string, number>): string[] {
   return [...details].toSorted(([, a], [, b]) => b - a).map(([detail]) => detail);
 }
 
-function shortText({ resource, requested, free }: NonNullable<Reason['short']>): string {
+function shortText({ resource, requested, free }: NonNullable<UnfitReason['short']>): string {
   const [requestedText, freeText] = amountTexts(resource, requested, free > 0n ? free : 0n);
   return `${requestedText} asked, at most ${freeText} free on a node`;
 }

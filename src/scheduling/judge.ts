@@ -15,8 +15,8 @@ import {
 import { judgePorts, judgeResources } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import { PodAffinity } from './spread/pod-affinity.ts';
-import { Spread } from './spread/spread.ts';
-import type { PodTraits, Reason } from './types.ts';
+import { TopologySpread } from './spread/spread.ts';
+import type { PodTraits, UnfitReason } from './types.ts';
 import { judgeDisks } from './volumes/storage.ts';
 import { PodVolumes } from './volumes/volumes.ts';
 
@@ -24,10 +24,10 @@ import { PodVolumes } from './volumes/volumes.ts';
 export class Judge {
   readonly pod: PodTraits;
   /** Every node refuses the pod: the scheduler looks at none. */
-  readonly refusal: Reason | undefined;
+  readonly refusal: UnfitReason | undefined;
   readonly volumes: PodVolumes;
   // Made when first asked for: they look at all groups of pods, and where no node is open nobody asks.
-  #spread: Spread | undefined;
+  #spread: TopologySpread | undefined;
   #affinity: PodAffinity | undefined;
   readonly #snapshot: Snapshot;
   readonly #named: ReadonlySet<string> | undefined;
@@ -40,8 +40,8 @@ export class Judge {
     this.refusal = gatesRefusal(pod) ?? (this.#named?.size === 0 ? NAMES_CONFLICT : this.volumes.refusal);
   }
 
-  get spread(): Spread {
-    this.#spread ??= new Spread(this.pod, this.#snapshot);
+  get spread(): TopologySpread {
+    this.#spread ??= new TopologySpread(this.pod, this.#snapshot);
     return this.#spread;
   }
 
@@ -51,14 +51,14 @@ export class Judge {
   }
 
   /** All reasons of all rules, in the scheduler's order. Throws if the snapshot has no such node. */
-  whyNot(node: string): Reason[] {
+  whyNot(node: string): UnfitReason[] {
     return [...this.#reasons(this.#stateOf(node))];
   }
 
   /** As the scheduler reports: the reasons of the first rule that fails. */
-  firstWhyNot(node: string): Reason[] {
+  firstWhyNot(node: string): UnfitReason[] {
     const state = this.#stateOf(node);
-    const reasons: Reason[] = [];
+    const reasons: UnfitReason[] = [];
     for (const reason of this.#reasons(state)) {
       if (reasons.length > 0 && reason.rule !== reasons[0]?.rule) break;
       reasons.push(reason);
@@ -82,7 +82,7 @@ export class Judge {
     this.affinity.place(node);
   }
 
-  *#reasons(state: NodeState): Generator<Reason> {
+  *#reasons(state: NodeState): Generator<UnfitReason> {
     if (this.refusal !== undefined) yield this.refusal;
     yield* this.#fixedReasons(state);
     yield* judgeResources(this.pod.requests, state);
@@ -91,7 +91,7 @@ export class Judge {
     yield* this.affinity.judge(state.node);
   }
 
-  *#fixedReasons({ node, hostPorts }: NodeState): Generator<Reason> {
+  *#fixedReasons({ node, hostPorts }: NodeState): Generator<UnfitReason> {
     const { placement, nodeName, hostPorts: requested } = this.pod;
     const isNamed = this.#named === undefined || this.#named.has(node.name);
     // The scheduler asks no other rule of a node that is not named.
@@ -103,7 +103,7 @@ export class Judge {
     yield* some(judgePorts(requested, hostPorts));
   }
 
-  *#volumeReasons({ node, disks }: NodeState): Generator<Reason> {
+  *#volumeReasons({ node, disks }: NodeState): Generator<UnfitReason> {
     if (this.pod.disks.length > 0) yield* some(judgeDisks(this.pod.disks, disks));
     if (this.pod.claims.length === 0) return;
     yield* some(this.volumes.judgeUse());
@@ -118,11 +118,11 @@ export class Judge {
   }
 }
 
-function gatesRefusal({ gates }: PodTraits): Reason | undefined {
+function gatesRefusal({ gates }: PodTraits): UnfitReason | undefined {
   if (gates.length === 0) return undefined;
   return { rule: 'gates', words: `waiting for scheduling gates: [${gates.join(' ')}]` };
 }
 
-function* some(reason: Reason | undefined): Generator<Reason> {
+function* some(reason: UnfitReason | undefined): Generator<UnfitReason> {
   if (reason !== undefined) yield reason;
 }

@@ -2,7 +2,7 @@
 import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
 import type { PodTraits } from './types.ts';
 
-export interface Knowledge {
+export interface ClusterFacts {
   /** Whether the labels of namespaces were read. */
   namespaces: boolean;
   /** Extended resources that some node offers. */
@@ -35,7 +35,7 @@ export function ownNotJudged(spec: RawPodSpec): readonly string[] {
 }
 
 /** Sentences as of ownNotJudged(). */
-export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: Knowledge): string[] {
+export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: ClusterFacts): string[] {
   const texts = [...ownNotJudged(spec)];
   const { affinity } = spec;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];

@@ -6,7 +6,7 @@ import type { NodeState, Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
 import { disksClash } from './volumes/storage.ts';
 
-export interface Placed {
+export interface PlacedReplicas {
   /** At most the limit. */
   replicas: number;
   /** How many are placed on each node that takes one. */
@@ -19,7 +19,7 @@ export interface Placed {
 }
 
 /** @param nodes by name, that are asked; the others count for topology spread and pod affinity */
-export function place(pod: PodTraits, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): Placed {
+export function place(pod: PodTraits, nodes: Iterable<string>, snapshot: Snapshot, limit = Infinity): PlacedReplicas {
   return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
 }
 
@@ -32,7 +32,7 @@ export function placeBy(
   nodes: Iterable<string>,
   snapshot: Snapshot,
   { limit = Infinity, perNode = Infinity }: { limit?: number; perNode?: number } = {},
-): Placed {
+): PlacedReplicas {
   const { pod } = judge;
   const most = Math.min(perNode, alone(pod));
   const sites = sitesOf(judge, nodes, snapshot, most);
@@ -47,7 +47,7 @@ export function placeBy(
   return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };
 }
 
-function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, most: number): Generator<Site> {
+function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, most: number): Generator<CandidateNode> {
   for (const name of nodes) {
     const state = snapshot.nodes.get(name);
     if (state === undefined || !judge.isAllowed(name)) continue;
@@ -61,7 +61,7 @@ export function dependsOnItself({ spread, affinity }: Judge): boolean {
   return spread.isSelfMatching || affinity.isSelfMatching;
 }
 
-interface Site {
+interface CandidateNode {
   state: NodeState;
   /** For so many more by resources and ports. */
   room: number;
@@ -82,8 +82,8 @@ function perCluster({ namespace, claims }: PodTraits, { storage }: Snapshot): nu
 }
 
 /** Where replicas do not matter to each other, every node is filled. Returns the sites that got some. */
-function fill(judge: Judge, sites: Iterable<Site>, limit: number): Site[] {
-  const taken: Site[] = [];
+function fill(judge: Judge, sites: Iterable<CandidateNode>, limit: number): CandidateNode[] {
+  const taken: CandidateNode[] = [];
   let left = limit;
   if (left <= 0) return taken;
   for (const site of sites) {
@@ -97,7 +97,7 @@ function fill(judge: Judge, sites: Iterable<Site>, limit: number): Site[] {
 }
 
 /** One each for all nodes in turn, those of the emptiest domains first, until no node takes another. Returns the sites that got some. */
-function placeInTurns(judge: Judge, sites: readonly Site[], limit: number): Site[] {
+function placeInTurns(judge: Judge, sites: readonly CandidateNode[], limit: number): CandidateNode[] {
   let [replicas, before] = [0, -1];
   let open = [...sites];
   startNear(judge, open);
@@ -118,15 +118,15 @@ function placeInTurns(judge: Judge, sites: readonly Site[], limit: number): Site
 }
 
 /** Where the first replica decides on the domain of all others, it is the one with the most room. */
-function startNear(judge: Judge, sites: Site[]): void {
+function startNear(judge: Judge, sites: CandidateNode[]): void {
   const [term] = judge.pod.affinity;
   if (term === undefined) return;
   const rooms = new Map<string, number>();
-  const domainOf = ({ state }: Site) => ownValue(state.node.labels, term.topologyKey) ?? '';
+  const domainOf = ({ state }: CandidateNode) => ownValue(state.node.labels, term.topologyKey) ?? '';
   for (const site of sites) rooms.set(domainOf(site), (rooms.get(domainOf(site)) ?? 0) + site.room);
   sites.sort((a, b) => (rooms.get(domainOf(b)) ?? 0) - (rooms.get(domainOf(a)) ?? 0));
 }
 
-function takes(judge: Judge, { state }: Site): boolean {
+function takes(judge: Judge, { state }: CandidateNode): boolean {
   return judge.spread.judge(state.node) === undefined && judge.affinity.judge(state.node).length === 0;
 }

@@ -8,7 +8,7 @@
 import type { LabelQuery } from '../nodepool/membership/label-query.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
 import type { Node } from '../nodepool/types.ts';
-import { Labelled, Selectors } from './node/label-index.ts';
+import { ItemsByLabel, ItemsBySelector } from './node/label-index.ts';
 import { PodParts } from './pod/pod-parts.ts';
 import { allocatableOf, type Requests } from './pod/requests.ts';
 import type { Disk, HostPort, PodTerm, PodTraits } from './types.ts';
@@ -60,10 +60,10 @@ export class Snapshot {
   selectsNamespaces = false;
   #isCounted: (pod: CountedPod) => boolean;
   #groups = new Map<string, LabelGroup>();
-  #byLabels = new Labelled<LabelGroup>();
+  #byLabels = new ItemsByLabel<LabelGroup>();
   /** The nodes of pods with the same terms, by these. */
   readonly #antiAffinity = new Map<number, NodeState[]>();
-  readonly #antiAffinityTerms = new Selectors<AntiAffinity>();
+  readonly #antiAffinityTerms = new ItemsBySelector<AntiAffinity>();
   /** Pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
 
@@ -124,7 +124,7 @@ export class Snapshot {
   countOnly(isCounted: (pod: CountedPod) => boolean): void {
     this.#isCounted = isCounted;
     this.#groups = new Map();
-    this.#byLabels = new Labelled();
+    this.#byLabels = new ItemsByLabel();
   }
 
   /** A pod that was added before it was known whether it counts. */

@@ -85,7 +85,7 @@ export interface ClaimUse {
 // Why a node, or every node, does not take a pod.
 
 /** In the order in which kube-scheduler asks its rules; `gates` and `claims` are asked before any node is looked at. */
-type Rule =
+type SchedulerRule =
   | 'gates'
   | 'claims'
   | 'unschedulable'
@@ -103,8 +103,8 @@ type Rule =
   | 'podAntiAffinity'
   | 'existingAntiAffinity';
 
-export interface Reason {
-  rule: Rule;
+export interface UnfitReason {
+  rule: SchedulerRule;
   /** As kube-scheduler 1.36 prints it. */
   words: string;
   /** What in particular: the taint, what is free and asked for, the label that is missing. */

@@ -5,7 +5,7 @@ import { fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
 import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
 import type { Quantity } from '../nodepool/quantity/quantity.ts';
-import { type Figures, NO_LOAD, percentOf, Tally } from '../nodepool/quantity/resource-usage.ts';
+import { NO_LOAD, percentOf, type ResourceFigures, ResourceTotals } from '../nodepool/quantity/resource-usage.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
 import { BLOCKS, bar } from '../print/bar.ts';
 import { nodeStatusCell, stateCell, statusCell } from '../print/cells.ts';
@@ -245,7 +245,7 @@ function usageColumns<Row>(
   style: Style,
 ): Column<Row>[] {
   const figuresOf = usage.kind === 'read' ? figuresReader(of, usage) : () => undefined;
-  const percent = (row: Row, resource: string, of: (figures: Figures) => Quantity | undefined) => {
+  const percent = (row: Row, resource: string, of: (figures: ResourceFigures) => Quantity | undefined) => {
     const figures = figuresOf(row, resource);
     return figures && percentOf(of(figures), figures);
   };
@@ -254,7 +254,7 @@ function usageColumns<Row>(
     letter: string,
     rank: number,
     resourceOf: (row: Row) => string | undefined,
-    of: (figures: Figures) => Quantity | undefined,
+    of: (figures: ResourceFigures) => Quantity | undefined,
   ): Column<Row> => ({
     title,
     letter,
@@ -313,15 +313,15 @@ function usageColumns<Row>(
 
 /** Sums of a row are computed when first needed: all rows only for sorting. */
 function figuresReader<Row>(of: (row: Row) => UsageRow, { demand, used }: Extract<LiveUsage, { kind: 'read' }>) {
-  const known = new Map<Row, Tally>();
+  const known = new Map<Row, ResourceTotals>();
   const reading = { read: quantityReader(), onProblem: () => {} };
   const byNode = used.kind === 'served' ? used.byNode : undefined;
-  return (row: Row, resource: string): Figures | undefined => {
+  return (row: Row, resource: string): ResourceFigures | undefined => {
     let tally = known.get(row);
     if (tally === undefined) {
       const { nodes, allocatable } = of(row);
       const gpu = gpuOf(allocatable);
-      tally = new Tally(['cpu', 'memory', 'pods', ...(gpu === undefined ? [] : [gpu])], true);
+      tally = new ResourceTotals(['cpu', 'memory', 'pods', ...(gpu === undefined ? [] : [gpu])], true);
       for (const node of nodes) {
         const load = demand.byNode.get(node.name) ?? NO_LOAD;
         tally.add({ node, load, used: byNode?.get(node.name) }, reading);

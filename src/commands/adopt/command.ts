@@ -4,7 +4,7 @@ import { EXIT, showErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
-import type { Candidate } from '../../nodepool/adopt/adopt.ts';
+import type { PoolCandidate } from '../../nodepool/adopt/adopt.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { approver } from '../shared/consent/approve.ts';
@@ -100,7 +100,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
   }
 }
 
-async function show(candidates: Candidate[], labels: string[], { io }: Deps): Promise<void> {
+async function show(candidates: PoolCandidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {
     const known = 'No known labels of node groups found. Give your own with --label KEY.';
     io.err(labels.length === 0 ? known : `No node has the label ${labels.join(' or ')}.`);

@@ -1,5 +1,5 @@
 /** The table of `kubectl nodepool adopt`. */
-import type { Candidate } from '../../nodepool/adopt/adopt.ts';
+import type { PoolCandidate } from '../../nodepool/adopt/adopt.ts';
 import { NONE, pairs, taintsText } from '../../print/cells.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
@@ -12,14 +12,14 @@ const TAINTS_WIDTH = 32;
 const NO_TIME = new Date(0);
 
 /** @param terminalWidth fits the table into it; undefined keeps every cell whole */
-export function renderCandidates(candidates: Candidate[], style: Style, terminalWidth?: number): string {
+export function renderCandidates(candidates: PoolCandidate[], style: Style, terminalWidth?: number): string {
   const all = columnsOf(style);
   const columns = terminalWidth === undefined ? all : fitColumns(all, candidates, NO_TIME, terminalWidth);
   const rows = candidates.map(candidate => columns.map(({ cell }) => cell(candidate, NO_TIME, Infinity)));
   return renderTable([columns.map(({ header }) => header), ...rows]);
 }
 
-function columnsOf(style: Style): Column<Candidate>[] {
+function columnsOf(style: Style): Column<PoolCandidate>[] {
   return [
     { header: 'POOL', cell: ({ pool }) => pool.metadata.name, cutFrom: 0, isName: true },
     { header: 'STATE', cell: candidate => stateCell(candidate, style), cutFrom: 0 },
@@ -52,7 +52,7 @@ function columnsOf(style: Style): Column<Candidate>[] {
 }
 
 /** One word, as every cell: scripts split lines at spaces. */
-function stateCell({ state }: Candidate, style: Style): Cell {
+function stateCell({ state }: PoolCandidate, style: Style): Cell {
   switch (state.kind) {
     case 'new':
       return { text: 'new', paint: style.green };

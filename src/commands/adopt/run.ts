@@ -1,7 +1,7 @@
 /** Node groups by labels of the nodes, and the NodePools that adopt them without a change of a node. */
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
-import { type Candidate, findCandidates, type Overlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
+import { findCandidates, type PoolCandidate, type PoolOverlap, withOverlaps } from '../../nodepool/adopt/adopt.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { keyProblem } from '../../nodepool/spec/syntax.ts';
@@ -29,7 +29,7 @@ export interface AdoptReader extends Pick<Connection, 'annotatedNodes'> {
 export async function findAdoptable(
   { labels, names, isGoneIgnored = false }: AdoptOptions,
   { cluster, annotatedNodes }: AdoptReader,
-): Promise<Candidate[]> {
+): Promise<PoolCandidate[]> {
   for (const label of labels) {
     const problem = keyProblem(label);
     if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
@@ -62,14 +62,14 @@ export async function findAdoptable(
  * The pools to create: those of the candidates that are new.
  * @param named whether somebody chose them: then one that shares nodes with another is an error
  */
-export function poolsToCreate(candidates: Candidate[], named: boolean): NodePool[] {
+export function poolsToCreate(candidates: PoolCandidate[], named: boolean): NodePool[] {
   const [overlap] = candidates.filter(({ state }) => state.kind === 'overlap');
   if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state);
   return candidates.filter(({ state }) => state.kind === 'new').map(({ pool }) => pool);
 }
 
 /** Of those that poolsToCreate() leaves out since they share nodes with others: a sentence each. */
-export function leftOut(candidates: readonly Candidate[]): Warning[] {
+export function leftOut(candidates: readonly PoolCandidate[]): Warning[] {
   return candidates.flatMap(({ pool, state }) => {
     if (state.kind !== 'overlap') return [];
     const { problem, next } = overlapText(state);
@@ -79,7 +79,7 @@ export function leftOut(candidates: readonly Candidate[]): Warning[] {
 
 /** Of these pools, those that take control-plane nodes. @param created else they cannot be edited yet */
 export function controlPlaneWarnings(
-  candidates: readonly Candidate[],
+  candidates: readonly PoolCandidate[],
   pools: readonly Pick<NodePool, 'metadata'>[],
   { created }: { created: boolean },
 ): Warning[] {
@@ -91,13 +91,13 @@ export function controlPlaneWarnings(
   });
 }
 
-function sharesNodes({ metadata: { name } }: NodePool, overlap: Overlap): NodepoolError {
+function sharesNodes({ metadata: { name } }: NodePool, overlap: PoolOverlap): NodepoolError {
   const { problem, next } = overlapText(overlap);
   return new NodepoolError('input', `${name} ${problem}, and a node can be in one pool only`, next);
 }
 
 /** What is wrong with such a pool, and what to do about it. */
-function overlapText({ pools, exist }: Overlap): { problem: string; next: string } {
+function overlapText({ pools, exist }: PoolOverlap): { problem: string; next: string } {
   const names = pools.join(', ');
   if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };
   return {

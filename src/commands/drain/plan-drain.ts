@@ -1,6 +1,12 @@
 /** Plans a drain: which nodes and pods, and what stands in the way. Pods that may not be evicted are found before anything is written. */
 import type { EvictionsClient } from '../../kube/cluster.ts';
-import { type Budget, budgetMatcher, type Forecast, forecast, neverEvicted } from '../../nodepool/drain/budgets.ts';
+import {
+  type Budget,
+  type BudgetForecast,
+  budgetMatcher,
+  forecast,
+  neverEvicted,
+} from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import {
   isMatching,
@@ -204,7 +210,7 @@ async function outlookOf(
   };
 }
 
-function blockedBy(forecasts: readonly Forecast[]): Omit<BlockedPods, 'why'> {
+function blockedBy(forecasts: readonly BudgetForecast[]): Omit<BlockedPods, 'why'> {
   let pods = 0;
   const budgets = new Set<string>();
   for (const each of forecasts) {
@@ -220,7 +226,7 @@ function blockedBy(forecasts: readonly Forecast[]): Omit<BlockedPods, 'why'> {
   return { pods, budgets: [...budgets] };
 }
 
-function neverText(forecast: Forecast): string[] {
+function neverText(forecast: BudgetForecast): string[] {
   if (forecast.kind !== 'never') return [];
   const { budget, pods, why } = forecast;
   return [
@@ -228,7 +234,7 @@ function neverText(forecast: Forecast): string[] {
   ];
 }
 
-function severalLines(forecasts: readonly Forecast[]): string[] {
+function severalLines(forecasts: readonly BudgetForecast[]): string[] {
   return groupByOutcome(
     forecasts.flatMap(forecast => {
       if (forecast.kind !== 'several') return [];
@@ -240,7 +246,7 @@ function severalLines(forecasts: readonly Forecast[]): string[] {
 }
 
 /** The server refuses the evictions that such a budget covers. */
-function unknownText(forecast: Forecast): Warning[] {
+function unknownText(forecast: BudgetForecast): Warning[] {
   if (forecast.kind !== 'unknown') return [];
   const { budget, pods, why } = forecast;
   const reason = why === undefined ? '' : ` (${why})`;
@@ -254,7 +260,7 @@ function unknownText(forecast: Forecast): Warning[] {
 }
 
 /** Of the pods that the budget counts, those that would stay Pending: a budget waits for them to get Ready again. */
-function pendingOf(forecast: Forecast, pending: readonly Unplaced[], budgets: readonly Budget[]): number {
+function pendingOf(forecast: BudgetForecast, pending: readonly Unplaced[], budgets: readonly Budget[]): number {
   if (forecast.kind !== 'waits' || pending.length === 0) return 0;
   const budgetsOf = budgetMatcher(budgets);
   const isCovered = ({ pod }: Unplaced) =>
@@ -262,7 +268,7 @@ function pendingOf(forecast: Forecast, pending: readonly Unplaced[], budgets: re
   return pending.filter(isCovered).length;
 }
 
-function noteText(forecast: Forecast, pending: number): string[] {
+function noteText(forecast: BudgetForecast, pending: number): string[] {
   if (forecast.kind !== 'waits') return [];
   const { budget, pods, allowed, unready = 0 } = forecast;
   const waits =

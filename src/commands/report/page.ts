@@ -1,6 +1,6 @@
 /** `report -o html`: one page, without scripts and without anything from elsewhere. */
 import type { Change } from '../../nodepool/plan/plan.ts';
-import { percentOf, type Tally } from '../../nodepool/quantity/resource-usage.ts';
+import { percentOf, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten, statusCell } from '../../print/cells.ts';
 import { makeStyle } from '../../print/style.ts';
 import { safeText } from '../../print/table.ts';
@@ -75,7 +75,7 @@ function capacitySection({ capacity }: Report): Html {
   return table(caption, columns, { items: rows, total: rows.length }, 'There are no nodes.');
 }
 
-function capacityCell({ figures }: Tally, resource: string): Html {
+function capacityCell({ figures }: ResourceTotals, resource: string): Html {
   const its = figures.get(resource);
   if (its === undefined) return html``;
   const offered = amount(its.allocatable, resource);

@@ -1,6 +1,6 @@
 /** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
 import type { NoUsage, PodUsage } from '../../kube/resources/pods.ts';
-import { type Figures, percentOf, type Tally } from '../../nodepool/quantity/resource-usage.ts';
+import { percentOf, type ResourceFigures, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
 import { bar } from '../../print/bar.ts';
 import { NONE, nodeStatusCell, oneWord } from '../../print/cells.ts';
 import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
@@ -19,7 +19,7 @@ interface Measure {
   /** After the resource's name. */
   suffix: string;
   rank: number;
-  cell: (figures: Figures, resource: string) => Cell;
+  cell: (figures: ResourceFigures, resource: string) => Cell;
   /** Of the resources that metrics.k8s.io reports. */
   isUsage?: boolean;
 }
@@ -134,7 +134,7 @@ function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Measu
 
 /** @param seesPods without pods, PODS is what nodes can run */
 function resourceColumns(
-  tallies: readonly Pick<Tally, 'figures'>[],
+  tallies: readonly Pick<ResourceTotals, 'figures'>[],
   resources: readonly string[],
   measures: readonly Measure[],
   seesPods: boolean,
@@ -184,14 +184,14 @@ const NARROWEST_BAR = 5;
 
 interface ResourceColumn {
   header: string;
-  cell: (figures: Figures, resource: string) => Cell;
+  cell: (figures: ResourceFigures, resource: string) => Cell;
 }
 
 /** A row: its first cells, and the figures for the other columns. */
 interface Line {
   head: Cell[];
   resource: string;
-  figures: Figures;
+  figures: ResourceFigures;
 }
 
 /** Pools, then their total. */
@@ -212,14 +212,14 @@ export function renderNodeResources({ nodes, total, usage }: Top, options: TopTa
   return resourceTable(['NODE', 'POOL', 'STATUS'], all, resourceLineColumns(usage, false, style), options, style);
 }
 
-function linesOf(head: Cell[], { figures }: Tally, { everyResource }: TopTableOptions): Line[] {
+function linesOf(head: Cell[], { figures }: ResourceTotals, { everyResource }: TopTableOptions): Line[] {
   return [...figures]
     .filter(([resource, its]) => everyResource || !isNothing(resource, its))
     .map(([resource, its]) => ({ head, resource, figures: its }));
 }
 
 /** An extended resource that is neither allocatable nor requested. */
-function isNothing(resource: string, { allocatable, requested }: Figures): boolean {
+function isNothing(resource: string, { allocatable, requested }: ResourceFigures): boolean {
   return resource.includes('/') && allocatable.unscaled === 0n && (requested?.unscaled ?? 0n) === 0n;
 }
 

@@ -3,7 +3,7 @@
 import { isObject } from '../../nodepool/json.ts';
 import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
-import type { DaemonSet, KeyUse, Selecting, SelectingKind } from '../../scheduling/impact/types.ts';
+import type { DaemonSet, KeyUse, SelectingKind, SelectingObject } from '../../scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { placementOf } from '../../scheduling/pod/read-pod.ts';
 import type { Api } from '../api/api.ts';
@@ -39,7 +39,7 @@ async function listCustom(
   const set = new Set<SelectorPath>();
   const hasObjects = new Set<string>();
   const lists = [...served].map(([name, resource]) =>
-    api.list(resource, (object: CustomObject): Selecting | undefined => {
+    api.list(resource, (object: CustomObject): SelectingObject | undefined => {
       const found = new Map<string, Set<string>>();
       hasObjects.add(name);
       for (const path of byResource.get(name) ?? []) {
@@ -105,7 +105,7 @@ interface Templated {
 type Terms = Parameters<typeof keysOfVolume>[1];
 
 /** Of any of the kinds, what selects nodes. */
-interface SelectingObject extends Templated {
+interface RawSelectingObject extends Templated {
   spec?: Templated['spec'] & { nodeAffinity?: { required?: { nodeSelectorTerms?: Terms } } };
   /** Of a StorageClass. */
   allowedTopologies?: { matchLabelExpressions?: { key?: string }[] }[];
@@ -156,8 +156,8 @@ async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
   return new Set(sets);
 }
 
-function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
-  return api.list(RESOURCES[kind], (object: SelectingObject) => {
+function listSelecting(api: Api, kind: SelectingKind): Promise<SelectingObject[]> {
+  return api.list(RESOURCES[kind], (object: RawSelectingObject) => {
     const { name = '', namespace = '' } = object.metadata ?? {};
     if (isSaidByOwner(kind, object) || (kind === 'Job' && hasEnded(object))) return undefined;
     const keys = keysOf(kind, object);
@@ -169,7 +169,7 @@ function listSelecting(api: Api, kind: SelectingKind): Promise<Selecting[]> {
   });
 }
 
-function isSaidByOwner(kind: SelectingKind, { metadata = {}, spec }: SelectingObject): boolean {
+function isSaidByOwner(kind: SelectingKind, { metadata = {}, spec }: RawSelectingObject): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   if (owner === undefined) return false;
   // Of a custom resource nothing is known, so its templates are read, but not those of its earlier revisions.
@@ -178,12 +178,12 @@ function isSaidByOwner(kind: SelectingKind, { metadata = {}, spec }: SelectingOb
 }
 
 /** It creates no pod. */
-function hasEnded({ status }: SelectingObject): boolean {
+function hasEnded({ status }: RawSelectingObject): boolean {
   const ends = ['Complete', 'Failed'];
   return status?.conditions?.some(({ type = '', status }) => ends.includes(type) && status === 'True') === true;
 }
 
-function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUse[]> {
+function keysOf(kind: SelectingKind, object: RawSelectingObject): Map<string, KeyUse[]> {
   switch (kind) {
     case 'PersistentVolume':
       return keysOfVolume(object.metadata?.labels, object.spec?.nodeAffinity?.required?.nodeSelectorTerms);
@@ -200,7 +200,7 @@ function keysOf(kind: SelectingKind, object: SelectingObject): Map<string, KeyUs
   }
 }
 
-function templateOf({ spec }: SelectingObject): RawPodSpec | undefined {
+function templateOf({ spec }: RawSelectingObject): RawPodSpec | undefined {
   const template = spec?.template ?? spec?.jobTemplate?.spec?.template;
   return isObject(template?.spec) ? template.spec : undefined;
 }
@@ -218,7 +218,7 @@ export interface SelectorPath {
 }
 
 interface CustomSelecting {
-  selecting: Selecting[];
+  selecting: SelectingObject[];
   /** Whose resource the server does not serve. */
   unserved: SelectorPath[];
   /** Whose field no object has, of a kind with objects. */
@@ -228,7 +228,7 @@ interface CustomSelecting {
 export interface ImpactPort {
   daemonSets(): Promise<DaemonSet[]>;
   /** Of pods with a controller, the controller is asked. Other objects than pod templates that select no node are left out. */
-  selecting(kind: SelectingKind): Promise<Selecting[]>;
+  selecting(kind: SelectingKind): Promise<SelectingObject[]>;
   /** Those of the custom resources that name one of the labels in one of the fields. */
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
   /** The CronJob of each Job that has one; both as `namespace/name` and name. */

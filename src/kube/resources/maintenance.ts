@@ -1,6 +1,6 @@
 /** MaintenancePort: authentication.k8s.io/v1 SelfSubjectReview, and one condition of a node. */
 import { hostname } from 'node:os';
-import { MAX_OWNER_LENGTH, maintenanceIn, type Owner } from '../../nodepool/drain/maintenance.ts';
+import { MAX_OWNER_LENGTH, type MaintenanceOwner, maintenanceIn } from '../../nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
@@ -60,7 +60,7 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
 }
 
 /** Servers let every known user ask; an administrator can take the role `system:basic-user` away. */
-async function ownerOf(api: Api, transport: Transport): Promise<Owner> {
+async function ownerOf(api: Api, transport: Transport): Promise<MaintenanceOwner> {
   const body = { apiVersion: `${SELF.group}/${SELF.version}`, kind: SELF.kind };
   const answer = await transport.request({ method: 'POST', path: pathOf(SELF), body, replayable: true });
   if (answer.status >= 200 && answer.status < 300) return checked({ name: usernameIn(answer.text), from: 'server' });
@@ -84,7 +84,7 @@ function usernameIn(text: string): string {
   return typeof username === 'string' ? username : '';
 }
 
-function checked(owner: Owner): Owner {
+function checked(owner: MaintenanceOwner): MaintenanceOwner {
   const { name } = owner;
   if (name === '') {
     const next = 'log in as a user with a name, or use --as USER';
@@ -109,7 +109,7 @@ export interface NodeCondition extends Pick<Node, 'uid' | 'resourceVersion' | 'u
 
 export interface MaintenancePort {
   /** Who is asking, by the server; where it does not say, by the kubeconfig. Throws where neither has a name. */
-  owner(): Promise<Owner>;
+  owner(): Promise<MaintenanceOwner>;
   /** The server's git version, as `v1.36.3`. */
   serverVersion(): Promise<string>;
   /** Undefined if the node does not exist. */

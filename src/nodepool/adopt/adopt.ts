@@ -11,7 +11,7 @@ import { adoptedSpec, annotationsByCommand, appendTo, type NodeAnnotations, node
 const MAX_NAME_LENGTH = 63;
 
 /** The nodes that share one value of a group label, and the NodePool for them. */
-export interface Candidate {
+export interface PoolCandidate {
   provider: string;
   label: string;
   value: string;
@@ -20,11 +20,11 @@ export interface Candidate {
   nodes: Node[];
   /** As it would be created. A group that already has a pool gets the name of that pool. */
   pool: NodePool;
-  state: { kind: 'new' } | { kind: 'adopted' } | Overlap;
+  state: { kind: 'new' } | { kind: 'adopted' } | PoolOverlap;
 }
 
 /** Some of the nodes already belong to these pools, so the new pool would not get them. */
-export interface Overlap {
+export interface PoolOverlap {
   kind: 'overlap';
   /** Whether the pools exist; otherwise they are candidates too. */
   exist: boolean;
@@ -44,7 +44,7 @@ export interface AdoptFacts {
   transient?: readonly string[];
 }
 
-type Group = Omit<Candidate, 'pool' | 'state'>;
+type LabelGroup = Omit<PoolCandidate, 'pool' | 'state'>;
 
 /** Sorted by priority of the label, then by label and value. Names are valid, unique and deterministic. */
 export function findCandidates({
@@ -54,7 +54,7 @@ export function findCandidates({
   ownerOf,
   labels,
   transient = [],
-}: AdoptFacts): Candidate[] {
+}: AdoptFacts): PoolCandidate[] {
   const all = groupsOf(nodes, labels);
   const groups = labels.length > 0 ? all : withoutAliases(all);
   const annotationsOf = annotationsByCommand(annotations);
@@ -78,7 +78,7 @@ export function findCandidates({
     const isNodeSpecific = nodeSpecific(members);
     const spec = adoptedSpec(pool, { [label]: value }, members, { isNodeSpecific, annotationsOf, transient });
     const others = [...owners.keys()].filter(owner => owner !== undefined);
-    const state: Candidate['state'] =
+    const state: PoolCandidate['state'] =
       only !== undefined
         ? { kind: 'adopted' }
         : others.length > 0
@@ -92,8 +92,8 @@ export function findCandidates({
  * Marks candidates that share nodes. With labels of equal priority, none of them is created and the user chooses;
  * otherwise the preferred label wins.
  */
-export function withOverlaps(chosen: Candidate[]): Candidate[] {
-  const byNode = new Map<string, Candidate[]>();
+export function withOverlaps(chosen: PoolCandidate[]): PoolCandidate[] {
+  const byNode = new Map<string, PoolCandidate[]>();
   for (const candidate of chosen) {
     if (candidate.state.kind !== 'new') continue;
     for (const { name } of candidate.nodes) appendTo(byNode, name, candidate);
@@ -111,8 +111,8 @@ export function withOverlaps(chosen: Candidate[]): Candidate[] {
   });
 }
 
-function groupsOf(nodes: Node[], labels: string[]): Group[] {
-  const groups = new Map<string, Group>();
+function groupsOf(nodes: Node[], labels: string[]): LabelGroup[] {
+  const groups = new Map<string, LabelGroup>();
   for (const node of nodes) {
     for (const [label, value] of Object.entries(node.labels)) {
       const rank = rankOf(label, labels);
@@ -146,7 +146,7 @@ function providerOf(label: string): string {
 }
 
 /** @param groups sorted, most preferred first */
-function withoutAliases(groups: Group[]): Group[] {
+function withoutAliases(groups: LabelGroup[]): LabelGroup[] {
   const best = new Map<Node, number>();
   for (const { nodes, rank } of groups) for (const node of nodes) if (!best.has(node)) best.set(node, rank);
   return groups.filter(({ nodes, rank }) => nodes.some(node => best.get(node) === rank));

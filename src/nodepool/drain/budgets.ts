@@ -25,7 +25,7 @@ export interface Budget {
 }
 
 /** What stands in the way; a budget that allows all of its pods has no forecast. */
-export type Forecast =
+export type BudgetForecast =
   /**
    * @param pods how many pods that it counts are to be evicted
    * @param unready those of them that are not Ready, where waiting does not help them
@@ -39,10 +39,10 @@ export type Forecast =
   | { kind: 'several'; pod: string; budgets: string[] };
 
 /** @param pods all that are to be evicted */
-export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): Forecast[] {
+export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): BudgetForecast[] {
   const budgetsOf = budgetMatcher(budgets);
   const covered = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
-  const several: Forecast[] = [];
+  const several: BudgetForecast[] = [];
   for (const pod of pods.filter(isCounted)) {
     const own = budgetsOf(pod);
     const [first, ...others] = own;
@@ -74,10 +74,10 @@ export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: 
 }
 
 /** A pod, as far as a budget looks at it. */
-type Labelled = Pick<DrainPod, 'namespace' | 'labels'>;
+type LabelledPod = Pick<DrainPod, 'namespace' | 'labels'>;
 
 /** Finds the budgets that select a pod, for many pods. */
-export function budgetMatcher(budgets: readonly Budget[]): (pod: Labelled) => Budget[] {
+export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) => Budget[] {
   const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
   return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
 }
@@ -86,7 +86,10 @@ export function budgetMatcher(budgets: readonly Budget[]): (pod: Labelled) => Bu
  * Where the pods that stay Pending leave the budget too few healthy ones, evictions by the Eviction API wait for ever. Undefined: they
  * do not. @param pending evicted pods that find no place
  */
-export function shortOf(budget: Budget, pending: readonly Labelled[]): { pending: number; needs: number } | undefined {
+export function shortOf(
+  budget: Budget,
+  pending: readonly LabelledPod[],
+): { pending: number; needs: number } | undefined {
   const { status } = budget;
   const budgetsOf = budgetMatcher([budget]);
   const own = pending.filter(pod => budgetsOf(pod).length > 0).length;
@@ -99,7 +102,7 @@ function isCounted({ phase, deletionTimestamp }: DrainPod): boolean {
   return phase === 'Running' && deletionTimestamp === undefined;
 }
 
-function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<Forecast, { budget: string }> | undefined {
+function ofBudget(budget: Budget, all: readonly DrainPod[]): Extract<BudgetForecast, { budget: string }> | undefined {
   const { status, syncError, namespace, name } = budget;
   const passesUnhealthy = passesUnready(budget);
   const pods = all.filter(({ isReady }) => isReady || !passesUnhealthy).length;

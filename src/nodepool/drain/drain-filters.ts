@@ -39,7 +39,7 @@ export interface DrainRules {
   skipWaitForDeleteSeconds: number;
 }
 
-export type Verdict =
+export type DrainVerdict =
   /** @param warnings the reasons to refuse that the rules allow */
   | { kind: 'evict'; warnings: RefusalReason[] }
   /** The pod of a DaemonSet stays, with a warning. */
@@ -52,7 +52,7 @@ export type Verdict =
 export type RefusalReason = 'daemonSet' | 'orphan' | 'localStorage' | 'noController';
 
 /** @param hasDaemonSet whether the DaemonSet that daemonSetOf() returns still exists */
-export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: PodContext): Verdict {
+export function judgePod(pod: DrainPod, rules: DrainRules, { now, hasDaemonSet }: PodContext): DrainVerdict {
   if (isStuck(pod, rules.skipWaitForDeleteSeconds, now)) return { kind: 'pass' };
   const { force, ignoreDaemonSets, deleteEmptyDirData } = rules;
   const [warnings, reasons]: [RefusalReason[], RefusalReason[]] = [[], []];

@@ -9,14 +9,14 @@ import { isObject } from '../json.ts';
 import { MAINTENANCE_ANNOTATION, type Node } from '../types.ts';
 
 /** Who is asking. */
-export interface Owner {
+export interface MaintenanceOwner {
   name: string;
   /** `kubeconfig`: its name of the user, where the server did not say. */
   from: 'server' | 'kubeconfig';
 }
 
 export interface Maintenance {
-  owner: Owner;
+  owner: MaintenanceOwner;
   /** RFC 3339. */
   since: string;
   reason?: string;
@@ -102,7 +102,7 @@ export function formatMaintenance({ owner, since, reason, until, uid, wasUnsched
   return JSON.stringify({ owner: owner.name, ownerFrom, reason, since, until, uid, wasUnschedulable });
 }
 
-export function isSameOwner(a: Owner, b: Owner): boolean {
+export function isSameOwner(a: MaintenanceOwner, b: MaintenanceOwner): boolean {
   return a.name === b.name && a.from === b.from;
 }
 
@@ -111,7 +111,7 @@ export function isOverdue({ until }: Pick<Maintenance, 'until'>, now: Date): boo
 }
 
 /** `alice`, or `alice (by a kubeconfig)` where the server did not say so. */
-export function ownerText({ name, from }: Owner): string {
+export function ownerText({ name, from }: MaintenanceOwner): string {
   return from === 'server' ? name : `${name} (by a kubeconfig)`;
 }
 

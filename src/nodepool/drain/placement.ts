@@ -23,10 +23,10 @@ export interface PodPlacement {
 }
 
 /** `no nodes`: there are none. `no match`: selector or affinity match none. `taints`: those that match repel the pod. */
-export type Unplaced = 'no nodes' | 'no match' | 'taints';
+export type UnplacedReason = 'no nodes' | 'no match' | 'taints';
 
 /** @param nodes that are Ready and schedulable. Undefined: one of them takes the pod */
-export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Unplaced | undefined {
+export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): UnplacedReason | undefined {
   if (nodes.length === 0) return 'no nodes';
   const matching = nodes.filter(node => isMatching(placement, node));
   if (matching.length === 0) return 'no match';

@@ -8,8 +8,8 @@ import {
   formatMaintenance,
   isSameOwner,
   type Maintenance,
+  type MaintenanceOwner,
   maintenanceOf,
-  type Owner,
 } from './maintenance.ts';
 
 export interface CordonChange {
@@ -30,8 +30,8 @@ export interface RequestedMaintenance {
 /** What becomes of the maintenance of a node; `removed`: it was stale or unreadable. */
 export type MaintenanceChange =
   | { kind: 'begun' | 'updated' }
-  | { kind: 'taken over' | 'ended'; from: Owner }
-  | { kind: 'removed'; from: Owner | undefined };
+  | { kind: 'taken over' | 'ended'; from: MaintenanceOwner }
+  | { kind: 'removed'; from: MaintenanceOwner | undefined };
 
 export type CordonPlan =
   | { kind: 'already' }
@@ -53,7 +53,12 @@ export function needsOwner(node: CordonedNode, { maintenance }: CordonChange): b
 }
 
 /** @param owner who is asking; undefined only where it is not needed */
-export function planCordon(node: CordonedNode, change: CordonChange, owner: Owner | undefined, now: Date): CordonPlan {
+export function planCordon(
+  node: CordonedNode,
+  change: CordonChange,
+  owner: MaintenanceOwner | undefined,
+  now: Date,
+): CordonPlan {
   const holder = activeMaintenance(node);
   const isMine = holder !== undefined && owner !== undefined && isSameOwner(holder.owner, owner);
   if (holder !== undefined && !isMine && change.takeover !== true) return { kind: 'refused', holder };
@@ -71,16 +76,16 @@ export function planCordon(node: CordonedNode, change: CordonChange, owner: Owne
   return { kind: 'write', patch, change: isMine ? { kind: 'updated' } : { kind: 'taken over', from: holder.owner } };
 }
 
-interface After {
+interface CordonOutcome {
   node: CordonedNode;
   holder: Maintenance | undefined;
   isMine: boolean;
-  owner: Owner | undefined;
+  owner: MaintenanceOwner | undefined;
   requested: CordonChange['maintenance'];
 }
 
 /** What is not wished stays as it is. Whoever takes it over has it from now on. */
-function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: After, now: Date): string {
+function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: CordonOutcome, now: Date): string {
   if (owner === undefined) throw new Error('the owner of a maintenance is not known');
   const reason = requested.reason ?? holder?.reason;
   const until = requested.until ?? holder?.until;

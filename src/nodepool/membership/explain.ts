@@ -21,12 +21,12 @@ export interface SelectorReason {
 }
 
 /** The rule by which one of two matching pools owns the node. */
-type Rule = 'holds the node already' | 'is older' | 'has the smaller name';
+type OwnershipRule = 'holds the node already' | 'is older' | 'has the smaller name';
 
-export type Verdict =
+export type MembershipVerdict =
   /** `over`: the other pools that match, each with the deciding rule. */
-  | { kind: 'member'; over: { pool: string; rule: Rule }[] }
-  | { kind: 'lost'; to: string; rule: Rule }
+  | { kind: 'member'; over: { pool: string; rule: OwnershipRule }[] }
+  | { kind: 'lost'; to: string; rule: OwnershipRule }
   | { kind: 'no match' }
   | { kind: 'deleting' }
   /** A pool with an invalid spec gets no new nodes. */
@@ -37,7 +37,7 @@ export type Verdict =
 export interface PoolReason {
   pool: string;
   selector: SelectorReason[];
-  verdict: Verdict;
+  verdict: MembershipVerdict;
   /** The node still has what this pool applied but is no longer a member; the next reconcile removes it. */
   toBeCleaned: boolean;
 }
@@ -54,7 +54,7 @@ export interface StartupReason {
   isGivenAgain: boolean;
 }
 
-export interface Explanation {
+export interface MembershipExplanation {
   node: string;
   owner: string | undefined;
   /** The owner first, then the pools that match but do not own the node, then the others by name. */
@@ -78,7 +78,7 @@ export function explain(
   pools: readonly NodePool[],
   ownership: Ownership,
   errorsOf: (pool: string) => FieldError[],
-): Explanation {
+): MembershipExplanation {
   const byName = new Map(pools.map(pool => [pool.metadata.name, pool]));
   const holder = ownership.record?.pool;
   const reasons = pools.map((pool): PoolReason => {
@@ -102,7 +102,7 @@ export function explain(
   };
 }
 
-function drainingOf({ record, owner }: Ownership): Pick<Explanation, 'draining'> {
+function drainingOf({ record, owner }: Ownership): Pick<MembershipExplanation, 'draining'> {
   return record?.draining === undefined || record.pool !== owner ? {} : { draining: drainingTaints(record.draining) };
 }
 
@@ -110,7 +110,7 @@ function startupReasons(
   node: Node,
   { record, owner }: Ownership,
   pools: ReadonlyMap<string, NodePool>,
-): Pick<Explanation, 'startup'> {
+): Pick<MembershipExplanation, 'startup'> {
   if (record === undefined || record.pool !== owner || record.startup.size === 0) return {};
   const wanted = startupTaintsById(pools.get(owner)?.spec ?? {});
   const kept = new Set(keptStartupTaints(node, record).map(taintId));
@@ -129,7 +129,7 @@ function verdictOf(
   { record, owner, conflicting }: Ownership,
   byName: ReadonlyMap<string, NodePool>,
   errors: FieldError[],
-): Verdict {
+): MembershipVerdict {
   const { name, deletionTimestamp } = pool.metadata;
   const ruleBetween = (winner: string, other: string) =>
     ruleOf(record?.pool, byName.get(winner) ?? pool, byName.get(other) ?? pool);
@@ -147,7 +147,7 @@ function verdictOf(
   return { kind: 'invalid', errors };
 }
 
-function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): Rule {
+function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): OwnershipRule {
   if (holder === winner.metadata.name) return 'holds the node already';
   const [ours, theirs] = [winner.metadata.creationTimestamp ?? '', other.metadata.creationTimestamp ?? ''];
   return ours === theirs ? 'has the smaller name' : 'is older';

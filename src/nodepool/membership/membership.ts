@@ -23,7 +23,7 @@ export interface Ownership {
 /** Shared, because most nodes have no conflict. */
 const NONE: readonly string[] = [];
 
-interface Selecting {
+interface SelectingPool {
   pool: NodePool;
   matches: ReturnType<typeof compileSelector>;
 }
@@ -32,11 +32,11 @@ interface Selecting {
 export class PoolIndex {
   readonly #errors = new Map<string, FieldError[]>();
   /** Pools by key and value of one label that their selector requires; the rest is checked on a hit. */
-  readonly #byLabel = new Map<string, Map<string, Selecting[]>>();
+  readonly #byLabel = new Map<string, Map<string, SelectingPool[]>>();
   /** Pools by a label that their selector requires with any value. */
-  readonly #byKey = new Map<string, Selecting[]>();
+  readonly #byKey = new Map<string, SelectingPool[]>();
   /** Pools that require no label: each is checked for each node. */
-  readonly #unindexed: Selecting[] = [];
+  readonly #unindexed: SelectingPool[] = [];
   readonly #records: RecordCache;
   /** All label keys of all selectors. */
   readonly #keys = new Set<string>();
@@ -63,7 +63,7 @@ export class PoolIndex {
     }
   }
 
-  #add(selector: Selector, selecting: Selecting): void {
+  #add(selector: Selector, selecting: SelectingPool): void {
     const required = requiredLabel(selector);
     if (required === undefined) {
       this.#unindexed.push(selecting);
@@ -74,7 +74,7 @@ export class PoolIndex {
       appendTo(this.#byKey, key, selecting);
       return;
     }
-    const byValue = this.#byLabel.get(key) ?? new Map<string, Selecting[]>();
+    const byValue = this.#byLabel.get(key) ?? new Map<string, SelectingPool[]>();
     this.#byLabel.set(key, byValue);
     for (const value of values) appendTo(byValue, value, selecting);
   }
@@ -144,7 +144,7 @@ export class PoolIndex {
 
   #matching(node: Node): NodePool[] {
     const found: NodePool[] = [];
-    const find = (candidates: readonly Selecting[] | undefined) => {
+    const find = (candidates: readonly SelectingPool[] | undefined) => {
       for (const selecting of candidates ?? []) if (selecting.matches(node.labels)) found.push(selecting.pool);
     };
     find(this.#unindexed);

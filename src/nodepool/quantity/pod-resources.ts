@@ -18,7 +18,7 @@ import {
 } from './amounts.ts';
 import { addQuantities } from './quantity.ts';
 
-export interface Resources {
+export interface ResourceRequirements {
   requests?: ResourceList;
   limits?: ResourceList;
 }
@@ -27,7 +27,7 @@ export interface Container {
   name?: string;
   /** Of an init container: `Always` makes it a sidecar. */
   restartPolicy?: string;
-  resources?: Resources;
+  resources?: ResourceRequirements;
 }
 
 interface ContainerStatus {
@@ -35,7 +35,7 @@ interface ContainerStatus {
   /** What the kubelet has allocated. */
   allocatedResources?: ResourceList;
   /** What the container runs with. */
-  resources?: Resources;
+  resources?: ResourceRequirements;
 }
 
 /** The fields of a v1 Pod that determine its resources. */
@@ -45,14 +45,14 @@ export interface DemandingPod {
     initContainers?: Container[];
     overhead?: ResourceList;
     /** Pod-level resources. */
-    resources?: Resources;
+    resources?: ResourceRequirements;
   };
   status?: {
     conditions?: { type?: string; reason?: string }[];
     containerStatuses?: ContainerStatus[];
     initContainerStatuses?: ContainerStatus[];
     allocatedResources?: ResourceList;
-    resources?: Resources;
+    resources?: ResourceRequirements;
   };
 }
 

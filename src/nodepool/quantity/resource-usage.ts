@@ -14,7 +14,7 @@ import {
 } from './quantity.ts';
 
 /** Figures of one resource. Undefined means unknown: without pods, only `allocatable` is known. */
-export interface Figures {
+export interface ResourceFigures {
   allocatable: Quantity;
   requested: Quantity | undefined;
   /** Undefined for the resource `pods`, which has no limits. */
@@ -27,7 +27,7 @@ export interface Figures {
   maxFree: Quantity | undefined;
 }
 
-export type Measure = keyof Figures;
+export type Measure = keyof ResourceFigures;
 export const MEASURES: readonly Measure[] = ['allocatable', 'requested', 'limits', 'used', 'free', 'maxFree'];
 
 /** Totals of the pods that are bound to a node and have not terminated. */
@@ -63,7 +63,7 @@ function figuresOf(
   { node, load, used }: NodeFacts,
   isFull: boolean,
   { read, onProblem }: QuantityReading,
-): Figures {
+): ResourceFigures {
   const quantityOf = (what: string, list: ResourceList | undefined): Quantity | undefined => {
     const text = list && ownValue(list, resource);
     if (text === undefined) return undefined;
@@ -106,7 +106,7 @@ function requestedOf(resource: string, { pods, requests }: NodeLoad): Quantity {
 }
 
 /** The sum of both; a figure that only one side knows is taken from that side. */
-function addFigures(a: Figures, b: Figures): Figures {
+function addFigures(a: ResourceFigures, b: ResourceFigures): ResourceFigures {
   const sum = (x: Quantity | undefined, y: Quantity | undefined) =>
     x === undefined || y === undefined ? (x ?? y) : addInAnyOrder(x, y);
   return {
@@ -125,17 +125,17 @@ function larger(a: Quantity | undefined, b: Quantity | undefined): Quantity | un
 }
 
 /** Totals over several nodes: of a pool, or of the cluster. */
-export class Tally {
+export class ResourceTotals {
   nodes = 0;
   /** Number of nodes that accept new pods. */
   schedulable = 0;
   /** In the order of the resources given to the constructor. */
-  readonly figures: Map<string, Figures>;
+  readonly figures: Map<string, ResourceFigures>;
 
   /** @param seesPods whether pods are read; then figures of pods start at zero instead of unknown */
   constructor(resources: readonly string[], seesPods: boolean) {
     const none = seesPods ? ZERO : undefined;
-    const empty = (resource: string): Figures => ({
+    const empty = (resource: string): ResourceFigures => ({
       allocatable: ZERO,
       requested: none,
       limits: resource === 'pods' ? undefined : none,
@@ -168,7 +168,7 @@ export class Tally {
     }
   }
 
-  addAll(other: Tally): void {
+  addAll(other: ResourceTotals): void {
     this.nodes += other.nodes;
     this.schedulable += other.schedulable;
     for (const [resource, before] of this.figures) {
@@ -179,7 +179,7 @@ export class Tally {
 }
 
 /** Percent of allocatable. Undefined when that is zero, or when the quantity is unknown or too large for a number. */
-export function percentOf(quantity: Quantity | undefined, { allocatable }: Figures): number | undefined {
+export function percentOf(quantity: Quantity | undefined, { allocatable }: ResourceFigures): number | undefined {
   if (quantity === undefined || allocatable.unscaled <= 0n) return undefined;
   const percent = (quantityToNumber(quantity) / quantityToNumber(allocatable)) * 100;
   return Number.isFinite(percent) ? percent : undefined;

@@ -22,7 +22,7 @@ export function checkLength(text: string): void {
  * @throws TooLargeError when that is longer than a text may be, nested too deeply, or cyclic
  */
 export function checkExpanded(values: readonly unknown[]): void {
-  const known = new Map<object, Measure>();
+  const known = new Map<object, TextSize>();
   let length = 0;
   for (const value of values) {
     length += measure(value, 0, known).length;
@@ -32,12 +32,12 @@ export function checkExpanded(values: readonly unknown[]): void {
   }
 }
 
-interface Measure {
+interface TextSize {
   length: number;
   depth: number;
 }
 
-function measure(value: unknown, level: number, known: Map<object, Measure>): Measure {
+function measure(value: unknown, level: number, known: Map<object, TextSize>): TextSize {
   if (typeof value === 'string') return { length: value.length + 1, depth: 0 };
   if (typeof value !== 'object' || value === null) return { length: 1, depth: 0 };
   const before = known.get(value);
@@ -45,7 +45,7 @@ function measure(value: unknown, level: number, known: Map<object, Measure>): Me
   if (level >= MAX_DEPTH || before !== undefined) {
     throw new TooLargeError(`with its aliases written out it has more than ${MAX_DEPTH} levels`);
   }
-  const found: Measure = { length: 1, depth: 0 };
+  const found: TextSize = { length: 1, depth: 0 };
   for (const [key, member] of Object.entries(value)) {
     const inner = measure(member, level + 1, known);
     found.length += key.length + inner.length;

@@ -44,7 +44,7 @@ const OUR_CONDITIONS = [
   'StartupTaintsStuck',
 ];
 
-export interface Observation {
+export interface PoolObservation {
   members: Node[];
   specErrors: FieldError[];
   /** One sentence for each: a node that another pool owns, or a RuntimeClass of another owner. */
@@ -72,7 +72,7 @@ export interface Observation {
 }
 
 /** @param now RFC 3339, for conditions that change */
-export function computeStatus(pool: NodePool, observed: Observation, now: string): NodePoolStatus {
+export function computeStatus(pool: NodePool, observed: PoolObservation, now: string): NodePoolStatus {
   const { members, specErrors, conflicts, differing, failures, podCount, rollout, draining, contested, isReleased } =
     observed;
   const stopped = observed.stoppedRollouts ?? pool.status?.stoppedRollouts ?? [];
@@ -340,10 +340,10 @@ export function conflictMessages(
   pool: NodePool,
   lost: { node: Node; owner: NodePool }[],
   foreignRuntimeClass?: string,
-): Observation['conflicts'] {
+): PoolObservation['conflicts'] {
   const byOwner = Map.groupBy(lost, ({ owner }) => owner.metadata.name);
   const owners = [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const conflicts: Observation['conflicts'] = owners.map(([owner, nodes]) => ({
+  const conflicts: PoolObservation['conflicts'] = owners.map(([owner, nodes]) => ({
     reason: 'NodeConflict',
     message: nodeConflict(pool, owner, nodes.map(({ node }) => node.name).toSorted()),
   }));

@@ -16,7 +16,7 @@
  */
 import { createLimiter } from '../../controller/limiter.ts';
 import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
-import { type Budget, budgetMatcher, type Forecast, forecast } from '../../nodepool/drain/budgets.ts';
+import { type Budget, budgetMatcher, type BudgetForecast, forecast } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
@@ -254,7 +254,7 @@ function refOf({ namespace, name }: Budget): string {
 
 function severalBudgetsError(
   pods: readonly DrainPod[],
-  { pod, budgets }: Extract<Forecast, { kind: 'several' }>,
+  { pod, budgets }: Extract<BudgetForecast, { kind: 'several' }>,
 ): NodepoolError {
   return manyBudgetsError(pods.find(each => podName(each) === pod) as DrainPod, budgets);
 }

@@ -3,7 +3,7 @@ import { conflictDelay } from '../../controller/backoff.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
 import { deepEqual, isObject } from '../../nodepool/json.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
-import { computeStatus, type Observation } from '../../nodepool/status/status.ts';
+import { computeStatus, type PoolObservation } from '../../nodepool/status/status.ts';
 import { ellipsize } from '../../nodepool/text.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool, NodePoolStatus, ObjectMeta } from '../../nodepool/types.ts';
@@ -42,7 +42,7 @@ const MAX_ATTEMPTS = 10;
  */
 export async function writeStatus(
   pool: NodePool,
-  observed: Observation,
+  observed: PoolObservation,
   outcome: StatusOutcome,
   options: WriterOptions,
 ): Promise<StatusWrite> {
@@ -64,7 +64,7 @@ export async function writeStatus(
  */
 async function write(
   pool: NodePool,
-  observed: Observation,
+  observed: PoolObservation,
   outcome: StatusOutcome,
   options: WriterOptions,
 ): Promise<'written' | 'throttled'> {

@@ -11,9 +11,17 @@ import { isScheduled, recreatedPod } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
 import { OpenNodes, type OpenTo } from './open-nodes.ts';
 import { groupsOf } from './summary.ts';
-import type { BudgetImpact, Destination, Evicted, EvictedPod, Impact, PodsImpact, RunningPod } from './types.ts';
+import type {
+  BudgetImpact,
+  EvictedPod,
+  EvictionImpact,
+  Impact,
+  PodDestination,
+  PodsImpact,
+  RunningPod,
+} from './types.ts';
 
-interface Among {
+interface EvictionContext {
   changes: readonly PlannedChange[];
   budgets: readonly Budget[];
   /** StatefulSets whose pods are created in any order, as `namespace/name`. */
@@ -28,7 +36,7 @@ interface Among {
 const OWNERS_PER_COLLECTION = 1_000;
 
 /** Takes evicted pods out of the snapshot. Returns those that a drain never evicts. */
-export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: Among): Set<EvictedPod> {
+export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: EvictionContext): Set<EvictedPod> {
   const never = new Set(evicted.filter(neverEvicted(budgets)));
   for (const each of evicted) if (!never.has(each)) snapshot.remove(each.pod, each.node);
   return never;
@@ -38,7 +46,7 @@ export function takeAway(evicted: readonly EvictedPod[], { budgets, snapshot }: 
 export function placeEvicted(
   evicted: readonly EvictedPod[],
   never: ReadonlySet<EvictedPod>,
-  { changes, budgets, parallel, snapshot, collect }: Among,
+  { changes, budgets, parallel, snapshot, collect }: EvictionContext,
 ): Pick<Impact, 'evicted' | 'budgets'> {
   const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
   for (const change of drained) setNode(snapshot, whileDrained(change));
@@ -52,7 +60,7 @@ export function placeEvicted(
     budgets,
   );
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
-  const allowances = new Allowances(found, budgets);
+  const allowances = new BudgetAllowances(found, budgets);
   const left = groups.map((group): EvictedGroup => {
     const { next, blockedByBudget } = group;
     if (next === undefined || next.pending.length === 0) return group;
@@ -66,22 +74,22 @@ export function placeEvicted(
 }
 
 /** Of one owner. */
-interface EvictedGroup extends Omit<Evicted, 'next'> {
-  next: Placed | undefined;
+interface EvictedGroup extends Omit<EvictionImpact, 'next'> {
+  next: PlacedPods | undefined;
 }
 
-function withoutPods({ next, ...group }: EvictedGroup): Evicted {
+function withoutPods({ next, ...group }: EvictedGroup): EvictionImpact {
   return { ...group, next: next && destinationOf(next) };
 }
 
-function unplaced(next: Placed | undefined): RunningPod[] {
+function unplaced(next: PlacedPods | undefined): RunningPod[] {
   return next === undefined ? [] : [...next.pending, ...next.waiting];
 }
 
 function destinations(
   evicted: readonly EvictedPod[],
   never: ReadonlySet<EvictedPod>,
-  { snapshot, parallel, collect }: Pick<Among, 'snapshot' | 'parallel' | 'collect'>,
+  { snapshot, parallel, collect }: Pick<EvictionContext, 'snapshot' | 'parallel' | 'collect'>,
 ): EvictedGroup[] {
   const open = new OpenNodes(snapshot);
   return groupsOf(evicted).map(({ impact, group }, at): EvictedGroup => {
@@ -103,7 +111,7 @@ function destinations(
 }
 
 /** Those that come back to their nodes are neither Pending while these are drained, nor missed by their budgets. */
-function withoutReturning(next: Placed | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter'> {
+function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter'> {
   if (next === undefined) return { next, pendingAfter: 0 };
   const pending = next.pending.filter(({ eviction }) => eviction?.mayReturn !== true);
   return { next: { ...next, pending }, pendingAfter: next.pending.length - pending.length };
@@ -122,7 +130,7 @@ function withAfterDrain(
   evicted: readonly EvictedGroup[],
   snapshot: Snapshot,
   parallel: ReadonlySet<string>,
-): Evicted[] {
+): EvictionImpact[] {
   const open = new OpenNodes(snapshot);
   return evicted.map(group => {
     const pending = unplaced(group.next);
@@ -227,7 +235,7 @@ function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean 
 }
 
 /** Of pods that find no place, those that are evicted before their budget allows no more. */
-class Allowances {
+class BudgetAllowances {
   readonly #left: Map<Budget, number>;
   readonly #budgetsOf: (pod: PodTraits) => Budget[];
 
@@ -259,14 +267,14 @@ export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySe
   return owner?.kind === 'StatefulSet' && !parallel.has(`${namespace}/${owner.name}`);
 }
 
-/** A Destination that still has the pods: what is shown needs none of 50,000. */
-interface Placed extends Omit<Destination, 'pending' | 'waiting'> {
+/** A PodDestination that still has the pods: what is shown needs none of 50,000. */
+interface PlacedPods extends Omit<PodDestination, 'pending' | 'waiting'> {
   /** Which ones of a kind is arbitrary. */
   pending: readonly RunningPod[];
   waiting: readonly RunningPod[];
 }
 
-export function destinationOf({ pending, waiting, ...placed }: Placed): Destination {
+export function destinationOf({ pending, waiting, ...placed }: PlacedPods): PodDestination {
   return { ...placed, pending: pending.length, waiting: waiting.length };
 }
 
@@ -276,7 +284,12 @@ export function destinationOf({ pending, waiting, ...placed }: Placed): Destinat
  * @param open of that snapshot
  * @param inOrder see isInOrder()
  */
-export function placeAgain(pods: readonly RunningPod[], snapshot: Snapshot, open: OpenNodes, inOrder: boolean): Placed {
+export function placeAgain(
+  pods: readonly RunningPod[],
+  snapshot: Snapshot,
+  open: OpenNodes,
+  inOrder: boolean,
+): PlacedPods {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
   const pending: RunningPod[] = [];
   let reasons: FitReasons | undefined;

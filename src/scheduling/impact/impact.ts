@@ -21,7 +21,7 @@ import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { idOf } from './selecting.ts';
 import { type DaemonNode, daemonImpacts, groupsOf, KeyImpacts, notJudgedOf } from './summary.ts';
-import type { DaemonSet, EvictedPod, Impact, PodsImpact, RunningPod, Selecting, StrandedPods } from './types.ts';
+import type { DaemonSet, EvictedPod, Impact, PodsImpact, RunningPod, SelectingObject, StrandedPods } from './types.ts';
 
 export interface PlannedImpact {
   /** One for each node that changes. */
@@ -29,7 +29,7 @@ export interface PlannedImpact {
   /** Of the changed nodes, by node. */
   pods: ReadonlyMap<string, readonly RunningPod[]>;
   daemonSets: readonly DaemonSet[];
-  selecting: readonly Selecting[];
+  selecting: readonly SelectingObject[];
   budgets: readonly Budget[];
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallel?: ReadonlySet<string>;
@@ -209,14 +209,14 @@ function placeStranded(
 // Workloads that no node takes any more because of taints. Between two runs, or without replicas, no pod of theirs says so.
 
 interface ShutOut {
-  workload: Selecting;
+  workload: SelectingObject;
   /** Taints. */
   causes: ReadonlySet<ChangedKey>;
 }
 
 /** @param open after the change @param reported pods that leave or would not come back: their owners are not reported again */
 function shutOut(
-  selecting: readonly Selecting[],
+  selecting: readonly SelectingObject[],
   leaving: readonly LeavingPods[],
   open: OpenNodes,
   reported: readonly Omit<PodsImpact, 'pods'>[],

@@ -9,10 +9,10 @@ import type { PodTraits, RunningPlacement } from '../types.ts';
 import type { Storage } from '../volumes/storage.ts';
 import { areVolumesReachable } from '../volumes/volumes.ts';
 import { type ChangedKey, causesOf, changedKeys, type PlannedChange } from './node-keys.ts';
-import type { Eviction, RunningPod } from './types.ts';
+import type { PodEviction, RunningPod } from './types.ts';
 
 /** What becomes of a pod: it is evicted, or `causes` are why the scheduler would not put it there again; none: it would, or would not before. */
-export type Fate = { eviction: Eviction } | { causes: readonly ChangedKey[] };
+export type PodFate = { eviction: PodEviction } | { causes: readonly ChangedKey[] };
 
 /** What one change does to pods of its node. Most of them have the same placement, and so the same fate. */
 export class LeavingPods {
@@ -20,14 +20,14 @@ export class LeavingPods {
   /** In which the node differs. */
   readonly keys: readonly ChangedKey[];
   /** A list: for the few placements on a node, a map takes three times as much. */
-  readonly #fates: { placement: PodPlacement; fate: Fate }[] = [];
+  readonly #fates: { placement: PodPlacement; fate: PodFate }[] = [];
 
   constructor(change: PlannedChange) {
     this.change = change;
     this.keys = changedKeys(change);
   }
 
-  fate({ pod, owner }: Pick<RunningPod, 'pod' | 'owner'>, storage: Storage): Fate {
+  fate({ pod, owner }: Pick<RunningPod, 'pod' | 'owner'>, storage: Storage): PodFate {
     const { placement, claims, spread, affinity } = pod;
     if (!isScheduled({ owner })) {
       const eviction = this.#eviction(placement);
@@ -50,7 +50,7 @@ export class LeavingPods {
   }
 
   /** Undefined: the change does not evict it, or not sooner. */
-  #eviction({ tolerations }: PodPlacement): Eviction | undefined {
+  #eviction({ tolerations }: PodPlacement): PodEviction | undefined {
     const due = (node: Node) => evictedAfter(tolerations, node.taints);
     const [before, after] = [due(this.change.before), due(this.change.after)];
     if (after >= before) return undefined;
@@ -62,7 +62,7 @@ export class LeavingPods {
   }
 }
 
-const NONE: Fate = { causes: [] };
+const NONE: PodFate = { causes: [] };
 
 /** By the rules that read labels and taints of the node alone. */
 function isTakenBy(pod: PodTraits, node: Node, storage: Storage): boolean {
@@ -103,15 +103,15 @@ export function movingPods(
 // for the RuntimeClass's, now or earlier.
 
 /** @param node before the change */
-type Recreate = (
+type RecreatePlacement = (
   placement: PodPlacement,
   node: Pick<Node, 'labels'>,
   runtimeClass: string | undefined,
 ) => RunningPlacement;
 
 /** Finds `recreated` once for pods whose placement is one object. @param classes by name */
-export function recreations(classes: ReadonlyMap<string, SchedulingChange>): Recreate {
-  const byClass = new Map([...classes].map(([name, change]) => [name, new Recreations(change)]));
+export function recreations(classes: ReadonlyMap<string, SchedulingChange>): RecreatePlacement {
+  const byClass = new Map([...classes].map(([name, change]) => [name, new RecreatedPlacements(change)]));
   return (placement, node, runtimeClass = '') => byClass.get(runtimeClass)?.of(placement, node) ?? placement;
 }
 
@@ -121,7 +121,7 @@ export function recreatedPod(pod: PodTraits): PodTraits {
 }
 
 /** Of one RuntimeClass. */
-class Recreations {
+class RecreatedPlacements {
   readonly #change: SchedulingChange;
   /** By the part of the node selector that stays. */
   readonly #known = new WeakMap<PodPlacement, Map<string, RunningPlacement>>();

@@ -2,18 +2,18 @@
 import { meetsNode, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { RawPodSpec } from '../pod/raw-pod.ts';
 import { zonesOf } from '../volumes/volumes.ts';
-import type { KeyUse, Selecting } from './types.ts';
+import type { KeyUse, SelectingObject } from './types.ts';
 
 /** Each use of each label, rules before preferences. */
-type Keys = Map<string, KeyUse[]>;
+type LabelUses = Map<string, KeyUse[]>;
 
-export function idOf({ kind, namespace, name }: Pick<Selecting, 'kind' | 'namespace' | 'name'>): string {
+export function idOf({ kind, namespace, name }: Pick<SelectingObject, 'kind' | 'namespace' | 'name'>): string {
   return `${kind} ${namespace} ${name}`;
 }
 
 /** By label key. @param spec of a pod or a template */
-export function keysOfPod(spec: RawPodSpec): Keys {
-  const keys: Keys = new Map();
+export function keysOfPod(spec: RawPodSpec): LabelUses {
+  const keys: LabelUses = new Map();
   const add = (where: string, key: string | undefined, isNeeded = false) => addUse(keys, key, { where, isNeeded });
   const prefer = (what: string, key: string | undefined) =>
     addUse(keys, key, { where: `preferred ${what}`, isPreference: true });
@@ -35,8 +35,8 @@ export function keysOfPod(spec: RawPodSpec): Keys {
 }
 
 /** @param selector as `{disk: ssd}` */
-export function keysOfLabels(selector: Readonly<Record<string, string>> | undefined): Keys {
-  const keys: Keys = new Map();
+export function keysOfLabels(selector: Readonly<Record<string, string>> | undefined): LabelUses {
+  const keys: LabelUses = new Map();
   addLabels(selector, keys);
   return keys;
 }
@@ -50,8 +50,8 @@ export function isAffected({ requirements }: KeyUse, from: string | undefined, t
 const SPREAD = 'topology spread';
 
 /** By label key. @param labels of a PersistentVolume: its zone @param terms its required node affinity */
-export function keysOfVolume(labels: Readonly<Record<string, string>> | undefined, terms: Terms): Keys {
-  const keys: Keys = new Map();
+export function keysOfVolume(labels: Readonly<Record<string, string>> | undefined, terms: SelectorTerms): LabelUses {
+  const keys: LabelUses = new Map();
   addTerms(terms, keys);
   for (const [key, values] of zonesOf(labels)) {
     addUse(keys, key, { where: 'zone label', requirements: [{ key, operator: 'In', values }] });
@@ -59,14 +59,14 @@ export function keysOfVolume(labels: Readonly<Record<string, string>> | undefine
   return keys;
 }
 
-type Terms = readonly { matchExpressions?: readonly Partial<Requirement>[] }[] | undefined;
+type SelectorTerms = readonly { matchExpressions?: readonly Partial<Requirement>[] }[] | undefined;
 
-function addLabels(selector: Readonly<Record<string, string>> = {}, keys: Keys): void {
+function addLabels(selector: Readonly<Record<string, string>> = {}, keys: LabelUses): void {
   for (const [key, value] of Object.entries(selector))
     addUse(keys, key, { where: 'nodeSelector', requirements: [{ key, operator: 'In', values: [value] }] });
 }
 
-function addTerms(terms: Terms, keys: Keys): void {
+function addTerms(terms: SelectorTerms, keys: LabelUses): void {
   const expressions = (terms ?? []).flatMap(({ matchExpressions = [] }) =>
     matchExpressions.map(({ key = '', operator = '', values = [] }): Requirement => ({ key, operator, values })),
   );
@@ -74,7 +74,7 @@ function addTerms(terms: Terms, keys: Keys): void {
     addUse(keys, key, { where: 'node affinity', requirements });
 }
 
-function addUse(keys: Keys, key: string | undefined, use: KeyUse): void {
+function addUse(keys: LabelUses, key: string | undefined, use: KeyUse): void {
   if (key === undefined || key === '') return;
   const uses = keys.get(key) ?? [];
   if (!uses.some(({ where }) => where === use.where)) keys.set(key, [...uses, use]);

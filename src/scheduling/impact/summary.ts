@@ -3,7 +3,7 @@ import { ownValue } from '../../nodepool/json.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { byNotJudged } from '../not-judged.ts';
-import type { Reason } from '../types.ts';
+import type { UnfitReason } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
 import { idOf, isAffected } from './selecting.ts';
@@ -15,7 +15,7 @@ import type {
   PodsImpact,
   RunningPod,
   SelectedBy,
-  Selecting,
+  SelectingObject,
 } from './types.ts';
 
 export interface DaemonNode {
@@ -24,7 +24,7 @@ export interface DaemonNode {
   node: string;
   kind: 'starts' | 'stops';
   /** What the node lacks for a pod that starts. */
-  lacks: readonly Reason[];
+  lacks: readonly UnfitReason[];
 }
 
 /** What is found for one key. */
@@ -35,7 +35,7 @@ interface KeyFindings {
   daemons: DaemonNode[];
   notAgain: RunningPod[];
   evicted: RunningPod[];
-  shutOut: Selecting[];
+  shutOut: SelectingObject[];
 }
 
 export class KeyImpacts {
@@ -61,7 +61,7 @@ export class KeyImpacts {
   }
 
   /** Labels before taints, in the order of their keys. @param after all nodes after the change @param open of these */
-  summarize(selecting: readonly Selecting[], after: readonly Node[], open: OpenNodes): KeyImpact[] {
+  summarize(selecting: readonly SelectingObject[], after: readonly Node[], open: OpenNodes): KeyImpact[] {
     const counts = new LabelCounts(after);
     const sorted = [...this.#found].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return sorted.map(([, { change, nodes, drain, daemons, notAgain, evicted, shutOut }]) => ({
@@ -131,7 +131,7 @@ class LabelCounts {
 
 function selectedBy(
   { key, from, to }: ChangedKey,
-  selecting: readonly Selecting[],
+  selecting: readonly SelectingObject[],
   { isGone, open }: { isGone: boolean; open: OpenNodes },
 ): SelectedBy[] {
   const found = selecting.flatMap(({ kind, namespace, name, keys, placement }): SelectedInOneWay[] => {
@@ -148,9 +148,9 @@ function selectedBy(
   return [...Map.groupBy(found, idOf).values()].flatMap(merged).toSorted(byName);
 }
 
-type Named = Pick<Selecting, 'kind' | 'namespace' | 'name'>;
+type NamedObject = Pick<SelectingObject, 'kind' | 'namespace' | 'name'>;
 
-function byName(a: Named, b: Named): number {
+function byName(a: NamedObject, b: NamedObject): number {
   return compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
 }
 

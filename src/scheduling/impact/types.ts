@@ -8,7 +8,7 @@ import type { RawPodSpec } from '../pod/raw-pod.ts';
 import type { PodTraits } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 
-export interface Owner {
+export interface PodOwner {
   kind: string;
   name: string;
 }
@@ -19,17 +19,17 @@ export interface RunningPod {
   pod: PodTraits;
   node: string;
   /** The controller that recreates it: of a Deployment's pod, the Deployment. */
-  owner: Owner | undefined;
+  owner: PodOwner | undefined;
   /** Set once it is judged: a second object for each of 50,000 pods would take 3 MB. */
-  eviction?: Eviction | undefined;
+  eviction?: PodEviction | undefined;
 }
 
 export interface EvictedPod extends RunningPod {
-  eviction: Eviction;
+  eviction: PodEviction;
 }
 
 /** Pods with the same placement share it. */
-export interface Eviction {
+export interface PodEviction {
   /** After the change. */
   seconds: number;
   /** By the Eviction API, which asks budgets. */
@@ -47,7 +47,7 @@ export interface DaemonSet {
 }
 
 /** An object that selects nodes by labels. */
-export interface Selecting {
+export interface SelectingObject {
   kind: string;
   /** Empty: cluster-scoped. */
   namespace: string;
@@ -85,7 +85,7 @@ export interface DaemonImpact {
 /** Pods of one owner, or one pod without. */
 export interface PodsImpact {
   namespace: string;
-  owner: Owner | undefined;
+  owner: PodOwner | undefined;
   /** Names, sorted. */
   pods: string[];
 }
@@ -93,10 +93,10 @@ export interface PodsImpact {
 /** Pods that go on running where the scheduler would not put them again. */
 export interface StrandedPods extends PodsImpact {
   /** If all such pods are recreated, or, without a controller, created again; undefined for those of a DaemonSet. */
-  next: Destination | undefined;
+  next: PodDestination | undefined;
 }
 
-export interface Evicted extends PodsImpact {
+export interface EvictionImpact extends PodsImpact {
   /** Of those that tolerate the taint for a while, the shortest and the longest time in seconds. */
   later?: { pods: number; min: number; max: number };
   /** Those that may come back to their node before it gets the taint. */
@@ -106,13 +106,13 @@ export interface Evicted extends PodsImpact {
   /** Those that a drain never evicts, as their budgets do not allow it; `next` is about the others. */
   blockedByBudget: number;
   /** Undefined: no controller recreates them. */
-  next: Destination | undefined;
+  next: PodDestination | undefined;
   /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */
-  afterDrain?: Destination;
+  afterDrain?: PodDestination;
 }
 
 /** Where the scheduler can put the pods that are recreated. */
-export interface Destination {
+export interface PodDestination {
   /** By node, how many fit. */
   nodes: ReadonlyMap<string, number>;
   /** Those that only nodes take whose taints evict them again after a time. */
@@ -165,7 +165,7 @@ export interface KeyImpact {
   notAgain: PodsImpact[];
   evicted: PodsImpact[];
   /** Of a taint: workloads without pods here whose new pods no node takes any more. */
-  shutOut: Pick<Selecting, 'kind' | 'namespace' | 'name'>[];
+  shutOut: Pick<SelectingObject, 'kind' | 'namespace' | 'name'>[];
   /** In the order of kind, namespace and name. */
   selectedBy: SelectedBy[];
 }
@@ -188,7 +188,7 @@ export interface Impact {
   /** Each pod counts once, whatever number of keys it concerns. */
   daemonSets: DaemonImpact[];
   notAgain: StrandedPods[];
-  evicted: Evicted[];
+  evicted: EvictionImpact[];
   /** Those that evictions undercut, or that block evictions until somebody changes them. */
   budgets: BudgetImpact[];
   /** What is not judged of pods that would be created again. */

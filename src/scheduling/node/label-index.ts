@@ -7,7 +7,7 @@ import { type LabelQuery, matchesQuery, type Requirement } from '../../nodepool/
 import type { PodTraits } from '../types.ts';
 
 /** Labelled items, by the labels that selectors ask for. */
-export class Labelled<T extends { labels: Record<string, string> }> {
+export class ItemsByLabel<T extends { labels: Record<string, string> }> {
   readonly #all: T[] = [];
   /** By key, then by value: of the keys that were asked for. */
   readonly #byKey = new Map<string, Map<string, T[]>>();
@@ -32,7 +32,7 @@ export class Labelled<T extends { labels: Record<string, string> }> {
 }
 
 /** Items with a selector, by a label that it asks for. */
-export class Selectors<T> {
+export class ItemsBySelector<T> {
   readonly #anyLabels: T[] = [];
   /** By key, then by value: selectors ask for a few keys. */
   readonly #byKey = new Map<string, Map<string, T[]>>();
@@ -98,7 +98,7 @@ export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'l
     pods.flatMap(({ spread, affinity, antiAffinity }) => [...spread, ...affinity, ...antiAffinity]),
   );
   if (unique.size === 0) return undefined;
-  const selectors = new Selectors<LabelQuery>();
+  const selectors = new ItemsBySelector<LabelQuery>();
   for (const { selector } of unique) if (selector !== undefined) selectors.add(selector, selector);
   return ({ labels }) => selectors.near(labels).some(selector => matchesQuery(selector, labels));
 }

@@ -11,25 +11,25 @@ import {
 } from '../../nodepool/drain/placement.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
-import type { Reason } from '../types.ts';
+import type { UnfitReason } from '../types.ts';
 
-export function judgeUnschedulable(node: Node, placement: PodPlacement): Reason | undefined {
+export function judgeUnschedulable(node: Node, placement: PodPlacement): UnfitReason | undefined {
   if (!node.unschedulable || toleratesCordon(placement)) return undefined;
   return { rule: 'unschedulable', words: 'node(s) were unschedulable' };
 }
 
-export function judgeName(node: Node, nodeName: string | undefined): Reason | undefined {
+export function judgeName(node: Node, nodeName: string | undefined): UnfitReason | undefined {
   if (nodeName === undefined || nodeName === node.name) return undefined;
   return { rule: 'nodeName', words: "node(s) didn't match the requested node name", detail: `it asks for ${nodeName}` };
 }
 
-export function judgeTaints(node: Node, tolerations: readonly Toleration[]): Reason | undefined {
+export function judgeTaints(node: Node, tolerations: readonly Toleration[]): UnfitReason | undefined {
   const taint = untolerated(node, tolerations);
   if (taint === undefined) return undefined;
   return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: formatTaint(taint) };
 }
 
-export function judgeAffinity(node: Node, placement: PodPlacement): Reason | undefined {
+export function judgeAffinity(node: Node, placement: PodPlacement): UnfitReason | undefined {
   if (isMatching(placement, node)) return undefined;
   return { rule: 'nodeAffinity', words: "node(s) didn't match Pod's node affinity/selector" };
 }
@@ -55,16 +55,16 @@ export function firstNodeRefusal(
   node: Node,
   placement: PodPlacement,
   named: ReadonlySet<string> | undefined,
-): Reason | undefined {
+): UnfitReason | undefined {
   if (named !== undefined && !named.has(node.name)) return NOT_NAMED;
   return (
     judgeUnschedulable(node, placement) ?? judgeTaints(node, placement.tolerations) ?? judgeAffinity(node, placement)
   );
 }
 
-export const NOT_NAMED: Reason = {
+export const NOT_NAMED: UnfitReason = {
   rule: 'nodeAffinity',
   words: "node(s) didn't satisfy plugin(s) [NodeAffinity]",
   detail: 'the node affinity names other nodes',
 };
-export const NAMES_CONFLICT: Reason = { rule: 'nodeAffinity', words: 'pod affinity terms conflict' };
+export const NAMES_CONFLICT: UnfitReason = { rule: 'nodeAffinity', words: 'pod affinity terms conflict' };

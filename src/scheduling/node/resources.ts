@@ -1,9 +1,9 @@
 /** Resources of a node beside the requests of its pods (noderesources of kube-scheduler). */
 import type { RawPodSpec } from '../pod/raw-pod.ts';
 import type { Requests } from '../pod/requests.ts';
-import type { HostPort, Reason } from '../types.ts';
+import type { HostPort, UnfitReason } from '../types.ts';
 
-export interface Room {
+export interface NodeCapacity {
   allocatable: Requests;
   requested: Requests;
   /** Pods that are on the node and have not ended. */
@@ -11,8 +11,8 @@ export interface Room {
 }
 
 /** Every resource that is short, `Too many pods` first. */
-export function judgeResources(requests: Requests, { allocatable, requested, pods }: Room): Reason[] {
-  const reasons: Reason[] = [];
+export function judgeResources(requests: Requests, { allocatable, requested, pods }: NodeCapacity): UnfitReason[] {
+  const reasons: UnfitReason[] = [];
   const places = allocatable.get('pods') ?? 0n;
   if (BigInt(pods) + 1n > places) {
     reasons.push({ rule: 'resources', words: 'Too many pods', detail: `${pods} of ${places} places are taken` });
@@ -28,7 +28,7 @@ export function judgeResources(requests: Requests, { allocatable, requested, pod
 }
 
 /** How many pods with these requests still fit. */
-export function roomFor(requests: Requests, { allocatable, requested, pods }: Room): number {
+export function roomFor(requests: Requests, { allocatable, requested, pods }: NodeCapacity): number {
   let room = (allocatable.get('pods') ?? 0n) - BigInt(pods);
   for (const [name, request] of requests) {
     const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
@@ -98,7 +98,7 @@ function clashes(requested: readonly HostPort[], taken: readonly HostPort[]): Ho
   );
 }
 
-export function judgePorts(requested: readonly HostPort[], taken: readonly HostPort[]): Reason | undefined {
+export function judgePorts(requested: readonly HostPort[], taken: readonly HostPort[]): UnfitReason | undefined {
   const clash = taken.length === 0 ? undefined : clashes(requested, taken);
   if (clash === undefined) return undefined;
   const words = "node(s) didn't have free ports for the requested pod ports";

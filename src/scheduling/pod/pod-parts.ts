@@ -1,8 +1,8 @@
 /** Traits of pods, as their labels, requests and rules: of thousands of pods most are equal, and are kept and compared as one. */
 import type { PodTraits } from '../types.ts';
 
-type Part = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating'>;
-const PARTS: readonly Part[] = [
+type PodPart = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating'>;
+const PARTS: readonly PodPart[] = [
   'labels',
   'placement',
   'requests',
@@ -44,7 +44,7 @@ export class PodParts {
   }
 
   #shared({ namespace, isTerminating, ...parts }: Omit<PodTraits, 'nodeName'>): PodTraits {
-    const part = <P extends Part>(name: P) => this.first(parts[name]);
+    const part = <P extends PodPart>(name: P) => this.first(parts[name]);
     return {
       ...{ namespace, isTerminating, labels: part('labels'), placement: part('placement'), requests: part('requests') },
       ...{ hostPorts: part('hostPorts'), spread: part('spread'), affinity: part('affinity') },

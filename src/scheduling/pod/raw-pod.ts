@@ -2,7 +2,7 @@
 
 import type { NodeTerm } from '../../nodepool/drain/placement.ts';
 import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
-import type { Container, DemandingPod, Resources } from '../../nodepool/quantity/pod-resources.ts';
+import type { Container, DemandingPod, ResourceRequirements } from '../../nodepool/quantity/pod-resources.ts';
 import type { ResourceList, Toleration } from '../../nodepool/types.ts';
 
 export interface RawPod {
@@ -22,7 +22,7 @@ export interface RawPodSpec {
   containers?: RawContainer[];
   initContainers?: RawContainer[];
   overhead?: ResourceList;
-  resources?: Resources;
+  resources?: ResourceRequirements;
   resourceClaims?: { name?: string }[];
   nodeName?: string;
   nodeSelector?: Record<string, string>;

@@ -5,7 +5,7 @@ import type { Node } from '../../nodepool/types.ts';
 import { withLabelKeys } from '../node/label-index.ts';
 import type { RawPodTerm } from '../pod/raw-pod.ts';
 import type { LabelGroup, Snapshot } from '../snapshot.ts';
-import type { PodTerm, PodTraits, Reason } from '../types.ts';
+import type { PodTerm, PodTraits, UnfitReason } from '../types.ts';
 
 interface PodKind {
   namespace: string;
@@ -87,8 +87,8 @@ export class PodAffinity {
     return this.#isNearItself || this.#farFromItself.length > 0;
   }
 
-  judge(node: Node): Reason[] {
-    const reasons: Reason[] = [];
+  judge(node: Node): UnfitReason[] {
+    const reasons: UnfitReason[] = [];
     const { affinity, antiAffinity } = this.#pod;
     const missing = affinity.find(({ topologyKey }) => !this.#near.has(topologyKey, node));
     if (missing !== undefined && !this.#mayBeFirst(node)) {

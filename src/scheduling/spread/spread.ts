@@ -9,7 +9,7 @@ import type { Node } from '../../nodepool/types.ts';
 import { withLabelKeys } from '../node/label-index.ts';
 import type { RawSpreadConstraint } from '../pod/raw-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { PodTraits, Reason, SpreadConstraint } from '../types.ts';
+import type { PodTraits, SpreadConstraint, UnfitReason } from '../types.ts';
 
 const NONE: readonly SpreadConstraint[] = [];
 
@@ -31,7 +31,7 @@ export function spreadOf(
 }
 
 /** How many pods each domain of one constraint has. */
-class Domains {
+class TopologyDomains {
   readonly constraint: SpreadConstraint;
   readonly counts = new Map<string, number>();
   /** 1: a pod placed counts for the next one. */
@@ -74,13 +74,13 @@ class Domains {
 const WORDS = "node(s) didn't match pod topology spread constraints";
 
 /** The constraints of one pod, with what counts for them in a snapshot. */
-export class Spread {
+export class TopologySpread {
   readonly #pod: PodTraits;
-  readonly #domains: Domains[];
+  readonly #domains: TopologyDomains[];
 
   constructor(pod: PodTraits, snapshot: Snapshot) {
     this.#pod = pod;
-    this.#domains = pod.spread.map(constraint => new Domains(constraint, pod));
+    this.#domains = pod.spread.map(constraint => new TopologyDomains(constraint, pod));
     if (this.#domains.length === 0) return;
     const eligible = this.#domains.map(domains => this.#eligibleNodes(domains, snapshot));
     for (const [i, domains] of this.#domains.entries()) {
@@ -102,7 +102,7 @@ export class Spread {
     return this.#domains.some(({ selfMatch }) => selfMatch === 1);
   }
 
-  judge({ name, labels }: Node): Reason | undefined {
+  judge({ name, labels }: Node): UnfitReason | undefined {
     for (const domains of this.#domains) {
       const { topologyKey, maxSkew } = domains.constraint;
       const domain = ownValue(labels, topologyKey);
@@ -141,7 +141,7 @@ export class Spread {
   }
 
   /** The domain of each node that counts for the constraint; every such domain counts, with no pod at first. */
-  #eligibleNodes(domains: Domains, snapshot: Snapshot): Map<string, string> {
+  #eligibleNodes(domains: TopologyDomains, snapshot: Snapshot): Map<string, string> {
     const eligible = new Map<string, string>();
     const { constraint } = domains;
     for (const { node } of snapshot.nodes.values()) {
@@ -160,7 +160,7 @@ export class Spread {
   }
 }
 
-function hasAllKeys({ labels }: Node, domains: readonly Domains[]): boolean {
+function hasAllKeys({ labels }: Node, domains: readonly TopologyDomains[]): boolean {
   return domains.every(({ constraint }) => ownValue(labels, constraint.topologyKey) !== undefined);
 }
 

@@ -4,7 +4,7 @@ import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
 import type { RawClaimSpec, RawVolume } from '../pod/raw-pod.ts';
-import type { Disk, Reason } from '../types.ts';
+import type { Disk, UnfitReason } from '../types.ts';
 
 export interface Storage {
   /** By `namespace/name`. */
@@ -195,7 +195,7 @@ export function disksClash(requested: readonly Disk[], mounted: readonly Disk[])
   return requested.find(disk => mounted.some(other => isSameDisk(disk, other) && !(disk.readOnly && other.readOnly)));
 }
 
-export function judgeDisks(requested: readonly Disk[], mounted: readonly Disk[]): Reason | undefined {
+export function judgeDisks(requested: readonly Disk[], mounted: readonly Disk[]): UnfitReason | undefined {
   const clash = disksClash(requested, mounted);
   if (clash === undefined) return undefined;
   return { rule: 'disks', words: 'node(s) had no available disk', detail: `${clash.kind} ${clash.id} is mounted` };

@@ -13,7 +13,7 @@ import { noun, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RawVolume } from '../pod/raw-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
-import type { ClaimUse, PodTraits, Reason } from '../types.ts';
+import type { ClaimUse, PodTraits, UnfitReason } from '../types.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
 
 /** Nodes of a volume that are named. */
@@ -36,7 +36,7 @@ export function claimsOf(volumes: readonly RawVolume[] | undefined): readonly Cl
 /** What concerns every node is found first: see `refusal`. */
 export class PodVolumes {
   /** No node takes the pod. */
-  readonly refusal: Reason | undefined;
+  readonly refusal: UnfitReason | undefined;
   readonly #storage: Storage;
   readonly #nodes: Snapshot['nodes'];
   /** Of a bound volume, where it is. */
@@ -75,15 +75,15 @@ export class PodVolumes {
     return this.#where(node => this.#bound.every(volume => isWithin(volume, node)));
   }
 
-  judgeUse(): Reason | undefined {
+  judgeUse(): UnfitReason | undefined {
     if (this.#usedClaim === undefined) return undefined;
     const words =
       'node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod';
     return { rule: 'claimInUse', words, detail: `claim ${this.#usedClaim}` };
   }
 
-  judge(node: Node): Reason[] {
-    const reasons: Reason[] = [];
+  judge(node: Node): UnfitReason[] {
+    const reasons: UnfitReason[] = [];
     const add = (words: string, detail: string) => reasons.push({ rule: 'volumes', words, detail });
     const elsewhere = this.#bound.find(({ nodeTerms }) => !isReachable(nodeTerms, node));
     if (elsewhere !== undefined) {
@@ -97,7 +97,7 @@ export class PodVolumes {
     return reasons;
   }
 
-  judgeZone(node: Node): Reason | undefined {
+  judgeZone(node: Node): UnfitReason | undefined {
     for (const volume of this.#bound) {
       const zone = otherZone(volume, node);
       if (zone === undefined) continue;

@@ -1,6 +1,6 @@
 /** Builders for domain tests, so that a test states only the relevant fields. */
 import { formatRecord, parseRecord } from '../../../src/nodepool/plan/record.ts';
-import type { Observation } from '../../../src/nodepool/status/status.ts';
+import type { PoolObservation } from '../../../src/nodepool/status/status.ts';
 import {
   API_VERSION,
   type Node,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/nodepool/types.ts';
 
 /** Of a pool without members, problems and writes. */
-export const EMPTY_OBSERVATION: Observation = {
+export const EMPTY_OBSERVATION: PoolObservation = {
   members: [],
   specErrors: [],
   conflicts: [],

@@ -6,7 +6,7 @@ import { poolsPrinter } from '../../../src/commands/get/print.ts';
 import { nodesPrinter } from '../../../src/commands/nodes/print.ts';
 import { eventsPrinter } from '../../../src/commands/shared/describe/print-events.ts';
 import type { PoolNode } from '../../../src/commands/shared/pools/nodes.ts';
-import type { Candidate } from '../../../src/nodepool/adopt/adopt.ts';
+import type { PoolCandidate } from '../../../src/nodepool/adopt/adopt.ts';
 import { gpuPool, makeNode, NOW, plain, workerPool } from './fixtures.ts';
 
 const POOLS = ['team-payments-batch-spot-large-a', 'team-payments-batch-spot-large-b'];
@@ -46,7 +46,7 @@ function nodes(names: string[], poolNames: string[], isDrifted: boolean): PoolNo
   }));
 }
 
-function candidates(): Candidate[] {
+function candidates(): PoolCandidate[] {
   return POOLS.map((name, i) => ({
     provider: 'EKS',
     label: 'eks.amazonaws.com/nodegroup',

@@ -10,7 +10,7 @@ import {
   QuantityError,
   sumQuantities,
 } from '../../../src/nodepool/quantity/quantity.ts';
-import { MEASURES, Tally } from '../../../src/nodepool/quantity/resource-usage.ts';
+import { MEASURES, ResourceTotals } from '../../../src/nodepool/quantity/resource-usage.ts';
 import { computeStatus } from '../../../src/nodepool/status/status.ts';
 import { aNode, aPool, EMPTY_OBSERVATION } from '../nodepool/fixtures.ts';
 import { property, throwsOnly, unit, wordsOf } from './property.ts';
@@ -104,7 +104,7 @@ property(
       computeStatus(aPool(), { ...EMPTY_OBSERVATION, members: nodes(texts) }, '2026-03-01T00:00:00Z');
     assert.deepEqual(statusOf(terms), statusOf(others));
     const tallyOf = (texts: string[]) => {
-      const [whole, half, one] = [0, 1, 2].map(() => new Tally(['x'], true));
+      const [whole, half, one] = [0, 1, 2].map(() => new ResourceTotals(['x'], true));
       if (whole === undefined || half === undefined || one === undefined) return assert.fail();
       const reading = { read: parseQuantity, onProblem: (problem: string) => assert.fail(problem) };
       const load = { pods: 1, requests: new Map([['x', parseQuantity('1')]]), limits: new Map() };

@@ -1,7 +1,7 @@
 /** Writes the status of a pool on a fake server where others write and delete too. */
 import assert from 'node:assert/strict';
 import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
-import type { Observation } from '../../../src/nodepool/status/status.ts';
+import type { PoolObservation } from '../../../src/nodepool/status/status.ts';
 import type { NodePool, NodePoolStatus } from '../../../src/nodepool/types.ts';
 import type { NodeMove, WriteFailure } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
@@ -72,7 +72,7 @@ export function begin(live = pool, known = pool) {
       },
     },
   } as unknown as ClusterPort;
-  const write = async (more: Partial<Observation> = {}, moves: NodeMove[] = [], hasCaches = false) => {
+  const write = async (more: Partial<PoolObservation> = {}, moves: NodeMove[] = [], hasCaches = false) => {
     const outcome = {
       status: undefined as NodePoolStatus | undefined,
       statusWritten: false,

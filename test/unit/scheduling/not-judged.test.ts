@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Knowledge, notJudged } from '../../../src/scheduling/not-judged.ts';
+import { type ClusterFacts, notJudged } from '../../../src/scheduling/not-judged.ts';
 import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
 import { asks, raw } from './fixtures.ts';
 
-const ALL: Knowledge = { namespaces: true, offered: new Set(['example.com/nic']) };
+const ALL: ClusterFacts = { namespaces: true, offered: new Set(['example.com/nic']) };
 const affinity = {
   podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaceSelector: {} }] },
 };
 
-const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: Knowledge][] = [
+const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: ClusterFacts][] = [
   ['a pod that asks for nothing', {}, undefined],
   ['another scheduler', { schedulerName: 'mine' }, /^the scheduler mine:/],
   ['claims of devices', { resourceClaims: [{ name: 'gpu' }] }, /^resourceClaims /],

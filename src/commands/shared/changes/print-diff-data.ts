@@ -3,9 +3,9 @@ import { printDocument } from '../../../print/printers.ts';
 import type { FitReasons } from '../../../scheduling/fit-reasons.ts';
 import type {
   DaemonImpact,
-  Destination,
-  Evicted,
+  EvictionImpact,
   KeyImpact,
+  PodDestination,
   PodsImpact,
   SelectedBy,
 } from '../../../scheduling/impact/types.ts';
@@ -95,7 +95,7 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
 }
 
 function evictedData(
-  { later, next, mayReturn, pendingAfter, blockedByBudget, afterDrain, ...group }: Evicted,
+  { later, next, mayReturn, pendingAfter, blockedByBudget, afterDrain, ...group }: EvictionImpact,
   poolOf: PoolOf,
 ) {
   return {
@@ -114,7 +114,7 @@ function evictedData(
 
 type PoolOf = FoundImpact['poolOf'];
 
-function nextData(next: Destination | undefined, poolOf: PoolOf) {
+function nextData(next: PodDestination | undefined, poolOf: PoolOf) {
   return {
     canGo: next === undefined ? null : placesData(next.nodes, poolOf),
     returns: next === undefined ? null : placesData(next.returns, poolOf),

@@ -5,7 +5,7 @@
 
 import { conflictDelay } from '../../../controller/backoff.ts';
 import type { ClusterReader, DryRun, NodesClient } from '../../../kube/cluster.ts';
-import { activeMaintenance, type Owner } from '../../../nodepool/drain/maintenance.ts';
+import { activeMaintenance, type MaintenanceOwner } from '../../../nodepool/drain/maintenance.ts';
 import {
   type CordonChange,
   type CordonPlan,
@@ -158,7 +158,7 @@ function writtenKind({ patch, staysCordoned }: CordonPlan & { kind: 'write' }): 
 function endedBy(
   node: Node,
   plan: CordonPlan & { kind: 'write' },
-  owner: Owner | undefined,
+  owner: MaintenanceOwner | undefined,
 ): EndedMaintenance | undefined {
   const holder = activeMaintenance(node);
   if (holder === undefined || owner === undefined) return undefined;

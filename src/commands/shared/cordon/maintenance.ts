@@ -6,8 +6,8 @@ import {
   activeMaintenance,
   isSameOwner,
   type Maintenance,
+  type MaintenanceOwner,
   maintenanceText,
-  type Owner,
   ownerText,
 } from '../../../nodepool/drain/maintenance.ts';
 import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
@@ -18,7 +18,7 @@ import { attempt } from '../attempt.ts';
 
 export interface MaintenanceClient {
   /** Asks once. */
-  owner(): Promise<Owner>;
+  owner(): Promise<MaintenanceOwner>;
   /** Publishes what the node says, where the server has a condition for it. @returns why it could not */
   publish(node: Node): Promise<NodepoolError | undefined>;
   /** Creates an Event about a maintenance that is over: the node does not tell of it any more. @returns why it could not */
@@ -27,7 +27,7 @@ export interface MaintenanceClient {
 
 export interface EndedMaintenance {
   maintenance: Maintenance;
-  by: Owner;
+  by: MaintenanceOwner;
   /** That one has it from now on. */
   isTakenOver: boolean;
 }
@@ -39,7 +39,7 @@ export function maintenanceClient(
   open: () => Promise<MaintenancePort>,
   sleep: (ms: number) => Promise<void>,
 ): MaintenanceClient {
-  let asked: Promise<Owner> | undefined;
+  let asked: Promise<MaintenanceOwner> | undefined;
   let version: Promise<string> | undefined;
   const serverVersion = () => {
     version ??= open().then(port => port.serverVersion());

@@ -3,9 +3,9 @@ import { showError } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
 import {
   isOverdue,
+  type MaintenanceOwner,
   type MaintenanceState,
   maintenanceOf,
-  type Owner,
   ownerText,
 } from '../../../nodepool/drain/maintenance.ts';
 import type { MaintenanceChange, RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.ts';
@@ -120,7 +120,7 @@ function formatLeft(milliseconds: number): string {
   return formatDuration(Math.ceil(milliseconds / unit) * unit);
 }
 
-function ownerName({ name, from }: Owner): string {
+function ownerName({ name, from }: MaintenanceOwner): string {
   return from === 'server' ? name : `${name}(kubeconfig)`;
 }
 
@@ -146,7 +146,7 @@ function relativeEnd(until: string, now: Date): string {
 }
 
 /** What a command is about to write, with the time that `--until` means. */
-export function requestedText(owner: Owner, { reason, until }: RequestedMaintenance, now: Date): string {
+export function requestedText(owner: MaintenanceOwner, { reason, until }: RequestedMaintenance, now: Date): string {
   const end = until === undefined ? '' : ` until ${until} (${relativeEnd(until, now)})`;
   return sanitizeLine(`Maintenance of ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}`);
 }

@@ -2,13 +2,13 @@
 
 import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
 import {
-  type Explanation,
   explain,
+  type MembershipExplanation,
+  type MembershipVerdict,
   type PoolReason,
   type SelectorReason,
   type StartupReason,
   strayLabelRemedy,
-  type Verdict,
 } from '../../../nodepool/membership/explain.ts';
 import { PoolIndex } from '../../../nodepool/membership/membership.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
@@ -21,7 +21,7 @@ import { DESCRIBE, renderTable } from '../../../print/table.ts';
 import { allPermitted } from '../attempt.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
 
-export function renderWhy(explanation: Explanation, style: Style): string {
+export function renderWhy(explanation: MembershipExplanation, style: Style): string {
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
@@ -73,7 +73,7 @@ function liveText({ key, requirement, isMet, live }: SelectorReason): string {
   return isMet && requirement === `${key}=${live}` ? 'the node has it' : `the node has ${key}=${live}`;
 }
 
-function verdictText(verdict: Verdict, style: Style): { text: string; paint: (text: string) => string } {
+function verdictText(verdict: MembershipVerdict, style: Style): { text: string; paint: (text: string) => string } {
   switch (verdict.kind) {
     case 'member': {
       const over = verdict.over.map(({ pool, rule }) => `, and not pool ${pool}'s, because it ${rule}`).join('');
@@ -100,7 +100,7 @@ function verdictText(verdict: Verdict, style: Style): { text: string; paint: (te
 export async function whyNode(
   name: string,
   { cluster }: { cluster: { pools: Pick<NodePoolsClient, 'listCoerced'>; nodes: Pick<NodesClient, 'get'> } },
-): Promise<Explanation> {
+): Promise<MembershipExplanation> {
   const [pools, node] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.get(name)]);
   if (node === undefined) throw nodesNotFound([name]);
   const index = new PoolIndex(pools, [node]);

@@ -13,7 +13,7 @@ import { impactOf, isClosing } from '../../../scheduling/impact/impact.ts';
 import { LeavingPods, movingPods } from '../../../scheduling/impact/leaving-pods.ts';
 import { changedNode, type PlannedChange } from '../../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
-import type { DaemonSet, Impact, Selecting } from '../../../scheduling/impact/types.ts';
+import type { DaemonSet, Impact, SelectingObject } from '../../../scheduling/impact/types.ts';
 import { allPermitted } from '../attempt.ts';
 import { type ReadOptions, readAll, readCustom } from './read-impact.ts';
 
@@ -108,7 +108,7 @@ function changesOf(plans: readonly DuePlan[]): PlannedChange[] {
   });
 }
 
-function selectingOf({ namespace, name, template }: DaemonSet): Selecting {
+function selectingOf({ namespace, name, template }: DaemonSet): SelectingObject {
   return { kind: 'DaemonSet', namespace, name, keys: keysOfPod(template) };
 }
 

@@ -10,11 +10,11 @@ import { reasonsText } from '../../../scheduling/fit-reasons.ts';
 import type {
   BudgetImpact,
   DaemonImpact,
-  Destination,
-  Evicted,
+  EvictionImpact,
   Impact,
   KeyImpact,
   NotJudged,
+  PodDestination,
   PodsImpact,
   StrandedPods,
 } from '../../../scheduling/impact/types.ts';
@@ -81,7 +81,7 @@ function hasPending({ evicted, notAgain, daemonSets }: Impact): boolean {
   return areLeft || areLeftAfter || daemonSets.some(({ pending }) => pending.length > 0);
 }
 
-function keySection(key: KeyImpact, all: readonly Evicted[], style: Style, width: number): string {
+function keySection(key: KeyImpact, all: readonly EvictionImpact[], style: Style, width: number): string {
   const lines = linesOf(key, all);
   const order = lines.length === 0 ? [] : drainLines(key);
   const { text, paint } = changeCell(key.change, style);
@@ -116,7 +116,10 @@ function fitted(text: string, width: number): string[] {
 }
 
 /** @param all groups of evicted pods, of all keys */
-function linesOf({ daemonSets, evicted, notAgain, shutOut, selectedBy }: KeyImpact, all: readonly Evicted[]): string[] {
+function linesOf(
+  { daemonSets, evicted, notAgain, shutOut, selectedBy }: KeyImpact,
+  all: readonly EvictionImpact[],
+): string[] {
   const [soft, hard] = [selectedBy.filter(each => each.isPreferred), selectedBy.filter(each => !each.isPreferred)];
   const named = (what: KeyImpact['selectedBy']) => firstFew(what.map(selectingText), MAX_LINES);
   return [
@@ -207,7 +210,7 @@ function podsText({ namespace, owner, pods }: PodsImpact): string {
 
 type PoolOf = (node: string) => string | undefined;
 
-function evictedLine(group: Evicted, poolOf: PoolOf): string {
+function evictedLine(group: EvictionImpact, poolOf: PoolOf): string {
   const when = laterText(group);
   const all = group.pods.length;
   const head = `${podsText(group)}${when}`;
@@ -222,15 +225,15 @@ function evictedLine(group: Evicted, poolOf: PoolOf): string {
   return `${head}: ${next}${back}${blocked === 0 ? '' : `; ${blocked} ${blocked === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`}`;
 }
 
-function pendingAfterText(pods: number, next: Destination | undefined): string {
+function pendingAfterText(pods: number, next: PodDestination | undefined): string {
   if (pods === 0 || next === undefined) return '';
   return `; after it, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
 }
 
 /** Of one key. @param all groups of all keys: how many of their pods a budget blocks is known of the whole group */
-function evictsLine(group: PodsImpact, all: readonly Evicted[]): string {
+function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
   const { namespace, owner, pods } = group;
-  const isWhole = (each: Evicted) =>
+  const isWhole = (each: EvictionImpact) =>
     each.namespace === namespace &&
     (owner === undefined
       ? each.pods[0] === pods[0]
@@ -253,11 +256,11 @@ function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
 
 const BLOCKED_BY_BUDGET = 'as a PodDisruptionBudget holds up the drain';
 
-function notRecreated({ owner }: Evicted): string {
+function notRecreated({ owner }: EvictionImpact): string {
   return owner === undefined ? 'no controller recreates it' : 'recreated on the same nodes';
 }
 
-function laterText({ later, pods }: Evicted): string {
+function laterText({ later, pods }: EvictionImpact): string {
   if (later === undefined) return '';
   const [min, max] = [later.min, later.max].map(secondsText);
   const span = min === max ? `after ${min}` : `after ${min} to ${max}`;
@@ -265,8 +268,8 @@ function laterText({ later, pods }: Evicted): string {
 }
 
 function destinationText(
-  { owner, afterDrain }: Pick<Evicted, 'owner' | 'afterDrain'>,
-  next: Destination,
+  { owner, afterDrain }: Pick<EvictionImpact, 'owner' | 'afterDrain'>,
+  next: PodDestination,
   poolOf: PoolOf,
 ): string {
   const { nodes, returns, pending, waiting, reasons } = next;
@@ -286,7 +289,7 @@ function waitingText(pods: number): string {
   return `${others} for it, as podManagementPolicy is OrderedReady`;
 }
 
-function placedTexts({ nodes, returns, returnSeconds }: Destination, poolOf: PoolOf): string[] {
+function placedTexts({ nodes, returns, returnSeconds }: PodDestination, poolOf: PoolOf): string[] {
   const again = `leave again after ${secondsText(returnSeconds)}`;
   return [
     ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),

@@ -14,11 +14,11 @@ import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
 import {
   type DaemonSet,
-  type Owner,
+  type PodOwner,
   type RunningPod,
   SELECTING_KINDS,
-  type Selecting,
   type SelectingKind,
+  type SelectingObject,
 } from '../../../scheduling/impact/types.ts';
 import { countedBy } from '../../../scheduling/node/label-index.ts';
 import type { PodParts } from '../../../scheduling/pod/pod-parts.ts';
@@ -50,7 +50,7 @@ export interface ReadOptions {
 export interface ReadImpact {
   running: RunningPods;
   daemonSets: DaemonSet[];
-  selecting: Selecting[];
+  selecting: SelectingObject[];
   budgets: Budget[];
   /** StatefulSets with podManagementPolicy Parallel, of those whose pods move. */
   parallel: ReadonlySet<string>;
@@ -80,7 +80,7 @@ export async function readAll(
     reading(DAEMON_SETS, () => port.daemonSets(), []),
     requested.length === 0 ? none : reading('custom resources', () => readCustom(port, requested, labels), none),
     mayEvict ? reading('PodDisruptionBudgets', budgets, []) : [],
-    ...kinds.map(kind => reading<Selecting[]>(noun(2, kind), () => port.selecting(kind), [])),
+    ...kinds.map(kind => reading<SelectingObject[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);
   const { snapshot, claiming, asksForNamespaces, problems, here } = running;
   [snapshot.storage, snapshot.namespaces] = await Promise.all([
@@ -194,7 +194,7 @@ async function readRunningPods(
   const recreate = recreations(classes);
   const read = quantityReader();
   let found = noPods(nodes);
-  const owners = new Map<string, Owner>();
+  const owners = new Map<string, PodOwner>();
   const add = (raw: RawPod) => {
     const pod = readPlacedPod(raw, read, problem => void found.problems.push(problem));
     const { nodeName = '', namespace, claims, affinity, antiAffinity, placement } = pod;
@@ -241,8 +241,8 @@ async function countOthers(snapshot: Snapshot, moving: readonly RunningPod[], po
 function ownerOf(
   { metadata: { name = '', labels } = {} }: RawPod,
   reference: { kind?: string; name?: string },
-  known: Map<string, Owner>,
-): Owner {
+  known: Map<string, PodOwner>,
+): PodOwner {
   const controller = { kind: reference.kind ?? '', name: reference.name ?? '' };
   const found = controllerOf({ name, controller, templateHash: labels?.[TEMPLATE_HASH] });
   const key = `${found.kind}/${found.name}`;
@@ -254,7 +254,7 @@ function ownerOf(
 // Pods whose template is not read, as they have no controller or that of a custom resource: what they ask of nodes, by owner.
 
 class UntemplatedPods {
-  readonly #found = new Map<string, Selecting>();
+  readonly #found = new Map<string, SelectingObject>();
   readonly #parts: PodParts;
 
   /** @param parts that the placements are shared in */
@@ -262,7 +262,7 @@ class UntemplatedPods {
     this.#parts = parts;
   }
 
-  add(pod: Pod, owner: Owner | undefined): void {
+  add(pod: Pod, owner: PodOwner | undefined): void {
     const { namespace, name, placement } = pod;
     const keys = keysOfPod(owner === undefined ? placedBy(pod) : { ...placedBy(pod), ...topologyOf(pod) });
     if (keys.size === 0) return;
@@ -275,7 +275,7 @@ class UntemplatedPods {
   }
 
   /** One for each owner and way to ask. */
-  selecting(): Selecting[] {
+  selecting(): SelectingObject[] {
     return [...this.#found.values()];
   }
 }

@@ -1,6 +1,6 @@
 /** Cells of the tables of `top`. */
 import { formatQuantity, type Quantity } from '../../../nodepool/quantity/quantity.ts';
-import { type Figures, percentOf, type Tally } from '../../../nodepool/quantity/resource-usage.ts';
+import { percentOf, type ResourceFigures, type ResourceTotals } from '../../../nodepool/quantity/resource-usage.ts';
 import type { BarGlyphs } from '../../../print/bar.ts';
 import { NONE, shorten } from '../../../print/cells.ts';
 import { displayQuantity } from '../../../print/quantity.ts';
@@ -21,12 +21,12 @@ const MAX_AMOUNT_WIDTH = 24;
 const [FILLING, FULL] = [80, 95];
 
 /** Schedulable nodes of all nodes. */
-export function nodesCell({ schedulable, nodes }: Tally): string {
+export function nodesCell({ schedulable, nodes }: ResourceTotals): string {
   return `${schedulable}/${nodes}`;
 }
 
 /** `42/110`: pods on the nodes, and how many they can run. */
-export function podsCell({ requested, allocatable }: Figures): string {
+export function podsCell({ requested, allocatable }: ResourceFigures): string {
   return `${amount(requested, 'pods')}/${amount(allocatable, 'pods')}`;
 }
 
@@ -35,7 +35,7 @@ export function amount(quantity: Quantity | undefined, resource: string): string
 }
 
 /** Truncated to whole percents, as by `kubectl describe node`. */
-export function percentCell(quantity: Quantity | undefined, figures: Figures, style: Style): Cell {
+export function percentCell(quantity: Quantity | undefined, figures: ResourceFigures, style: Style): Cell {
   const percent = percentOf(quantity, figures);
   return percent === undefined ? NONE : { text: `${Math.trunc(percent)}%`, paint: fillPaint(percent, style) };
 }

@@ -1,6 +1,12 @@
 /** `top -o json|yaml|csv`: exact quantities, and numbers (cores, bytes, counts) to calculate with. */
 import { formatQuantity, type Quantity, quantityToNumber } from '../../../nodepool/quantity/quantity.ts';
-import { type Figures, MEASURES, percentOf, type Tally, takesPods } from '../../../nodepool/quantity/resource-usage.ts';
+import {
+  MEASURES,
+  percentOf,
+  type ResourceFigures,
+  type ResourceTotals,
+  takesPods,
+} from '../../../nodepool/quantity/resource-usage.ts';
 import { printDocument, renderCsv } from '../../../print/printers.ts';
 import type { Top, TopNode, TopPod, TopPool } from './top.ts';
 
@@ -38,15 +44,15 @@ function nodeJson({ node, pool, tally }: TopNode) {
   return { name, ...(pool === undefined ? {} : { pool }), ready, unschedulable, resources: resourcesJson(tally) };
 }
 
-function tallyJson(tally: Tally) {
+function tallyJson(tally: ResourceTotals) {
   return { nodeCount: tally.nodes, schedulableNodeCount: tally.schedulable, resources: resourcesJson(tally) };
 }
 
-function resourcesJson({ figures }: Pick<Tally, 'figures'>) {
+function resourcesJson({ figures }: Pick<ResourceTotals, 'figures'>) {
   return Object.fromEntries([...figures].map(([resource, its]) => [resource, figuresJson(its)]));
 }
 
-function figuresJson(figures: Figures) {
+function figuresJson(figures: ResourceFigures) {
   const known = MEASURES.flatMap(measure => {
     const quantity = figures[measure];
     if (quantity === undefined) return [];
@@ -113,7 +119,7 @@ function nodeRows({ node, pool = '', tally }: TopNode): string[][] {
   return figureRows([node.name, pool, String(takesPods(node))], tally);
 }
 
-function figureRows(head: string[], { figures }: Pick<Tally, 'figures'>): string[][] {
+function figureRows(head: string[], { figures }: Pick<ResourceTotals, 'figures'>): string[][] {
   return [...figures].map(([resource, its]) => [
     ...head,
     resource,

@@ -16,14 +16,14 @@ import {
 import { MAX_RESOURCES, omittedTexts, sortByReports } from '../../../nodepool/quantity/node-resources.ts';
 import { compareQuantities } from '../../../nodepool/quantity/quantity.ts';
 import {
-  type Figures,
   MEASURES,
   type Measure,
   NO_LOAD,
   type NodeFacts,
   percentOf,
   type QuantityReading,
-  Tally,
+  type ResourceFigures,
+  ResourceTotals,
 } from '../../../nodepool/quantity/resource-usage.ts';
 import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
@@ -58,7 +58,7 @@ export interface TopDeps {
 export interface TopPool {
   /** Undefined: the nodes that belong to no pool. */
   pool: string | undefined;
-  tally: Tally;
+  tally: ResourceTotals;
 }
 
 export interface Top {
@@ -69,7 +69,7 @@ export interface Top {
   /** The same, by pool, node, namespace and name. Empty unless they were asked for. */
   pods: TopPod[];
   /** Of all pools in here. */
-  total: Tally;
+  total: ResourceTotals;
   /** What figures there are for. */
   resources: string[];
   /** Undefined where nobody asked for it. */
@@ -167,7 +167,7 @@ function readSelector(selector: string): MatchLabels {
 class Table {
   readonly pools: TopPool[] = [];
   readonly nodes: TopNode[] = [];
-  readonly total: Tally;
+  readonly total: ResourceTotals;
   readonly problems: string[] = [];
   readonly #resources: readonly string[];
   readonly #demand: Demand | undefined;
@@ -194,15 +194,15 @@ class Table {
     this.pools.push({ pool, tally });
   }
 
-  #addNode(pool: string | undefined, node: Node, tally: Tally): void {
+  #addNode(pool: string | undefined, node: Node, tally: ResourceTotals): void {
     const own = this.#tally();
     own.add(this.#factsOf(node), this.#reading);
     tally.addAll(own);
     this.nodes.push({ node, pool, tally: own });
   }
 
-  #tally(): Tally {
-    return new Tally(this.#resources, this.#demand !== undefined);
+  #tally(): ResourceTotals {
+    return new ResourceTotals(this.#resources, this.#demand !== undefined);
   }
 
   #factsOf(node: Node): NodeFacts {
@@ -265,14 +265,17 @@ function checkSortKey(text: string, choice: Choice, pods: boolean): void {
 }
 
 /** The most first, the unknown last; what is equal stays as it is, by name. */
-function sortTop<T extends { tally: Pick<Tally, 'nodes' | 'figures'> }>(rows: readonly T[], key: SortKey): T[] {
+function sortTop<T extends { tally: Pick<ResourceTotals, 'nodes' | 'figures'> }>(
+  rows: readonly T[],
+  key: SortKey,
+): T[] {
   if (key.by === 'name') return [...rows];
   if (key.by === 'nodes') return rows.toSorted((a, b) => b.tally.nodes - a.tally.nodes);
   const { resource, measure } = key;
   return rows.toSorted((a, b) => compare(b.tally.figures.get(resource), a.tally.figures.get(resource), measure));
 }
 
-function compare(a: Figures | undefined, b: Figures | undefined, measure: Measure | 'percent'): number {
+function compare(a: ResourceFigures | undefined, b: ResourceFigures | undefined, measure: Measure | 'percent'): number {
   if (measure === 'percent') return ((a && percentOf(a.requested, a)) ?? -1) - ((b && percentOf(b.requested, b)) ?? -1);
   const [left, right] = [a?.[measure], b?.[measure]];
   if (left === undefined || right === undefined) return Number(left !== undefined) - Number(right !== undefined);
@@ -335,7 +338,7 @@ export interface TopNode {
   node: Node;
   pool: string | undefined;
   /** Of this node alone. */
-  tally: Tally;
+  tally: ResourceTotals;
 }
 
 export interface TopPod {
@@ -343,7 +346,7 @@ export interface TopPod {
   /** Undefined on a node of no pool. */
   pool: string | undefined;
   /** `allocatable` is that of its node; nothing is `free`. */
-  tally: Pick<Tally, 'nodes' | 'figures'>;
+  tally: Pick<ResourceTotals, 'nodes' | 'figures'>;
 }
 
 /**
@@ -361,11 +364,11 @@ function topPods(nodes: readonly TopNode[], pods: readonly PodLoad[], usage: Pod
 }
 
 function figuresOf(
-  ofNode: ReadonlyMap<string, Figures>,
+  ofNode: ReadonlyMap<string, ResourceFigures>,
   { requests, limits }: PodLoad,
   used: Amounts | undefined,
-): Map<string, Figures> {
-  const figures = new Map<string, Figures>();
+): Map<string, ResourceFigures> {
+  const figures = new Map<string, ResourceFigures>();
   for (const [resource, { allocatable }] of ofNode) {
     // Every pod takes one place, which it does not request.
     if (resource === 'pods') continue;

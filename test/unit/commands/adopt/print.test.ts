@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderCandidates } from '../../../../src/commands/adopt/print.ts';
-import type { Candidate } from '../../../../src/nodepool/adopt/adopt.ts';
+import type { PoolCandidate } from '../../../../src/nodepool/adopt/adopt.ts';
 import { colored, makeNode, plain } from '../../print/fixtures.ts';
 
-function candidates(): Candidate[] {
+function candidates(): PoolCandidate[] {
   const pool = (name: string, spec = {}) => ({ apiVersion: 'v1', kind: 'NodePool', metadata: { name }, spec });
   const eks = { provider: 'EKS', label: 'eks.amazonaws.com/nodegroup', rank: 1 };
   const spec = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Budget, type Forecast, forecast } from '../../../../src/nodepool/drain/budgets.ts';
+import { type Budget, type BudgetForecast, forecast } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
 import { makeBudget } from '../budget.ts';
@@ -17,10 +17,10 @@ const status = (disruptionsAllowed: number, currentHealthy: number, desiredHealt
 const three = [web('a'), web('b'), web('c')];
 const maximum = (maxUnavailable: number | string) => ({ minAvailable: undefined, maxUnavailable });
 const of = { budget: 'ns/web', pods: 3 };
-const never = (why: string, pods = 3): Forecast => ({ kind: 'never', budget: 'ns/web', pods, why });
+const never = (why: string, pods = 3): BudgetForecast => ({ kind: 'never', budget: 'ns/web', pods, why });
 const unready = [web('a', { isReady: false }), web('b')];
 
-const CASES: [string, DrainPod[], Budget[], Forecast[]][] = [
+const CASES: [string, DrainPod[], Budget[], BudgetForecast[]][] = [
   ['counts all pods together', three, [makeBudget()], [{ kind: 'waits', ...of, allowed: 1 }]],
   ['enough', [web('a')], [makeBudget()], []],
   [

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import {
   type NodeTerm,
   type PodPlacement,
-  type Unplaced,
+  type UnplacedReason,
   whyUnplaced,
 } from '../../../../src/nodepool/drain/placement.ts';
 import type { Node } from '../../../../src/nodepool/types.ts';
@@ -20,7 +20,7 @@ const named = (...values: string[]): NodeTerm => ({
   matchFields: [{ key: 'metadata.name', operator: 'In', values }],
 });
 
-const CASES: [string, Partial<PodPlacement>, Node[], Unplaced | undefined][] = [
+const CASES: [string, Partial<PodPlacement>, Node[], UnplacedReason | undefined][] = [
   ['no node', {}, [], 'no nodes'],
   ['anywhere', {}, [ssd], undefined],
   ['by nodeSelector', { nodeSelector: { disk: 'ssd' } }, [ssd], undefined],

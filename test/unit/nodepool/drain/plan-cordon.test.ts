@@ -1,7 +1,11 @@
 /** What a cordon or an uncordon writes, by the node, who asks and what is asked for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatMaintenance, type Maintenance, type Owner } from '../../../../src/nodepool/drain/maintenance.ts';
+import {
+  formatMaintenance,
+  type Maintenance,
+  type MaintenanceOwner,
+} from '../../../../src/nodepool/drain/maintenance.ts';
 import {
   type CordonChange,
   type CordonPlan,
@@ -11,8 +15,8 @@ import {
 
 const NOW = new Date('2026-11-24T12:00:00.789Z');
 const SINCE = '2026-11-24T12:00:00Z';
-const ALICE: Owner = { name: 'alice', from: 'server' };
-const BOB: Owner = { name: 'bob', from: 'server' };
+const ALICE: MaintenanceOwner = { name: 'alice', from: 'server' };
+const BOB: MaintenanceOwner = { name: 'bob', from: 'server' };
 const OF_BOB: Maintenance = { owner: BOB, since: '2026-01-01T00:00:00Z', reason: 'disks', uid: 'u' };
 
 const open = { uid: 'u', unschedulable: false };
@@ -25,14 +29,14 @@ const garbage = { ...closed, maintenance: '{' };
 const requested = { reason: 'mine' };
 const CORDON: CordonChange = { unschedulable: true };
 const UNCORDON: CordonChange = { unschedulable: false };
-const begun = (owner: Owner, more: Partial<Maintenance> = requested) =>
+const begun = (owner: MaintenanceOwner, more: Partial<Maintenance> = requested) =>
   formatMaintenance({ owner, since: SINCE, uid: 'u', ...more });
 
 const cases: [
   what: string,
   node: typeof open & { maintenance?: string },
   change: CordonChange,
-  owner: Owner,
+  owner: MaintenanceOwner,
   plan: CordonPlan,
 ][] = [
   ['a cordon', open, CORDON, ALICE, { kind: 'write', patch: { unschedulable: true }, change: undefined }],

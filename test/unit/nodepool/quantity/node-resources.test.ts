@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { omittedTexts, readResources } from '../../../../src/nodepool/quantity/node-resources.ts';
 import { formatQuantity } from '../../../../src/nodepool/quantity/quantity.ts';
-import { Tally } from '../../../../src/nodepool/quantity/resource-usage.ts';
-import { computeStatus, type Observation } from '../../../../src/nodepool/status/status.ts';
+import { ResourceTotals } from '../../../../src/nodepool/quantity/resource-usage.ts';
+import { computeStatus, type PoolObservation } from '../../../../src/nodepool/status/status.ts';
 import type { Condition, ResourceList } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, EMPTY_OBSERVATION } from '../fixtures.ts';
 
@@ -66,7 +66,7 @@ test('drops quantities with too many digits, and names one; the status of the po
 
 test('sums of the largest accepted quantities can be summed again', () => {
   const members = ['a', 'b'].map(name => memberOf(name, { cpu: '9'.repeat(500) }));
-  const tally = new Tally(['cpu'], false);
+  const tally = new ResourceTotals(['cpu'], false);
   const onProblem = (problem: string) => assert.fail(problem);
   tally.addAllocatable(members, { onProblem });
   tally.addAll(tally);
@@ -118,7 +118,7 @@ test('keeps a status below 64 KiB', () => {
     memberOf(`n${at}`, { ...NATIVE, ...many(200, longest), '\u0000\u0001': '1' }),
   );
   const noise = '\u0001'.repeat(2_000);
-  const observed: Observation = {
+  const observed: PoolObservation = {
     ...EMPTY_OBSERVATION,
     members,
     specErrors: Array.from({ length: 9 }, (_, at) => ({ field: `spec.labels[${at}]`, message: noise })),

@@ -1,14 +1,20 @@
 /** The messages and reasons of a pool's conditions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeStatus, type Observation, STATUS_WORDS, troubleIn } from '../../../../src/nodepool/status/status.ts';
+import {
+  computeStatus,
+  type PoolObservation,
+  STATUS_WORDS,
+  troubleIn,
+} from '../../../../src/nodepool/status/status.ts';
 import type { Condition, NodePoolStatus } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, EMPTY_OBSERVATION } from '../fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
 const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;
 const foreignClass = { reason: 'RuntimeClassConflict', message: 'RuntimeClass x is not ours' } as const;
-const compute = (observed: Partial<Observation>) => computeStatus(aPool(), { ...EMPTY_OBSERVATION, ...observed }, NOW);
+const compute = (observed: Partial<PoolObservation>) =>
+  computeStatus(aPool(), { ...EMPTY_OBSERVATION, ...observed }, NOW);
 
 /** Status, reason and message of each condition. */
 function said({ conditions = [] }: NodePoolStatus) {
@@ -158,7 +164,7 @@ test('keeps conditions that others wrote, after its own', () => {
 });
 
 test('troubleIn() returns the most important condition with a problem', () => {
-  const trouble = (observed: Partial<Observation>) => troubleIn(compute(observed))?.type;
+  const trouble = (observed: Partial<PoolObservation>) => troubleIn(compute(observed))?.type;
   assert.equal(trouble({}), undefined);
   assert.equal(trouble({ failures: ['no'], conflicts: [conflict] }), 'Applied');
   assert.equal(trouble({ conflicts: [conflict] }), 'Conflict');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { computeStatus, type Observation } from '../../../../src/nodepool/status/status.ts';
+import { computeStatus, type PoolObservation } from '../../../../src/nodepool/status/status.ts';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, EMPTY_OBSERVATION } from '../fixtures.ts';
 
@@ -39,7 +39,7 @@ test('has a pod count only when pods are counted', () => {
 });
 
 const conflict = { reason: 'NodeConflict', message: 'node a belongs to pool b' } as const;
-const cases: [string, Partial<Observation>, number][] = [
+const cases: [string, Partial<PoolObservation>, number][] = [
   ['no member', {}, 200],
   ['no member is Ready', { members: [aNode({ ready: false }), aNode({ ready: false })] }, 503],
   ['one member is Ready', { members: [aNode({ ready: false }), aNode()] }, 200],

@@ -6,7 +6,7 @@ import { impactOf } from '../../../../src/scheduling/impact/impact.ts';
 import { LeavingPods } from '../../../../src/scheduling/impact/leaving-pods.ts';
 import type { PlannedChange } from '../../../../src/scheduling/impact/node-keys.ts';
 import { keysOfPod, namesLabel } from '../../../../src/scheduling/impact/selecting.ts';
-import type { Impact, Selecting } from '../../../../src/scheduling/impact/types.ts';
+import type { Impact, SelectingObject } from '../../../../src/scheduling/impact/types.ts';
 import type { RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
 import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
 import { Snapshot } from '../../../../src/scheduling/snapshot.ts';
@@ -17,7 +17,7 @@ function node(name: string, more: Partial<Node> = {}): Node {
 }
 
 /** Of the change of a node without pods. */
-function impactOn(change: PlannedChange, selecting: Selecting[], others: Node[] = []): Impact {
+function impactOn(change: PlannedChange, selecting: SelectingObject[], others: Node[] = []): Impact {
   const snapshot = new Snapshot([change.after, ...others]);
   const leaving = [new LeavingPods(change)];
   return impactOf({ leaving, pods: new Map(), daemonSets: [], selecting, budgets: [], snapshot });

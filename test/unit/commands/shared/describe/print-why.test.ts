@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderWhy } from '../../../../../src/commands/shared/describe/print-why.ts';
-import type { Explanation } from '../../../../../src/nodepool/membership/explain.ts';
+import type { MembershipExplanation } from '../../../../../src/nodepool/membership/explain.ts';
 import { plain } from '../../../print/fixtures.ts';
 
 const NO = { kind: 'no match' } as const;
 
-const explanation: Explanation = {
+const explanation: MembershipExplanation = {
   node: 'node-a',
   owner: 'gpu',
   gone: 'gone\x1b',
@@ -89,7 +89,7 @@ pool unread: its selector cannot be read; it gets no nodes`,
 
 test('limits the output of a pool that another CRD version allowed', () => {
   const long = 'x'.repeat(1_000_000);
-  const pools: Explanation['pools'] = [
+  const pools: MembershipExplanation['pools'] = [
     {
       pool: 'p',
       selector: [{ key: 'a', requirement: `a=${long}`, isMet: false, live: undefined }],
@@ -111,7 +111,7 @@ test('prints startup taints with the owner', () => {
     { taint: { ...agent, key: 'again' }, isHeld: false, until: undefined, isGivenAgain: true },
   ];
   const member = { pool: 'p', selector: [], verdict: { kind: 'member' as const, over: [] }, toBeCleaned: false };
-  const pools: Explanation['pools'] = [member, { ...member, pool: 'q', verdict: NO }];
+  const pools: MembershipExplanation['pools'] = [member, { ...member, pool: 'q', verdict: NO }];
   assert.equal(
     renderWhy({ node: 'n', owner: 'p', gone: undefined, pools, startup }, plain),
     `node n is in pool p

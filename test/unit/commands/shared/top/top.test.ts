@@ -3,15 +3,15 @@ import { describe, test } from 'node:test';
 import { top } from '../../../../../src/commands/shared/top/top.ts';
 import { ForbiddenError, NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import { formatQuantity } from '../../../../../src/nodepool/quantity/quantity.ts';
-import type { Figures, Tally } from '../../../../../src/nodepool/quantity/resource-usage.ts';
+import type { ResourceFigures, ResourceTotals } from '../../../../../src/nodepool/quantity/resource-usage.ts';
 import { FakeClock } from '../../../controller/fake-clock.ts';
 import { aNode } from '../../../nodepool/fixtures.ts';
 import { demandOf, depsOf, PLAIN, topCluster, topOf } from './top-cluster.ts';
 
 /** `allocatable requested limits used free`, `-` for unknown. */
-function said({ figures }: Tally, resource: string): string {
+function said({ figures }: ResourceTotals, resource: string): string {
   const its = figures.get(resource);
-  const all: (keyof Figures)[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
+  const all: (keyof ResourceFigures)[] = ['allocatable', 'requested', 'limits', 'used', 'free'];
   return all.map(measure => (its?.[measure] === undefined ? '-' : formatQuantity(its[measure]))).join(' ');
 }
 
