@@ -55,7 +55,7 @@ export const DOORS: Record<string, string[]> = {
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
   auth: ['kubeconfig.ts', 'credentials.ts', 'auth-info.ts'],
-  transport: ['transport.ts', 'request.ts', 'answer.ts', 'stream.ts', 'request-log.ts'],
+  transport: ['transport.ts', 'request.ts', 'response.ts', 'stream.ts', 'request-log.ts'],
   // One request: how it is sent, what its answer means.
   api: ['access-reviews.ts', 'api.ts', 'discovery.ts', 'page.ts', 'resource.ts', 'status.ts', 'watch.ts'],
   // The clients that connect.ts joins, and names.ts for completion.

@@ -71,7 +71,7 @@ export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 13
 export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 a pool is not 200, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
 
-interface Context {
+interface ErrorContext {
   io: Io;
   line: Pick<CommandLine, 'verbosity' | 'jsonLog'>;
   /** This program's version. */
@@ -99,7 +99,7 @@ interface RunError extends ErrorText {
  * Prints the error, on one line where possible, and returns the exit code: 2 for usage, else errorExit.
  * With `--log-format json` it is an entry of that log.
  */
-export function reportError(error: unknown, context: Context): number {
+export function reportError(error: unknown, context: ErrorContext): number {
   const { io, line, command, errorExit = EXIT.error } = context;
   const { usage, ...shown } = runErrorOf(error, context);
   const { message, next } = shown;
@@ -123,7 +123,7 @@ function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }
 
-function runErrorOf(error: unknown, { version, flags, instead, typed, example }: Context): RunError {
+function runErrorOf(error: unknown, { version, flags, instead, typed, example }: ErrorContext): RunError {
   if (error instanceof NodepoolError) {
     const next = error instanceof InvalidNameError ? (typed ?? error.next) : error.next;
     return { message: error.message, lines: error.lines, next, usage: error.kind === 'usage' };

@@ -30,7 +30,7 @@ import {
   nodesClient,
   type RawNode,
 } from './resources/nodes.ts';
-import { countPods, type PodsPort, type PodUsage, type Usage, watchPods } from './resources/pods.ts';
+import { countPods, type NodeUsage, type PodsPort, type PodUsage, watchPods } from './resources/pods.ts';
 import { runtimeClassesClient } from './resources/runtime-classes.ts';
 import type { SchedulingPort } from './resources/scheduling.ts';
 import type { WorkloadsPort } from './resources/workloads.ts';
@@ -78,7 +78,7 @@ export interface Connection {
   /** A node with who set its fields, and when. Undefined if there is none. */
   datedNode(name: string): Promise<DatedNode | undefined>;
   /** What nodes use by metrics.k8s.io. Never rejects for want of it. @param signal ends the wait */
-  nodeUsage(signal: AbortSignal): Promise<Usage>;
+  nodeUsage(signal: AbortSignal): Promise<NodeUsage>;
   /** The same of all pods. */
   podUsage(signal: AbortSignal): Promise<PodUsage>;
   scheduling(): Promise<SchedulingPort>;

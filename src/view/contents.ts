@@ -16,12 +16,12 @@ import { cut, wrap, wrapIndented } from '../print/width.ts';
 import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
-import { NO_POOL, type Place, type Scene, type Sort } from './places.ts';
-import { eventRows, nodeRows, poolRows, type Totals, totals } from './rows.ts';
+import { NO_POOL, type Place, type ScreenData, type SortOrder } from './places.ts';
+import { eventRows, type NodeTotals, nodeRows, poolRows, totals } from './rows.ts';
 import type { LiveView } from './view.ts';
 import type { LiveUsage } from './view-usage.ts';
 
-export type Contents = { totals: Totals } & (
+export type ScreenContents = { totals: NodeTotals } & (
   | { kind: 'text'; lines: string[] }
   | {
       kind: 'list';
@@ -29,7 +29,7 @@ export type Contents = { totals: Totals } & (
       keys: string[];
       /** Of all rows but that of the nodes of no pool. */
       total: number;
-      sorts: Scene['sorts'];
+      sorts: ScreenData['sorts'];
       /** Shown instead of rows when there are none. */
       empty: string;
       /** @param count of rows from top on */
@@ -37,7 +37,7 @@ export type Contents = { totals: Totals } & (
     }
 );
 
-export interface Setting {
+export interface DrawOptions {
   width: number;
   now: Date;
   style: Style;
@@ -45,7 +45,11 @@ export interface Setting {
   usage: LiveUsage | undefined;
 }
 
-export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | 'events'>, setting: Setting): Contents {
+export function contentsOf(
+  place: Place,
+  live: Pick<LiveView, 'clusterState' | 'events'>,
+  setting: DrawOptions,
+): ScreenContents {
   const { width, now, style, usage } = setting;
   const { clusterState } = live;
   const all = totals(clusterState, now);
@@ -90,7 +94,11 @@ export function contentsOf(place: Place, live: Pick<LiveView, 'clusterState' | '
 }
 
 /** @param page how many rows or lines fit */
-export function sceneOf(contents: Contents, page: number, { clusterState }: Pick<LiveView, 'clusterState'>): Scene {
+export function screenDataOf(
+  contents: ScreenContents,
+  page: number,
+  { clusterState }: Pick<LiveView, 'clusterState'>,
+): ScreenData {
   const known = {
     node: (name: string) => clusterState.node(name),
     pools: () => clusterState.poolNames(),
@@ -223,7 +231,7 @@ export function helpLines(width: number): string[] {
 interface ListOptions {
   /** Key of the selected row. */
   selected: string | undefined;
-  sort: Sort;
+  sort: SortOrder;
   /** Of the screen. */
   width: number;
   now: Date;
@@ -240,7 +248,7 @@ const SHORT = 10;
 function select<Row extends { key: string }>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { filter, sort, now }: { filter: string; sort: Sort; now: Date },
+  { filter, sort, now }: { filter: string; sort: SortOrder; now: Date },
 ): Row[] {
   const isInverse = filter.startsWith('!');
   const wanted = filter.slice(isInverse ? 1 : 0).toLowerCase();

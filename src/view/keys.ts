@@ -1,7 +1,17 @@
 /** Ink's input as keys with names of our own. */
 import type { Key as InkKey } from 'ink';
 import { suggest } from '../nodepool/text.ts';
-import { isText, NO_POOL, type Place, placeOf, push, type Scene, START, type State, withPlace } from './places.ts';
+import {
+  isText,
+  NO_POOL,
+  type Place,
+  placeOf,
+  push,
+  type ScreenData,
+  START,
+  type ViewState,
+  withPlace,
+} from './places.ts';
 
 /** A value of NAMED, `ctrl-x`, or the typed character. */
 export type Key = string;
@@ -46,7 +56,10 @@ export function typed(text: string, key: Key): string | undefined {
 // Moves the cursor of a list and the scroll position of a text.
 
 /** Adapts selection and scroll position to the current rows. */
-export function clampSelection(state: State, { keys, length, page }: Pick<Scene, 'keys' | 'length' | 'page'>): State {
+export function clampSelection(
+  state: ViewState,
+  { keys, length, page }: Pick<ScreenData, 'keys' | 'length' | 'page'>,
+): ViewState {
   const place = placeOf(state);
   const end = Math.max(length - page, 0);
   if (isText(place)) return withPlace(state, { top: clamp(place.top, end) });
@@ -57,7 +70,7 @@ export function clampSelection(state: State, { keys, length, page }: Pick<Scene,
 }
 
 /** The new cursor, or scroll position of a text. Undefined for keys that do not move. */
-export function move(place: Place, key: Key, { keys, length, page }: Scene): Partial<Place> | undefined {
+export function move(place: Place, key: Key, { keys, length, page }: ScreenData): Partial<Place> | undefined {
   const isOfText = isText(place);
   const from = isOfText ? place.top : place.index;
   const last = (isOfText ? length - page : keys.length) - (isOfText ? 0 : 1);
@@ -102,26 +115,26 @@ export function candidates(text: string, names: readonly string[]): readonly str
 }
 
 /** The state after a key while a name is typed: enter goes to the first candidate, tab completes. */
-export function jump(state: State, text: string, key: Key, scene: Scene): State {
-  const browsing: State = { ...state, mode: { kind: 'browse' } };
+export function jump(state: ViewState, text: string, key: Key, screen: ScreenData): ViewState {
+  const browsing: ViewState = { ...state, mode: { kind: 'browse' } };
   if (key === 'escape') return browsing;
-  if (key === 'enter') return text === '' ? browsing : goTo(browsing, text, scene);
-  const next = key === 'tab' ? completed(text, scene.names()) : typed(text, key);
+  if (key === 'enter') return text === '' ? browsing : goTo(browsing, text, screen);
+  const next = key === 'tab' ? completed(text, screen.names()) : typed(text, key);
   return next === undefined ? browsing : { ...state, mode: { kind: 'jump', text: next } };
 }
 
 /** `:q`, as in k9s and vi, unless something has that name. */
-export function isQuit(text: string, { names }: Pick<Scene, 'names'>): boolean {
+export function isQuit(text: string, { names }: Pick<ScreenData, 'names'>): boolean {
   return /^(q|q!|qa|quit)$/.test(text) && !names().includes(text);
 }
 
-function goTo(state: State, text: string, { names, pools, ownerOf }: Scene): State {
+function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenData): ViewState {
   const [name] = candidates(text, names());
   if (name === undefined) {
     return { ...state, message: { text: `No pool or node is named like ${text}`, isError: true } };
   }
   const pool = pools().includes(name) ? name : (ownerOf(name) ?? NO_POOL);
-  const root: State = { ...state, places: [{ ...START, selected: pool }] };
+  const root: ViewState = { ...state, places: [{ ...START, selected: pool }] };
   return pool === name ? root : push(root, { kind: 'nodes', pool, selected: name });
 }
 

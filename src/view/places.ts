@@ -16,19 +16,19 @@ export interface Place {
   index: number;
   /** The first visible row, or line of a text. */
   top: number;
-  sort: Sort;
+  sort: SortOrder;
   filter: string;
   /** Of `describe` and `yaml`; undefined until it is read. */
   text?: string;
 }
 
-export interface Sort {
+export interface SortOrder {
   /** The letter of the column. */
   by: string;
   descending: boolean;
 }
 
-export interface Target {
+export interface CordonTarget {
   /** As of the question. */
   node: Node;
   unschedulable: boolean;
@@ -40,32 +40,32 @@ export interface DrainTarget {
   node: string | undefined;
 }
 
-export type Mode =
+export type InputMode =
   | { kind: 'browse' }
   | { kind: 'filter' }
   /** The name that is typed. */
   | { kind: 'jump'; text: string }
-  | { kind: 'confirm'; target: Target };
+  | { kind: 'confirm'; target: CordonTarget };
 
-export interface State {
+export interface ViewState {
   /** The last one is shown. Never empty. */
   places: readonly Place[];
-  mode: Mode;
+  mode: InputMode;
   /** Whether the lists show requested and used resources in place of allocatable ones. */
   usage: boolean;
   message: { text: string; isError: boolean } | undefined;
 }
 
-export type Effect =
+export type KeyEffect =
   | { kind: 'quit' }
   | { kind: 'redraw' }
-  | { kind: 'cordon'; target: Target }
+  | { kind: 'cordon'; target: CordonTarget }
   /** Reads the text of a place. */
   | { kind: 'read'; place: Pick<Place, 'kind' | 'pool' | 'subject'> }
   | { kind: 'drain'; target: DrainTarget };
 
 /** What is on the screen when a key is pressed. */
-export interface Scene {
+export interface ScreenData {
   /** Of the rows, in order; empty for a text. */
   keys: readonly string[];
   /** All rows or lines, and how many fit. */
@@ -93,14 +93,14 @@ export const START: Place = {
   filter: '',
 };
 
-export const initialState: State = {
+export const initialState: ViewState = {
   places: [START],
   mode: { kind: 'browse' },
   usage: false,
   message: undefined,
 };
 
-export function placeOf({ places }: State): Place {
+export function placeOf({ places }: ViewState): Place {
   return places.at(-1) ?? START;
 }
 
@@ -108,10 +108,10 @@ export function isText({ kind }: Place): boolean {
   return kind !== 'pools' && kind !== 'nodes' && kind !== 'events';
 }
 
-export function withPlace(state: State, change: Partial<Place>): State {
+export function withPlace(state: ViewState, change: Partial<Place>): ViewState {
   return { ...state, places: [...state.places.slice(0, -1), { ...placeOf(state), ...change }] };
 }
 
-export function push(state: State, place: Partial<Place>): State {
+export function push(state: ViewState, place: Partial<Place>): ViewState {
   return { ...state, places: [...state.places, { ...START, ...place }] };
 }

@@ -44,7 +44,7 @@ export interface EventRow {
   event: PoolEventRecord;
 }
 
-export interface Totals {
+export interface NodeTotals {
   nodes: number;
   counts: NodeCounts;
   cordoned: number;
@@ -108,7 +108,7 @@ export function eventRows(
   return rows;
 }
 
-export function totals(clusterState: ClusterState, now: Date): Totals {
+export function totals(clusterState: ClusterState, now: Date): NodeTotals {
   const all = [...clusterState.nodes()];
   const maintenance = countMaintenance(all, now);
   return { nodes: all.length, ...summary(all), maintenance, unassigned: unassignedNodes(clusterState).length };

@@ -8,19 +8,19 @@ import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { formatError } from '../print/error.ts';
 import type { Style } from '../print/style.ts';
-import { type Contents, contentsOf, sceneOf } from './contents.ts';
+import { contentsOf, type ScreenContents, screenDataOf } from './contents.ts';
 import { clampSelection, type Key, keysOf } from './keys.ts';
 import {
+  type CordonTarget,
   type DrainTarget,
-  type Effect,
   initialState,
   isText,
+  type KeyEffect,
   type Place,
   placeOf,
-  type State,
-  type Target,
+  type ViewState,
 } from './places.ts';
-import { pageOf, type Size, screenLines } from './screen.ts';
+import { pageOf, type ScreenSize, screenLines } from './screen.ts';
 import { paste, press, withMessage, withText } from './state.ts';
 import type { LiveView } from './view.ts';
 import type { LiveUsage, UsagePoll } from './view-usage.ts';
@@ -34,10 +34,10 @@ export interface RunOptions {
   now: () => Date;
   style: Style;
   /** Where to start: undefined shows the pools. */
-  state: State | undefined;
+  state: ViewState | undefined;
   usage: UsagePoll;
   /** @returns what happened to the node, and a warning about the status of its pool */
-  cordon(target: Target): Promise<{ result: CordonResult; warning: string | undefined }>;
+  cordon(target: CordonTarget): Promise<{ result: CordonResult; warning: string | undefined }>;
   /** The text of a place. Rejects with a NodepoolError. */
   read(place: ReadPlace): Promise<string>;
 }
@@ -45,19 +45,19 @@ export interface RunOptions {
 export type ReadPlace = Pick<Place, 'kind' | 'pool' | 'subject'>;
 
 /** Why it ended, and how to go on there. */
-export interface Ended {
-  state: State;
+export interface ViewEnd {
+  state: ViewState;
   /** To drain on the restored terminal. */
   drain: DrainTarget | undefined;
 }
 
-export interface Running {
+export interface RunningView {
   /** Schedules a redraw after a change in the cluster; at most one per REDRAW_MS. */
   changed(): void;
   /** Restores the terminal. */
   stop(): void;
   /** Resolves when the terminal is restored; rejects with an error of rendering. */
-  ended: Promise<Ended>;
+  ended: Promise<ViewEnd>;
 }
 
 /** Between redraws after changes in the cluster, and between those for ages. */
@@ -65,20 +65,20 @@ const [REDRAW_MS, TICK_MS] = [250, 1_000];
 const FRAMES_PER_SECOND = 30;
 
 /** Takes over the terminal until stop(). */
-export function runView(options: RunOptions): Running {
+export function runView(options: RunOptions): RunningView {
   const { live, clock, now, style, usage } = options;
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
   let state = options.state ?? initialState;
   let drain: DrainTarget | undefined;
   let isStopped = false;
-  let cached: { key: readonly unknown[]; contents: Contents } | undefined;
+  let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
 
-  const size = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+  const size = (): ScreenSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
 
   /** Rows are computed again only after a change: not for a key that moves the cursor. */
-  function contents(): Contents {
+  function contents(): ScreenContents {
     const { kind, pool, subject, sort, filter, text } = placeOf(state);
     const { columns } = size();
     const shown = shownUsage();
@@ -96,13 +96,13 @@ export function runView(options: RunOptions): Running {
     return state.usage && (kind === 'pools' || kind === 'nodes') ? usage.current() : undefined;
   }
 
-  const scene = () => sceneOf(contents(), pageOf(state, size()), live);
+  const screen = () => screenDataOf(contents(), pageOf(state, size()), live);
 
   function element() {
     usage.setShown(shownUsage() !== undefined);
-    state = clampSelection(state, scene());
+    state = clampSelection(state, screen());
     const { clusterName } = options;
-    const facts = { clusterName, live, usage: shownUsage(), names: scene().names, now: now(), style };
+    const facts = { clusterName, live, usage: shownUsage(), names: screen().names, now: now(), style };
     return h(Screen, { lines: screenLines(state, contents(), size(), facts), onKeys, onPaste });
   }
 
@@ -115,10 +115,10 @@ export function runView(options: RunOptions): Running {
 
   function onKeys(keys: Key[]): void {
     for (const key of keys) {
-      const { state: next, effect } = press(state, key, scene());
+      const { state: next, effect } = press(state, key, screen());
       state = next;
       // The next key of the same input applies to the place that this one led to.
-      state = clampSelection(state, scene());
+      state = clampSelection(state, screen());
       if (effect !== undefined) run(effect);
       if (isStopped) return;
     }
@@ -130,7 +130,7 @@ export function runView(options: RunOptions): Running {
     draw();
   }
 
-  function run(effect: Effect): void {
+  function run(effect: KeyEffect): void {
     if (effect.kind === 'redraw') instance.clear();
     else if (effect.kind === 'cordon') cordon(effect.target);
     else if (effect.kind === 'read') read(effect.place);
@@ -155,7 +155,7 @@ export function runView(options: RunOptions): Running {
     );
   }
 
-  function cordon(target: Target): void {
+  function cordon(target: CordonTarget): void {
     const { node, unschedulable } = target;
     state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
     // A rejection is a bug and ends the program as an unhandled one.
@@ -192,7 +192,7 @@ export function runView(options: RunOptions): Running {
   };
   tick();
 
-  const running: Running = {
+  const running: RunningView = {
     changed() {
       cancelDraw ??= clock.after(REDRAW_MS, draw);
     },

@@ -6,24 +6,24 @@ import type { Style } from '../print/style.ts';
 import { fit } from '../print/table.ts';
 import { formatDuration } from '../print/time.ts';
 import { widthOf, wrap } from '../print/width.ts';
-import type { Contents } from './contents.ts';
+import type { ScreenContents } from './contents.ts';
 import { candidates } from './keys.ts';
-import { isText, NO_POOL, type Place, placeOf, type Scene, type State } from './places.ts';
+import { isText, NO_POOL, type Place, placeOf, type ScreenData, type ViewState } from './places.ts';
 import { gpuOf, nodesBar, paintBar } from './rows.ts';
-import type { LiveView, Outage } from './view.ts';
+import type { LiveView, WatchOutage } from './view.ts';
 import type { LiveUsage } from './view-usage.ts';
 
-export interface Size {
+export interface ScreenSize {
   columns: number;
   rows: number;
 }
 
-export interface Facts {
+export interface ScreenFacts {
   clusterName: string;
   live: Pick<LiveView, 'clusterState' | 'outages'>;
   /** Undefined where it is not shown. */
   usage: LiveUsage | undefined;
-  names: Scene['names'];
+  names: ScreenData['names'];
   now: Date;
   style: Style;
 }
@@ -36,11 +36,16 @@ const LOW_FRAME = 2;
 const MAX_CANDIDATES = 20;
 
 /** The lines of the body: rows of a list without its header, or lines of a text. */
-export function pageOf(state: State, { rows }: Size): number {
+export function pageOf(state: ViewState, { rows }: ScreenSize): number {
   return Math.max(rows - (rows >= TALL ? TALL_FRAME : LOW_FRAME) + (isText(placeOf(state)) ? 1 : 0), 1);
 }
 
-export function screenLines(state: State, contents: Contents, size: Size, facts: Facts): string[] {
+export function screenLines(
+  state: ViewState,
+  contents: ScreenContents,
+  size: ScreenSize,
+  facts: ScreenFacts,
+): string[] {
   const { columns: width, rows } = size;
   const { style } = facts;
   const page = pageOf(state, size);
@@ -60,7 +65,13 @@ export function screenLines(state: State, contents: Contents, size: Size, facts:
   return [...fill(lines, rows - over.length), ...over];
 }
 
-function bodyLines(state: State, contents: Contents, width: number, page: number, { now, style }: Facts): string[] {
+function bodyLines(
+  state: ViewState,
+  contents: ScreenContents,
+  width: number,
+  page: number,
+  { now, style }: ScreenFacts,
+): string[] {
   const place = placeOf(state);
   if (contents.kind === 'text') return contents.lines.slice(place.top, place.top + page);
   const { selected, sort, top } = place;
@@ -70,7 +81,7 @@ function bodyLines(state: State, contents: Contents, width: number, page: number
 }
 
 /** `nodepool · cluster`, and on the right `live` or how old the data is. */
-function titleLine(width: number, { clusterName, live, now, style }: Facts): string {
+function titleLine(width: number, { clusterName, live, now, style }: ScreenFacts): string {
   const [outage] = live.outages().filter(({ resource }) => resource !== 'events');
   const state = outage === undefined ? 'live' : outageText(outage, now);
   const paint = outage === undefined ? style.green : style.red;
@@ -79,7 +90,7 @@ function titleLine(width: number, { clusterName, live, now, style }: Facts): str
   return `${fit({ text: `nodepool · ${clusterName}`, paint: style.bold }, room)} ${shown}`;
 }
 
-function outageText({ since, message, resource }: Outage, now: Date): string {
+function outageText({ since, message, resource }: WatchOutage, now: Date): string {
   // The cluster is named on the left; the server's address would take the place of the reason.
   const reason = message.replace(/ https?:\/\/\S*?(?=:?(?:\s|$))/g, '').replace('cannot reach the server: ', '');
   const age = since === undefined ? 'no data' : `data ${formatDuration(now.getTime() - since)} old`;
@@ -87,7 +98,7 @@ function outageText({ since, message, resource }: Outage, now: Date): string {
 }
 
 /** All nodes of the cluster: a bar, counts, and allocatable resources. */
-function totalsLine({ totals }: Contents, width: number, style: Style): string {
+function totalsLine({ totals }: ScreenContents, width: number, style: Style): string {
   const { nodes, counts, cordoned, maintenance, unassigned, allocatable } = totals;
   const resource = (name: string) => displayQuantity(name, allocatable[name] ?? '0');
   const gpu = gpuOf(allocatable);
@@ -109,7 +120,7 @@ function totalsLine({ totals }: Contents, width: number, style: Style): string {
 /** The path of the place: `Pools (3)`, `Pools > gpu > Nodes (12-30 of 240) /a`, `Pools > gpu > gpu-1 (lines 1-19 of 25)`. */
 function placeLine(
   { kind, pool, subject, filter, top }: Place,
-  contents: Contents,
+  contents: ScreenContents,
   { width, page }: { width: number; page: number },
   style: Style,
 ): string {
@@ -130,7 +141,7 @@ function placeLine(
 }
 
 /** The rows on the screen, if there are more; of a filtered list, also how many there are without the filter. */
-function countText(top: number, page: number, { keys, total }: Extract<Contents, { kind: 'list' }>): string {
+function countText(top: number, page: number, { keys, total }: Extract<ScreenContents, { kind: 'list' }>): string {
   const { length } = keys.filter(key => key !== NO_POOL);
   if (length <= page) return length === total ? ` (${total})` : ` (${length} of ${total})`;
   const range = `${top + 1}-${Math.min(top + page, length)} of ${length}`;
@@ -143,7 +154,7 @@ function linesText(top: number, page: number, length: number): string {
 }
 
 /** The last message; else why events are missing; else why the selected pool is not 200. */
-function messageLine(state: State, contents: Contents, width: number, facts: Facts): string {
+function messageLine(state: ViewState, contents: ScreenContents, width: number, facts: ScreenFacts): string {
   const { live, style, usage } = facts;
   const { message, mode } = state;
   const place = placeOf(state);
@@ -164,7 +175,7 @@ function messageLine(state: State, contents: Contents, width: number, facts: Fac
 }
 
 /** What is typed, and where it leads: `:gp█  gpu  gpu-1`. */
-function jumpLine(text: string, width: number, { names }: Facts): string {
+function jumpLine(text: string, width: number, { names }: ScreenFacts): string {
   const found = text === '' ? [] : candidates(text, names()).slice(0, MAX_CANDIDATES);
   return fit(partsThatFit([`:${tail(text, width - 2)}█`, ...found], width), width);
 }
@@ -187,7 +198,7 @@ const HINTS: Readonly<Record<Place['kind'], string>> = {
   help: 'any key: back  ↑ ↓ scroll',
 };
 
-function hintLine(state: State, width: number, style: Style): string {
+function hintLine(state: ViewState, width: number, style: Style): string {
   const place = placeOf(state);
   const hints = {
     filter: 'enter keep the filter  esc remove it',
@@ -199,7 +210,7 @@ function hintLine(state: State, width: number, style: Style): string {
 }
 
 /** Drawn over the last lines: the question, or a message too long for its line. */
-function boxLines({ mode, message }: State, width: number, style: Style): string[] {
+function boxLines({ mode, message }: ViewState, width: number, style: Style): string[] {
   if (mode.kind === 'confirm') {
     const { node, unschedulable } = mode.target;
     const what = unschedulable

@@ -4,24 +4,24 @@
  */
 import { isQuit, jump, type Key, move, typed } from './keys.ts';
 import {
-  type Effect,
   isText,
+  type KeyEffect,
   NO_POOL,
   type Place,
   placeOf,
   push,
-  type Scene,
-  type State,
+  type ScreenData,
+  type ViewState,
   withPlace,
 } from './places.ts';
 
-interface Step {
-  state: State;
-  effect?: Effect;
+interface KeyResult {
+  state: ViewState;
+  effect?: KeyEffect;
 }
 
-/** The state after a key. Call clampSelection() next, with the scene of the new place. */
-export function press(before: State, key: Key, scene: Scene): Step {
+/** The state after a key. Call clampSelection() next, with the screen of the new place. */
+export function press(before: ViewState, key: Key, screen: ScreenData): KeyResult {
   if (key === 'ctrl-c') return { state: before, effect: { kind: 'quit' } };
   if (key === 'ctrl-l') return { state: before, effect: { kind: 'redraw' } };
   const state = { ...before, message: undefined };
@@ -29,45 +29,45 @@ export function press(before: State, key: Key, scene: Scene): Step {
     case 'filter':
       return { state: typeFilter(state, key) };
     case 'jump':
-      if (key === 'enter' && isQuit(state.mode.text, scene)) return { state, effect: { kind: 'quit' } };
-      return { state: jump(state, state.mode.text, key, scene) };
+      if (key === 'enter' && isQuit(state.mode.text, screen)) return { state, effect: { kind: 'quit' } };
+      return { state: jump(state, state.mode.text, key, screen) };
     case 'confirm': {
-      const effect: Effect = { kind: 'cordon', target: state.mode.target };
+      const effect: KeyEffect = { kind: 'cordon', target: state.mode.target };
       return key === 'y' || key === 'Y'
         ? { state: browse(state), effect }
         : { state: withMessage(browse(state), 'Nothing was changed') };
     }
     case 'browse':
-      return key === 'q' && state.places.length === 1 ? { state, effect: { kind: 'quit' } } : act(state, key, scene);
+      return key === 'q' && state.places.length === 1 ? { state, effect: { kind: 'quit' } } : act(state, key, screen);
   }
 }
 
 /** Pasted text goes into the filter and the name to jump to only: elsewhere it would be read as keys. */
-export function paste(state: State, text: string): State {
+export function paste(state: ViewState, text: string): ViewState {
   const line = text.split(/[\r\n]/, 1)[0] ?? '';
   const { mode } = state;
   if (mode.kind === 'jump') return { ...state, mode: { ...mode, text: mode.text + line } };
   return mode.kind === 'filter' ? withPlace(state, { filter: placeOf(state).filter + line }) : state;
 }
 
-export function withMessage(state: State, text: string, isError = false): State {
+export function withMessage(state: ViewState, text: string, isError = false): ViewState {
   return { ...state, message: { text, isError } };
 }
 
 /** The text that was read for a place, unless that was left. */
-export function withText(state: State, read: Pick<Place, 'kind' | 'pool' | 'subject'>, text: string): State {
+export function withText(state: ViewState, read: Pick<Place, 'kind' | 'pool' | 'subject'>, text: string): ViewState {
   const isReadPlace = ({ kind, pool, subject }: Place) =>
     kind === read.kind && pool === read.pool && subject === read.subject;
   return { ...state, places: state.places.map(place => (isReadPlace(place) ? { ...place, text } : place)) };
 }
 
-function act(state: State, key: Key, scene: Scene): Step {
+function act(state: ViewState, key: Key, screen: ScreenData): KeyResult {
   const place = placeOf(state);
-  const moved = move(place, key, scene);
+  const moved = move(place, key, screen);
   if (moved !== undefined) return { state: withPlace(state, moved) };
   // Readers of the help try its keys: a key that does not scroll only closes it.
   if (place.kind === 'help') return { state: back(state, key) };
-  const sort = isText(place) ? undefined : scene.sorts.get(key);
+  const sort = isText(place) ? undefined : screen.sorts.get(key);
   if (sort !== undefined) {
     const descending = place.sort.by === key ? !place.sort.descending : sort.descending;
     return { state: withPlace(state, { sort: { by: key, descending } }) };
@@ -81,13 +81,13 @@ function act(state: State, key: Key, scene: Scene): Step {
     case 'y':
       return read(state, 'yaml', place);
     case 'D':
-      return drain(state, place, scene);
+      return drain(state, place, screen);
     default:
-      return { state: go(state, key, scene) };
+      return { state: go(state, key, screen) };
   }
 }
 
-function go(state: State, key: Key, scene: Scene): State {
+function go(state: ViewState, key: Key, screen: ScreenData): ViewState {
   const place = placeOf(state);
   switch (key) {
     case '?':
@@ -109,9 +109,9 @@ function go(state: State, key: Key, scene: Scene): State {
     case 'E':
       return showEvents(state, { ...place, kind: 'events', pool: undefined });
     case 'c':
-      return ask(state, scene, true);
+      return ask(state, screen, true);
     case 'u':
-      return ask(state, scene, false);
+      return ask(state, screen, false);
     case 't':
       return isText(place) || place.kind === 'events'
         ? withMessage(state, 't shows usage in the lists of pools and nodes: q goes back')
@@ -121,7 +121,7 @@ function go(state: State, key: Key, scene: Scene): State {
   }
 }
 
-function typeFilter(state: State, key: Key): State {
+function typeFilter(state: ViewState, key: Key): ViewState {
   const { filter } = placeOf(state);
   if (key === 'enter') return browse(state);
   if (key === 'escape') return withPlace(browse(state), { filter: '' });
@@ -130,12 +130,12 @@ function typeFilter(state: State, key: Key): State {
 }
 
 /** esc removes the filter first. */
-function back(state: State, key: Key): State {
+function back(state: ViewState, key: Key): ViewState {
   if (key === 'escape' && placeOf(state).filter !== '') return withPlace(state, { filter: '' });
   return state.places.length > 1 ? { ...state, places: state.places.slice(0, -1) } : state;
 }
 
-function enter(state: State, { kind, pool, selected }: Place): State {
+function enter(state: ViewState, { kind, pool, selected }: Place): ViewState {
   if (selected === undefined) return state;
   if (kind === 'pools') return push(state, { kind: 'nodes', pool: selected });
   if (kind === 'nodes') return push(state, { kind: 'node', pool, subject: selected });
@@ -143,7 +143,7 @@ function enter(state: State, { kind, pool, selected }: Place): State {
   return state;
 }
 
-function showEvents(state: State, place: Place): State {
+function showEvents(state: ViewState, place: Place): ViewState {
   const pool = poolOf(place);
   const of = pool === NO_POOL ? undefined : pool;
   if (place.kind === 'event' || (placeOf(state).kind === 'events' && placeOf(state).pool === of)) return state;
@@ -152,7 +152,7 @@ function showEvents(state: State, place: Place): State {
 }
 
 /** Opens the text of the selected pool or node, which is to be read. */
-function read(state: State, kind: 'describe' | 'yaml', place: Place): Step {
+function read(state: ViewState, kind: 'describe' | 'yaml', place: Place): KeyResult {
   if (place.kind === kind) return { state };
   const pool = poolOf(place);
   const subject = nodeOf(place);
@@ -162,7 +162,7 @@ function read(state: State, kind: 'describe' | 'yaml', place: Place): Step {
   return { state: push(state, opened), effect: { kind: 'read', place: opened } };
 }
 
-function drain(state: State, place: Place, { ownerOf }: Scene): Step {
+function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResult {
   const node = nodeOf(place);
   // In the list of nodes the whole pool is never meant: the list may be filtered.
   if (node === undefined && place.kind === 'nodes') return { state };
@@ -187,11 +187,11 @@ function nodeOf({ kind, selected, subject }: Place): string | undefined {
   return kind === 'node' || kind === 'describe' || kind === 'yaml' ? subject : undefined;
 }
 
-function ask(state: State, scene: Scene, unschedulable: boolean): State {
+function ask(state: ViewState, screen: ScreenData, unschedulable: boolean): ViewState {
   const place = placeOf(state);
   const name = nodeOf(place);
   if (name === undefined && place.kind !== 'nodes') return withMessage(state, onlyNodes(place, unschedulable));
-  const node = scene.node(name ?? '');
+  const node = screen.node(name ?? '');
   if (node === undefined) return state;
   if (node.unschedulable === unschedulable) {
     return withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
@@ -208,11 +208,11 @@ function onlyNodes(place: Place, unschedulable: boolean): string {
 }
 
 /** Why there is no column to sort by. */
-function noUsed(key: Key, { usage }: State): string {
+function noUsed(key: Key, { usage }: ViewState): string {
   if (!usage) return `${key} sorts by used resources: press t first`;
   return `${key} sorts by used resources, which are not known: metrics.k8s.io is not served, or not read yet`;
 }
 
-function browse(state: State): State {
+function browse(state: ViewState): ViewState {
   return { ...state, mode: { kind: 'browse' } };
 }

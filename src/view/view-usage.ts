@@ -1,14 +1,14 @@
 /** What pods request and nodes use, for the dashboard: read while it is shown, and slowly, because every pod is read. */
 import type { Clock } from '../controller/clock.ts';
 import type { Connection } from '../kube/connect.ts';
-import type { Demand, PodsPort, Usage } from '../kube/resources/pods.ts';
+import type { NodeUsage, PodDemand, PodsPort } from '../kube/resources/pods.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 
 export type LiveUsage =
   | { kind: 'reading' }
   /** Until the next read. */
   | { kind: 'failed'; message: string }
-  | { kind: 'read'; demand: Demand; used: Usage };
+  | { kind: 'read'; demand: PodDemand; used: NodeUsage };
 
 export interface UsagePoll {
   /** Starts reading, or stops it; the last values are kept. Shown again, it reads when the next read is due. */

@@ -18,7 +18,7 @@ import { type ClusterState, clusterStateOf, looksSame } from '../reconciler/stat
 import { annotationReader } from '../reconciler/state/unread-annotations.ts';
 
 /** Why a resource is not followed right now. */
-export interface Outage {
+export interface WatchOutage {
   resource: string;
   message: string;
   /** The last response or event for the resource, in milliseconds of `now`; undefined before the first. */
@@ -30,7 +30,7 @@ export interface LiveView {
   readonly clusterState: ClusterState;
   /** Events about pools, by a key of their own. */
   events(): Iterable<readonly [key: string, event: PoolEventRecord]>;
-  outages(): Outage[];
+  outages(): WatchOutage[];
   /** Grows with every change that the screen shows. */
   version(): number;
   /** Resolves when pools and nodes are there. Throws NodepoolError when there is no permission to read them. */
@@ -71,7 +71,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     if (!restored.delete(resource)) return;
     show(objectsOf(pools.store), objectsOf(nodes.store));
   };
-  const outages = new Map<string, Outage>();
+  const outages = new Map<string, WatchOutage>();
   const refused = Promise.withResolvers<never>();
   // After start() nothing awaits it.
   refused.promise.catch(() => {});

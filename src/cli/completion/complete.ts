@@ -6,7 +6,7 @@ import type { NamesPort } from '../../kube/resources/names.ts';
 import type { Io } from '../io.ts';
 import { type Flag, GLOBAL, type Grammar, NODE_KIND, POOL_KIND } from './grammar.ts';
 import { isSafeCandidate, liveNames, safeDescription } from './live.ts';
-import { type Live, SORT_MEASURES, type Source, sourceOfArg, sourceOfFlag } from './sources.ts';
+import { type CompletionSource, type LiveNames, SORT_MEASURES, sourceOfArg, sourceOfFlag } from './sources.ts';
 import { type CompletionLine, readWords } from './words.ts';
 
 /** cobra's ShellCompDirective bits. */
@@ -14,7 +14,7 @@ const [NO_SPACE, NO_FILES] = [2, 4];
 
 export type GivenFlags = Record<string, string | string[] | boolean | undefined>;
 
-export interface Candidate {
+export interface CompletionCandidate {
   value: string;
   description?: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface CompletionOptions {
 }
 
 interface Completions {
-  candidates: Candidate[];
+  candidates: CompletionCandidate[];
   files?: boolean;
 }
 
@@ -88,7 +88,7 @@ async function find(options: CompletionOptions): Promise<Completions> {
 
 /** With the kind or the namespace that was typed before the name. */
 async function argumentValues(
-  source: Source,
+  source: CompletionSource,
   typed: string,
   line: CompletionLine,
   options: CompletionOptions,
@@ -107,7 +107,7 @@ async function argumentValues(
   };
 }
 
-function commandNames(commands: Grammar): Candidate[] {
+function commandNames(commands: Grammar): CompletionCandidate[] {
   const shown = Object.entries(commands).filter(([, { hidden }]) => !hidden);
   return [
     ...shown.map(([value, { summary: description }]) => ({ value, description })),
@@ -117,7 +117,7 @@ function commandNames(commands: Grammar): Candidate[] {
 }
 
 /** A flag that was given is offered again only if it is repeatable. */
-function flagNames({ command, grammar, flags }: CompletionLine): Candidate[] {
+function flagNames({ command, grammar, flags }: CompletionLine): CompletionCandidate[] {
   const offered = Object.values(grammar?.flags ?? {}).filter(
     ({ name, hidden, multiple }) => !hidden && (multiple || !flags.has(name)),
   );
@@ -134,14 +134,14 @@ function flagNames({ command, grammar, flags }: CompletionLine): Candidate[] {
  * @param taken values that were given before and are not offered again
  */
 async function values(
-  source: Source,
+  source: CompletionSource,
   typed: string,
   taken: string[],
   line: CompletionLine,
   options: CompletionOptions,
 ): Promise<Completions> {
   const { io, openNames } = options;
-  const live = async (what: Live, labelKey?: string) =>
+  const live = async (what: LiveNames, labelKey?: string) =>
     liveNames(what, await openNames(accessFlags(line, io.env)), {
       ...io,
       pools: poolsBefore(line),
@@ -224,15 +224,15 @@ function effects(typed: string): string[] {
 
 // What an argument may have before the name: its kind, as in `node/NAME`, or the namespace of a pod.
 
-interface Prefixed {
+interface ArgPrefix {
   prefix: string;
-  what: Live;
+  what: LiveNames;
   /** Of pods, where the prefix names it. */
   namespace?: string;
 }
 
 /** @param typed the argument before the cursor */
-function splitPrefix(what: Live, typed: string): Prefixed {
+function splitPrefix(what: LiveNames, typed: string): ArgPrefix {
   switch (what) {
     case 'pods': {
       const [, prefix = '', namespace] = /^(([^/]+)\/)/.exec(typed) ?? [];

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Names, NamesKind, NamesPort } from '../../kube/resources/names.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { cachePath, makePrivateFolder, privateFolder } from '../private-folder.ts';
-import type { Live } from './sources.ts';
+import type { LiveNames } from './sources.ts';
 
 /** Younger entries are used without asking the server. */
 const FRESH_MS = 10_000;
@@ -31,11 +31,11 @@ export interface LiveOptions {
 }
 
 /** Only names that a shell needs not quote. Rejects when the server cannot be asked. */
-export async function liveNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
+export async function liveNames(what: LiveNames, port: NamesPort, options: LiveOptions): Promise<string[]> {
   return (await allNames(what, port, options)).filter(isSafeName);
 }
 
-async function allNames(what: Live, port: NamesPort, options: LiveOptions): Promise<string[]> {
+async function allNames(what: LiveNames, port: NamesPort, options: LiveOptions): Promise<string[]> {
   switch (what) {
     case 'contexts':
     case 'clusters':

@@ -2,7 +2,7 @@
 import type { Arg, Flag } from './grammar.ts';
 
 /** Names that are looked up in the cluster or the kubeconfig. */
-export type Live =
+export type LiveNames =
   | 'pools'
   | 'nodes'
   | 'poolsAndNodes'
@@ -28,7 +28,7 @@ export type Live =
   | 'clusters'
   | 'users';
 
-export type Source =
+export type CompletionSource =
   | { kind: 'none' }
   | { kind: 'files' }
   | { kind: 'words'; words: string[] }
@@ -37,19 +37,19 @@ export type Source =
    * followed by the values of that label. usual: always offered.
    * alone: offered only as the first of a list.
    */
-  | { kind: 'live'; what: Live; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }
+  | { kind: 'live'; what: LiveNames; list?: boolean; ending?: string; usual?: string[]; alone?: string[] }
   /** For `top --sort-by`. */
   | { kind: 'sortKeys' }
   /** The effect of a taint, after `KEY[=VALUE]:`; before that, whole taints. */
-  | { kind: 'effects'; what: Live };
+  | { kind: 'effects'; what: LiveNames };
 
-const NONE: Source = { kind: 'none' };
-const FILES: Source = { kind: 'files' };
+const NONE: CompletionSource = { kind: 'none' };
+const FILES: CompletionSource = { kind: 'files' };
 
 /** In whole: kubectl's scripts do not complete after the second `=` of `--for=condition=`. */
 const CONDITIONS = ['Ready', 'Applied', 'Conflict', 'Progressing'].map(type => `condition=${type}`);
 
-const FLAGS: Record<string, Source> = {
+const FLAGS: Record<string, CompletionSource> = {
   kubeconfig: FILES,
   filename: FILES,
   'certificate-authority': FILES,
@@ -80,7 +80,7 @@ const FLAGS: Record<string, Source> = {
   for: { kind: 'words', words: ['status=200', 'nodes=', 'ready=', ...CONDITIONS, 'jsonpath=', 'create', 'delete'] },
 };
 
-const ARGS: Record<string, Source> = {
+const ARGS: Record<string, CompletionSource> = {
   pool: { kind: 'live', what: 'pools' },
   name: { kind: 'live', what: 'pools' },
   node: { kind: 'live', what: 'members' },
@@ -131,7 +131,7 @@ const FORMATS = [
   'custom-columns-file=',
 ];
 
-export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): Source {
+export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): CompletionSource {
   if (options !== undefined) return { kind: 'words', words: options };
   const what = SELECT_NODES.includes(command) ? 'nodeLabels' : 'poolLabels';
   if (name === 'selector') return { kind: 'live', what, list: true, ending: '=' };
@@ -155,7 +155,7 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
   return words.length > 1 ? { kind: 'words', words } : NONE;
 }
 
-export function sourceOfArg(command: string, { name, options }: Arg): Source {
+export function sourceOfArg(command: string, { name, options }: Arg): CompletionSource {
   if (options !== undefined) return { kind: 'words', words: options };
   if (NEW_NAMES.includes(command)) return NONE;
   return command === 'add' && name === 'node' ? { kind: 'live', what: 'nonMembers' } : (ARGS[name] ?? NONE);

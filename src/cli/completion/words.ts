@@ -32,7 +32,7 @@ export function readWords(words: string[], commands: Grammar): CompletionLine {
 }
 
 /** The parser's state at the cursor. */
-interface State {
+interface ParserState {
   /** The flag whose value comes next. */
   pending: Flag | undefined;
   /** `--` was read: only arguments follow. */
@@ -40,8 +40,8 @@ interface State {
 }
 
 /** Reads the words before the cursor into the line. */
-function readBefore(words: string[], commands: Grammar, line: CompletionLine): State {
-  const state: State = { pending: undefined, ended: false };
+function readBefore(words: string[], commands: Grammar, line: CompletionLine): ParserState {
+  const state: ParserState = { pending: undefined, ended: false };
   const { flags, given } = line;
   const add = (flag: Flag, value: string) => flags.set(flag.name, [...(flags.get(flag.name) ?? []), value]);
   for (const word of words) {
@@ -65,7 +65,11 @@ function readBefore(words: string[], commands: Grammar, line: CompletionLine): S
   return state;
 }
 
-function want(current: string, { pending, ended }: State, { command, grammar, given }: CompletionLine): CompletedWord {
+function want(
+  current: string,
+  { pending, ended }: ParserState,
+  { command, grammar, given }: CompletionLine,
+): CompletedWord {
   if (command === 'help' && given.length === 0) return { kind: 'command' };
   if (grammar === undefined) return { kind: 'nothing' };
   if (pending !== undefined) return { kind: 'value', flag: pending, prefix: '' };

@@ -1,5 +1,5 @@
 /** What the user, the controller's service account and kubelets may do. */
-import type { AccessQuestion, Subject } from '../../kube/api/access-reviews.ts';
+import type { AccessQuestion, ReviewSubject } from '../../kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import {
@@ -173,7 +173,7 @@ async function deniedOf(
   return new Set([...unique.keys()].filter((_, index) => !allowed[index]));
 }
 
-function subjectOf(controller: readonly ManifestObject[]): Subject {
+function subjectOf(controller: readonly ManifestObject[]): ReviewSubject {
   const account = controller.find(({ kind }) => kind === 'ServiceAccount');
   const { name = '', namespace = '' } = account?.metadata ?? {};
   return {

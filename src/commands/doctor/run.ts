@@ -1,6 +1,6 @@
 /** Runs all checks, in the order in which they depend on each other. */
 import type { Connection } from '../../kube/connect.ts';
-import type { AccessFacts, Probe } from '../../kube/resources/doctor.ts';
+import type { AccessFacts, ServerProbe } from '../../kube/resources/doctor.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { ForbiddenError } from '../../nodepool/errors.ts';
 import { deepEqual, isObject, ownValue } from '../../nodepool/json.ts';
@@ -219,11 +219,11 @@ function notLoggedIn({ server, user }: AccessFacts): Finding {
   );
 }
 
-export function checkServer({ server }: AccessFacts, { latencyMs }: Probe): Finding {
+export function checkServer({ server }: AccessFacts, { latencyMs }: ServerProbe): Finding {
   return ok(`${server} answers in ${Math.max(1, Math.round(latencyMs))} ms`);
 }
 
-export function checkVersion({ version }: Probe): Finding {
+export function checkVersion({ version }: ServerProbe): Finding {
   if (version === undefined) {
     return warning('this user may not read the version', 'ask for the role system:public-info-viewer');
   }
@@ -248,11 +248,11 @@ export function checkVersion({ version }: Probe): Finding {
 }
 
 /** Milliseconds that the server's clock is ahead of ours. Its Date header leaves out the part of a second. */
-export function clockSkewMs({ clocks }: Probe): number | undefined {
+export function clockSkewMs({ clocks }: ServerProbe): number | undefined {
   return clocks && clocks.server.getTime() + 500 - clocks.ours.getTime();
 }
 
-export function checkClock(probe: Probe): Finding {
+export function checkClock(probe: ServerProbe): Finding {
   const skew = clockSkewMs(probe);
   if (skew === undefined) return ok('the server sends no time');
   const seconds = Math.round(Math.abs(skew) / 1000);

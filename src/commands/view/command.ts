@@ -10,8 +10,8 @@ import type { Log } from '../../controller/log.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError, warningText } from '../../nodepool/errors.ts';
 import { makeStyle } from '../../print/style.ts';
-import type { DrainTarget, Target } from '../../view/places.ts';
-import type { Ended, ReadPlace, Running } from '../../view/run.ts';
+import type { CordonTarget, DrainTarget } from '../../view/places.ts';
+import type { ReadPlace, RunningView, ViewEnd } from '../../view/run.ts';
 import { createLiveView, type LiveView } from '../../view/view.ts';
 import { createUsagePoll } from '../../view/view-usage.ts';
 import { cordonNode } from '../shared/cordon/cordon.ts';
@@ -56,7 +56,7 @@ async function showView(
   { io, connect, progress }: Deps,
   drain: (target: DrainTarget, connection: Connection) => Promise<void>,
 ): Promise<number> {
-  let running: Running | undefined;
+  let running: RunningView | undefined;
   const write = createLog(io, 'text', verbosity);
   // A line would break the screen, whose title shows outages.
   const log: Log = (level, text) => {
@@ -80,7 +80,7 @@ async function showView(
   const usage = createUsagePoll({ pods, nodeUsage, clock: systemClock, onChange });
   try {
     const { runView } = await started(cluster.pools, live).finally(() => spinner.stop());
-    let ended: Ended | undefined;
+    let ended: ViewEnd | undefined;
     do {
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
@@ -101,7 +101,12 @@ async function showView(
 }
 
 /** As `cordon` of the pool with this node alone. */
-async function cordonMember({ node, unschedulable }: Target, live: LiveView, connection: Connection, now: () => Date) {
+async function cordonMember(
+  { node, unschedulable }: CordonTarget,
+  live: LiveView,
+  connection: Connection,
+  now: () => Date,
+) {
   const { cluster } = connection;
   const pause = (ms: number) => sleep(ms);
   const maintenance = maintenanceClient(connection.maintenance, pause);
@@ -128,7 +133,7 @@ async function started(
 }
 
 /** Stops it on a signal, and on an uncaught error, to print that after the screen. Returns the unsubscribe function. */
-function stopOnSignal(running: Running): () => void {
+function stopOnSignal(running: RunningView): () => void {
   const stop = () => running.stop();
   const failures = ['uncaughtException', 'unhandledRejection'] as const;
   for (const failure of failures) process.prependListener(failure, stop);

@@ -5,7 +5,7 @@ import type { Transport } from '../transport/transport.ts';
 import type { Api } from './api.ts';
 import { pathOf, type Resource } from './resource.ts';
 
-interface Review {
+interface AccessReview {
   status?: { allowed?: boolean };
 }
 
@@ -20,14 +20,18 @@ function review(plural: string, kind: string): Resource {
  * Throws NodepoolError.
  * @param subject default: the user of the connection
  */
-export async function isAllowed(api: Api, question: AccessQuestion, subject: Subject | undefined): Promise<boolean> {
+export async function isAllowed(
+  api: Api,
+  question: AccessQuestion,
+  subject: ReviewSubject | undefined,
+): Promise<boolean> {
   const resource = subject === undefined ? SELF : SUBJECT_ACCESS_REVIEWS;
   const body = {
     apiVersion: `${resource.group}/${resource.version}`,
     kind: resource.kind,
     spec: { resourceAttributes: question, ...subject },
   };
-  const { status } = await api.review<Review>(resource, body, `${question.verb} ${question.resource}`);
+  const { status } = await api.review<AccessReview>(resource, body, `${question.verb} ${question.resource}`);
   return status?.allowed === true;
 }
 
@@ -42,7 +46,7 @@ export interface AccessQuestion {
   name?: string;
 }
 
-export interface Subject {
+export interface ReviewSubject {
   user: string;
   groups: string[];
 }

@@ -10,8 +10,8 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject } from '../../nodepool/json.ts';
 import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
-import type { Answer } from '../transport/answer.ts';
 import type { Query, Request } from '../transport/request.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import { endlessList, noApiServer, type RequestInfo, refusal } from './errors.ts';
 import { askPage, PAGE_SIZE, UnreadableError, unreadable, type WirePage } from './page.ts';
@@ -35,7 +35,7 @@ export type WriteQuery = {
 };
 
 /** The resource has the rest of the path. */
-export type Write =
+export type WriteRequest =
   | { method: 'POST'; body: unknown; query?: WriteQuery; name?: never; subresource?: never }
   | {
       method: 'PATCH';
@@ -48,7 +48,7 @@ export type Write =
   // The dry run of a delete is in its body.
   | { method: 'DELETE'; body: V1DeleteOptions; query?: never; name: string; subresource?: never };
 /** How Transport sends it. */
-export type Sending = Pick<Request, 'accept' | 'replayable' | 'urgent' | 'deadlineMs'>;
+export type SendOptions = Pick<Request, 'accept' | 'replayable' | 'urgent' | 'deadlineMs'>;
 
 export type PatchRequest = {
   contentType: string;
@@ -59,7 +59,7 @@ export type PatchRequest = {
   replayable: boolean;
 };
 /** `gone` for a subresource: the object does not exist, or the server does not serve the subresource. */
-export type Patched<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
+export type PatchResult<T> = { kind: 'written'; object: T; created: boolean } | { kind: 'conflict' } | { kind: 'gone' };
 
 export class Api {
   readonly #transport: Transport;
@@ -154,7 +154,7 @@ export class Api {
     resource: Resource,
     name: string,
     { replayable, query = this.writeQuery(), ...request }: PatchRequest,
-  ): Promise<Patched<T>> {
+  ): Promise<PatchResult<T>> {
     // The result of a dry run cannot be read again as JSON if protobuf has an unknown field.
     const isDry = this.dryRun || query.dryRun !== undefined;
     const accept = acceptOf(isDry ? inJson(resource) : resource);
@@ -168,7 +168,7 @@ export class Api {
   }
 
   /** Server-side apply with force: takes over fields of other managers. Returns as patch(). */
-  apply<T>(resource: Resource, name: string, body: unknown): Promise<Patched<T>> {
+  apply<T>(resource: Resource, name: string, body: unknown): Promise<PatchResult<T>> {
     const query: WriteQuery = { ...this.writeQuery(), force: 'true', fieldValidation: 'Strict' };
     return this.patch(resource, name, { contentType: APPLY_PATCH, body, query, replayable: true });
   }
@@ -198,7 +198,7 @@ export class Api {
    * Sends a write, and on a connection for dry runs makes it one. Resolves with any answer. client-node, which serves all groups but
    * the core, is loaded at the first.
    */
-  async write(resource: Resource, requested: Write, sending: Sending): Promise<Answer> {
+  async write(resource: Resource, requested: WriteRequest, sending: SendOptions): Promise<ApiResponse> {
     const write = this.dryRun ? asDryRun(requested) : requested;
     if (resource.group === '') {
       const { name, subresource, ...request } = write;
@@ -252,14 +252,14 @@ export class Api {
   }
 
   /** The object in a response that is no refusal. */
-  object<T>(resource: Resource, { text }: Answer): T {
+  object<T>(resource: Resource, { text }: ApiResponse): T {
     const object = this.#parse(text);
     this.#checkShape(resource, object);
     return object as T;
   }
 
   /** The error for an unexpected response. */
-  refusal(request: RequestInfo, answer: Answer): NodepoolError {
+  refusal(request: RequestInfo, answer: ApiResponse): NodepoolError {
     return refusal(request, answer, this.#transport, this.#now());
   }
 
@@ -305,7 +305,7 @@ export class Api {
   /** @param isWhole the object has a name, and what else every object of its kind has */
   async #body<T>(
     request: RequestInfo,
-    answer: Answer,
+    answer: ApiResponse,
     isWhole = request.name !== undefined && (request.verb === 'get' || request.verb === 'patch'),
   ): Promise<T> {
     const { protobuf } = answer;
@@ -357,7 +357,7 @@ export interface ServerFacts {
   time?: Date;
 }
 
-function asDryRun(write: Write): Write {
+function asDryRun(write: WriteRequest): WriteRequest {
   // With a body, the server ignores dryRun in the query: the delete would be real.
   if (write.method === 'DELETE') return { ...write, body: { ...write.body, dryRun: ['All'] } };
   return { ...write, query: { dryRun: 'All', ...write.query } };

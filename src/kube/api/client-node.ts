@@ -14,22 +14,22 @@ import {
   wrapHttpLibrary,
 } from '@kubernetes/client-node';
 import { defined } from '../../nodepool/json.ts';
-import type { Answer } from '../transport/answer.ts';
 import type { Request } from '../transport/request.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Sending, Write } from './api.ts';
+import type { SendOptions, WriteRequest } from './api.ts';
 import { assertName, type Resource } from './resource.ts';
 
 /** Throws as Transport.request(), and for a name that no object can have. */
 export async function writeCustomObject(
   transport: Transport,
   resource: Resource,
-  write: Write,
-  sending: Sending,
-): Promise<Answer> {
+  write: WriteRequest,
+  sending: SendOptions,
+): Promise<ApiResponse> {
   // With the name '', client-node would delete the whole collection.
   if (write.method !== 'POST') assertName(resource.kind, write.name);
-  let answer: Answer | undefined;
+  let answer: ApiResponse | undefined;
   const httpApi = wrapHttpLibrary({
     async send(context) {
       answer = await transport.request({ ...toRequest(context), ...sending });
@@ -52,7 +52,7 @@ const UNREAD = new ResponseContext(
   new SelfDecodingBody(Promise.resolve(Buffer.from('{}'))),
 );
 
-function call(api: CustomObjectsApi, resource: Resource, write: Write): Promise<unknown> {
+function call(api: CustomObjectsApi, resource: Resource, write: WriteRequest): Promise<unknown> {
   const { group, version, plural, namespace } = resource;
   if (write.method === 'DELETE') {
     const one = { group, version, plural, name: write.name, body: write.body };

@@ -2,7 +2,7 @@
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 import { isPoolField } from '../../nodepool/spec/schema.ts';
 import { type Access, addressPlace } from '../auth/kubeconfig.ts';
-import type { Answer } from '../transport/answer.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 import { isMissingObject, parseStatus, policyRefusal, reasonOf, type Status } from './status.ts';
 
@@ -21,7 +21,7 @@ export interface RequestInfo {
  */
 export function refusal(
   request: RequestInfo,
-  answer: Answer,
+  answer: ApiResponse,
   connection: { access: Access; certificateEnds: Date | undefined },
   now: Date,
 ): NodepoolError {
@@ -77,18 +77,18 @@ export function refusal(
 }
 
 /** Whether it is not from an API server: a redirect, an HTML page, or a 400 without a Status. */
-function isForeign({ status: code, headers, text }: Answer, status: Status | undefined): boolean {
+function isForeign({ status: code, headers, text }: ApiResponse, status: Status | undefined): boolean {
   if (status !== undefined) return false;
   if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
   return (code === 403 || code === 404) && isPage(headers);
 }
 
-function isPage(headers: Answer['headers']): boolean {
+function isPage(headers: ApiResponse['headers']): boolean {
   return headers['content-type']?.startsWith('text/html') ?? false;
 }
 
 /** @param answer undefined for a 2xx response */
-export function noApiServer(access: Access, answer?: Answer): NodepoolError {
+export function noApiServer(access: Access, answer?: ApiResponse): NodepoolError {
   const { server } = access.cluster;
   return new NodepoolError(
     'cluster',
@@ -105,7 +105,7 @@ export function endlessList({ plural }: Resource, { cluster }: Access): Nodepool
   return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
 }
 
-function foreignWords(answer: Answer): string {
+function foreignWords(answer: ApiResponse): string {
   const { status, headers } = answer;
   if (headers.location !== undefined) return `it answered ${status}, see ${headers.location}`;
   return isPage(headers) ? `it answered ${status} with a page` : `it answered ${status}: ${reasonOf(answer)}`;
@@ -192,7 +192,7 @@ function forbidden(request: RequestInfo, cannot: string, reason: string, access:
 
 function notFound(
   { resource, name }: RequestInfo,
-  answer: Answer,
+  answer: ApiResponse,
   status: Status | undefined,
   subject: string,
   server: string,

@@ -2,8 +2,8 @@
 
 import { ListReader } from '../protobuf/list-reader.ts';
 import { type ListMeta, UnknownFieldError } from '../protobuf/objects.ts';
-import type { Answer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import { acceptOf, inJson, pathOf, type Resource } from './resource.ts';
 
@@ -17,7 +17,7 @@ export interface WirePage {
 }
 
 export interface PageAnswer {
-  answer: Answer;
+  answer: ApiResponse;
   /** The decoded list, if it was in protobuf, with its items as `keep` returned them. */
   page?: WirePage;
   /** An item has an unknown field: the page was read again as JSON, and later pages should be. */

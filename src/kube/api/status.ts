@@ -2,7 +2,7 @@
 
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
-import type { Answer } from '../transport/answer.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import type { Resource } from './resource.ts';
 
 /** The fields that are used. */
@@ -47,31 +47,31 @@ export function parseStatus(text: string): Status | undefined {
  * Whether the API server answered that this object does not exist. Not so a 404 for a resource that is not served, of a
  * proxy, or about another object. For a subresource that is not served, the server answers the same.
  */
-export function isMissingObject(answer: Answer, { plural, group }: Resource, name: string): boolean {
+export function isMissingObject(answer: ApiResponse, { plural, group }: Resource, name: string): boolean {
   const missing = missingObject(answer);
   return missing?.resource === plural && missing.group === group && missing.name === name;
 }
 
 /** The object that does not exist by the API server's 404; it may differ from the requested one. */
-export function missingObject(answer: Answer): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
+export function missingObject(answer: ApiResponse): Pick<Status, 'resource' | 'group' | 'name'> | undefined {
   const status = answer.status === 404 ? parseStatus(answer.text) : undefined;
   const isOurs = status?.reason === 'NotFound' && status.name !== undefined && !isPolicyRefusal(status.message);
   return isOurs ? status : undefined;
 }
 
 /** Whether the namespace of the object does not exist. */
-export function isMissingNamespace(answer: Answer, { namespace }: Resource): boolean {
+export function isMissingNamespace(answer: ApiResponse, { namespace }: Resource): boolean {
   const namespaces = { group: '', version: 'v1', plural: 'namespaces', kind: 'Namespace' };
   return namespace !== undefined && isMissingObject(answer, namespaces, namespace);
 }
 
 /** Whether the resourceVersion or UID did not match; a webhook's 409 is no conflict. */
-export function isConflict(answer: Answer): boolean {
+export function isConflict(answer: ApiResponse): boolean {
   return answer.status === 409 && !isPolicyRefusal(parseStatus(answer.text)?.message ?? '');
 }
 
 /** The message of the Status; of any other body, the first line. */
-export function reasonOf({ text }: Pick<Answer, 'text'>, status = parseStatus(text)): string {
+export function reasonOf({ text }: Pick<ApiResponse, 'text'>, status = parseStatus(text)): string {
   return status?.message || text.trim().split('\n', 1)[0] || 'no reason given';
 }
 

@@ -3,8 +3,8 @@ import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { readFrames } from '../protobuf/list-reader.ts';
 import { decodeWatchEvent, isProtobuf, UnknownFieldError } from '../protobuf/objects.ts';
-import { type Answer, retryAfterMs, toAnswer } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
+import { type ApiResponse, retryAfterMs, toResponse } from '../transport/response.ts';
 import { readBody, readLines } from '../transport/stream.ts';
 import type { Transport } from '../transport/transport.ts';
 import { requestPage, type WirePage } from './page.ts';
@@ -43,7 +43,7 @@ export function listWatch(transport: Transport, asked: Resource, query: Query = 
         const request = { path: pathOf(resource), query: part, accept: acceptOf(resource) };
         const response = await transport.stream(request, options.signal);
         const { statusCode: status = 0, headers } = response;
-        if (status !== 200) return refused(toAnswer({ status, headers, body: await readBody(response) }));
+        if (status !== 200) return refused(toResponse({ status, headers, body: await readBody(response) }));
         options.onOpen?.();
         const { decode } = resource;
         if (decode !== undefined && isProtobuf(headers['content-type'])) {
@@ -91,7 +91,7 @@ function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOpt
   };
 }
 
-function refused(answer: Answer): Failure {
+function refused(answer: ApiResponse): Failure {
   const { status, headers } = answer;
   return { kind: 'refused', status, message: reasonOf(answer), retryAfterMs: retryAfterMs(headers) };
 }

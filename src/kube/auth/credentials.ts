@@ -20,10 +20,10 @@ export interface Credentials {
   /** notAfter of the client certificate, read at each call. */
   certificateEnds: () => Date | undefined;
   /** Undefined if they cannot change: they come neither from files nor from an exec plugin or auth-provider. */
-  renewal: Renewal | undefined;
+  renewal: CredentialsRenewal | undefined;
 }
 
-export interface Renewal {
+export interface CredentialsRenewal {
   /** Their age at which they are reloaded. */
   afterMs: number;
   /** @param refused after a 401: runs a plugin again even if its credentials have not expired */

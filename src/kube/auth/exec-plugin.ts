@@ -12,10 +12,17 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
-import { type ClusterEntry, documentsIn, Fields, isText, malformed, type Section } from './kubeconfig-file.ts';
+import {
+  type ClusterEntry,
+  documentsIn,
+  isText,
+  type KubeconfigSection,
+  malformed,
+  SectionFields,
+} from './kubeconfig-file.ts';
 import { type PluginPolicy, readPluginPolicy } from './kuberc.ts';
 
-interface Kept {
+interface CachedAuthInfo {
   authInfo: AuthInfo;
   /** Milliseconds since 1970; infinite without an expirationTimestamp. */
   until: number;
@@ -26,7 +33,7 @@ export class ExecPlugin implements AuthInfoSource {
   readonly #ca: Buffer | undefined;
   readonly #surroundings: LoginSurroundings;
   readonly #config: ExecConfig;
-  #kept: Kept | undefined;
+  #kept: CachedAuthInfo | undefined;
 
   /**
    * Throws NodepoolError if the section is invalid.
@@ -46,7 +53,7 @@ export class ExecPlugin implements AuthInfoSource {
     return this.#kept.authInfo;
   }
 
-  async #run(): Promise<Kept> {
+  async #run(): Promise<CachedAuthInfo> {
     const { command, args, env: own } = this.#config;
     const { env } = this.#surroundings;
     const found = lookPath(command, env);
@@ -59,7 +66,7 @@ export class ExecPlugin implements AuthInfoSource {
     return this.#checked(ended.stdout);
   }
 
-  #file(found: Found): string {
+  #file(found: CommandLookup): string {
     if ('path' in found) return found.path;
     const { command, installHint } = this.#config;
     if ('inCurrentFolder' in found) {
@@ -89,7 +96,7 @@ export class ExecPlugin implements AuthInfoSource {
     }
   }
 
-  #checked(stdout: string): Kept {
+  #checked(stdout: string): CachedAuthInfo {
     const { apiVersion } = this.#config;
     const answer = parse(stdout);
     if (answer?.kind !== 'ExecCredential') throw this.#wrong('what it printed is no ExecCredential');
@@ -111,7 +118,7 @@ export class ExecPlugin implements AuthInfoSource {
     return { authInfo: { cert, key, authorization }, until: this.#expiry(status) };
   }
 
-  #text(status: Section, name: string): string | undefined {
+  #text(status: KubeconfigSection, name: string): string | undefined {
     const value = status[name];
     if (typeof value !== 'string' && value !== undefined && value !== null) {
       throw this.#wrong(`its status.${name} is not a string`);
@@ -119,7 +126,7 @@ export class ExecPlugin implements AuthInfoSource {
     return isText(value) ? value : undefined;
   }
 
-  #expiry({ expirationTimestamp: time }: Section): number {
+  #expiry({ expirationTimestamp: time }: KubeconfigSection): number {
     if (time === undefined || time === null) return Number.POSITIVE_INFINITY;
     // RFC 3339: Date.parse() would read a time without a zone as local time.
     const isTime = typeof time === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(time);
@@ -140,7 +147,7 @@ export class ExecPlugin implements AuthInfoSource {
 }
 
 /** As client-go, accepts JSON and YAML. */
-function parse(text: string): Section | undefined {
+function parse(text: string): KubeconfigSection | undefined {
   for (const read of [JSON.parse, (yaml: string) => documentsIn(yaml)[0]]) {
     try {
       const value: unknown = read(text);
@@ -192,7 +199,7 @@ function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
 function checkPolicy(
   policy: PluginPolicy | undefined,
   command: string,
-  found: Found,
+  found: CommandLookup,
   env: LoginSurroundings['env'],
 ): void {
   if (policy === undefined || policy.type === 'AllowAll') return;
@@ -326,13 +333,13 @@ function endWithUs(end: () => void): () => void {
 type Env = Record<string, string | undefined>;
 
 /** As Go, a command that PATH finds in the current folder is not run: anybody may have put it there. */
-type Found = { path: string } | { missing: true } | { inCurrentFolder: string };
+type CommandLookup = { path: string } | { missing: true } | { inCurrentFolder: string };
 
 /**
  * A command with a separator is a path; any other is looked up in PATH.
  * @param env of this process: as Go, a PATH in the plugin's own environment is ignored
  */
-function lookPath(command: string, env: Env, platform = process.platform): Found {
+function lookPath(command: string, env: Env, platform = process.platform): CommandLookup {
   const windows = platform === 'win32';
   const endings = windows ? endingsOf(command, env) : [''];
   const isPath = windows ? /[\\/:]/.test(command) : command.includes('/');
@@ -397,7 +404,7 @@ const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 function execConfigOf({ user, source }: Pick<Access, 'user' | 'source'>): ExecConfig {
   const where = `users["${user.name}"].user.exec`;
   const file = user.file ?? source;
-  const fields = new Fields(user.exec ?? {}, `${where}.`, file);
+  const fields = new SectionFields(user.exec ?? {}, `${where}.`, file);
   const apiVersion = fields.text('apiVersion');
   const command = fields.text('command');
   if (command === undefined) throw malformed(file, `${where}.command is missing`);
@@ -425,7 +432,7 @@ function environmentOf(list: unknown, where: string, file: string): Record<strin
   const pairs = list.map((item: unknown, index): [string, string] => {
     const at = `${where}.env[${index}]`;
     if (!isObject(item)) throw malformed(file, `${at} is not a mapping`);
-    const fields = new Fields(item, `${at}.`, file);
+    const fields = new SectionFields(item, `${at}.`, file);
     const name = fields.text('name');
     if (name === undefined) throw malformed(file, `${at}.name is missing`);
     return [name, fields.text('value') ?? ''];

@@ -97,7 +97,7 @@ export function readProblem(error: unknown): string {
 export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const root = parseYaml(text, file);
   const folder = path.dirname(path.resolve(file));
-  const head = new Fields(root, '', file);
+  const head = new SectionFields(root, '', file);
   const kind = head.text('kind') ?? 'Config';
   const apiVersion = head.text('apiVersion') ?? 'v1';
   if (kind !== 'Config' || apiVersion !== 'v1') {
@@ -147,7 +147,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   };
 }
 
-function parseYaml(text: string, file: string): Section {
+function parseYaml(text: string, file: string): KubeconfigSection {
   let root: unknown;
   try {
     // As kubectl, the first of several documents.
@@ -163,7 +163,7 @@ function parseYaml(text: string, file: string): Section {
 }
 
 /** As kubectl, refuses duplicate names in one file. */
-function entries(root: Section, list: string, member: string, file: string) {
+function entries(root: KubeconfigSection, list: string, member: string, file: string) {
   const items = root[list] ?? [];
   if (!Array.isArray(items)) throw malformed(file, `${list} is not a list`);
   const names = new Set<string>();
@@ -175,12 +175,12 @@ function entries(root: Section, list: string, member: string, file: string) {
     names.add(item.name);
     const body = item[member] ?? {};
     if (!isObject(body)) throw malformed(file, `${where}.${member} is not a mapping`);
-    return { name: item.name, fields: new Fields(body, `${where}.${member}.`, file) };
+    return { name: item.name, fields: new SectionFields(body, `${where}.${member}.`, file) };
   });
 }
 
 /** As client-go, a command with a slash is relative to the file; any other is looked up in PATH. */
-function withCommandIn(folder: string, exec: Section | undefined): Section | undefined {
+function withCommandIn(folder: string, exec: KubeconfigSection | undefined): KubeconfigSection | undefined {
   const command = exec?.command;
   if (!isText(command) || !command.includes(path.sep) || path.isAbsolute(command)) return exec;
   return { ...exec, command: path.join(folder, command) };
@@ -197,15 +197,15 @@ function extensionOf(extensions: unknown, name: string): unknown {
 /** As kubectl's parser, with the merge key `<<`. */
 const SCHEMA = CORE_SCHEMA.withTags(mergeTag);
 
-export type Section = Record<string, unknown>;
+export type KubeconfigSection = Record<string, unknown>;
 
 /** Typed fields of a section. As for kubectl, null, an empty string and an empty list are absent. */
-export class Fields {
-  readonly body: Section;
+export class SectionFields {
+  readonly body: KubeconfigSection;
   readonly #where: string;
   readonly #file: string;
 
-  constructor(body: Section, where: string, file: string) {
+  constructor(body: KubeconfigSection, where: string, file: string) {
     this.body = body;
     this.#where = where;
     this.#file = file;
@@ -235,8 +235,8 @@ export class Fields {
     return this.#checked(name, 'a mapping of lists of strings', isLists) as Record<string, string[]> | undefined;
   }
 
-  section(name: string): Section | undefined {
-    return this.#checked(name, 'a mapping', isObject) as Section | undefined;
+  section(name: string): KubeconfigSection | undefined {
+    return this.#checked(name, 'a mapping', isObject) as KubeconfigSection | undefined;
   }
 
   #checked(name: string, what: string, isRight: (value: unknown) => boolean): unknown {

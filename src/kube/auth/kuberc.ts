@@ -4,7 +4,7 @@ import path from 'node:path';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { LoginSurroundings } from './auth-info.ts';
-import { documentsIn, isText, readProblem, type Section } from './kubeconfig-file.ts';
+import { documentsIn, isText, type KubeconfigSection, readProblem } from './kubeconfig-file.ts';
 
 export interface PluginPolicy {
   type: 'AllowAll' | 'DenyAll' | 'Allowlist';
@@ -29,7 +29,7 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
   const home = env.HOME || env.USERPROFILE;
   const file = env.KUBERC || (home ? path.join(home, '.kube', 'kuberc') : undefined);
   if (file === undefined) return undefined;
-  let preference: Section | undefined;
+  let preference: KubeconfigSection | undefined;
   try {
     preference = preferenceIn(readFileSync(file, 'utf8'));
   } catch (error) {
@@ -52,7 +52,7 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
  * The first Preference; undefined for an empty file. As kubectl, documents are parsed one by one, so that an invalid
  * one does not hide another's policy.
  */
-function preferenceIn(text: string): Section | undefined {
+function preferenceIn(text: string): KubeconfigSection | undefined {
   const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(hasContent);
   let problem: unknown;
   for (const part of parts) {
@@ -72,13 +72,13 @@ function hasContent(document: string): boolean {
   return document.split('\n').some(line => /^\s*[^\s#]/.test(line));
 }
 
-function isPreference(document: unknown): document is Section {
+function isPreference(document: unknown): document is KubeconfigSection {
   if (!isObject(document) || document.kind !== 'Preference') return false;
   return document.apiVersion === BETA || document.apiVersion === ALPHA;
 }
 
 /** v1alpha1 has no policy. */
-function policyOf(preference: Section, file: string): PluginPolicy | undefined {
+function policyOf(preference: KubeconfigSection, file: string): PluginPolicy | undefined {
   const { apiVersion, credentialPluginPolicy: policy, credentialPluginAllowlist: list } = preference;
   if (apiVersion !== BETA) return undefined;
   const type =

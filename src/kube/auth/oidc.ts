@@ -19,10 +19,10 @@ import type { Access } from './kubeconfig.ts';
 import {
   documentsIn,
   isText,
+  type KubeconfigSection,
   malformed,
   openRegularFile,
   readKubeconfigFile,
-  type Section,
   type UserEntry,
 } from './kubeconfig-file.ts';
 import { publicAuthorities, readText } from './tls-material.ts';
@@ -193,12 +193,12 @@ async function take(lock: string): Promise<void> {
   }
 }
 
-interface Original {
+interface KubeconfigSnapshot {
   text: string;
   stats: BigIntStats;
 }
 
-function read(file: string): Original {
+function read(file: string): KubeconfigSnapshot {
   const { descriptor, stats } = openItself(file, constants.O_RDONLY);
   try {
     return { text: readFileSync(descriptor, 'utf8'), stats };
@@ -281,7 +281,7 @@ interface IssuerAnswer {
   body: string;
 }
 
-type Ask = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<IssuerAnswer>;
+type IssuerRequest = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<IssuerAnswer>;
 
 /**
  * The token endpoint's response to a refresh (RFC 6749, 6). Throws Error without secrets, or an error of node:https.
@@ -291,12 +291,12 @@ export async function issuerRequest(
   refreshToken: string,
   { env, signal }: Pick<LoginSurroundings, 'env' | 'signal'>,
   deadlineMs = DEADLINE_MS,
-): Promise<Section> {
+): Promise<KubeconfigSection> {
   const issuer = config['idp-issuer-url'] ?? '';
   // Over http, an attacker on the path could name the endpoint that gets the refresh-token.
   if (!isHttps(issuer)) throw new Error('its idp-issuer-url is not https://');
   const ca = certificateAuthority(config);
-  const ask: Ask = (url, init) => exchange(new URL(url), { ca, env, signal, deadlineMs }, init);
+  const ask: IssuerRequest = (url, init) => exchange(new URL(url), { ca, env, signal, deadlineMs }, init);
   const endpoint = await tokenEndpoint(issuer, ask);
   const { 'client-id': id = '', 'client-secret': secret = '' } = config;
   const refresh = { grant_type: 'refresh_token', refresh_token: refreshToken };
@@ -326,7 +326,7 @@ function certificateAuthority(config: OidcConfig): Buffer | string | string[] {
 }
 
 /** OpenID Connect Discovery 1.0, 4. */
-async function tokenEndpoint(issuer: string, ask: Ask): Promise<string> {
+async function tokenEndpoint(issuer: string, ask: IssuerRequest): Promise<string> {
   const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const answer = await ask(url);
   if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}: ${quoted(answer.body)}`);
@@ -341,7 +341,7 @@ function isHttps(url: string): boolean {
   return URL.parse(url)?.protocol === 'https:';
 }
 
-interface Way {
+interface IssuerConnection {
   ca: Buffer | string | string[];
   env: LoginSurroundings['env'];
   signal: AbortSignal;
@@ -351,8 +351,8 @@ interface Way {
 /** Does not follow redirects. */
 async function exchange(
   url: URL,
-  { ca, env, signal, deadlineMs }: Way,
-  init: Parameters<Ask>[1],
+  { ca, env, signal, deadlineMs }: IssuerConnection,
+  init: Parameters<IssuerRequest>[1],
 ): Promise<IssuerAnswer> {
   const late = AbortSignal.timeout(deadlineMs);
   // Also with NODE_TLS_REJECT_UNAUTHORIZED=0.
@@ -391,14 +391,14 @@ function isGranted({ status, body }: IssuerAnswer): boolean {
   return status >= 200 && status < 300 && !isText(sectionIn(body)?.error);
 }
 
-function parsed({ body }: IssuerAnswer, url: string): Section {
+function parsed({ body }: IssuerAnswer, url: string): KubeconfigSection {
   const section = sectionIn(body);
   // The body is not quoted: it may be tokens in another format.
   if (section === undefined) throw new Error(`${url} answered with something else than JSON`);
   return section;
 }
 
-function sectionIn(json: string): Section | undefined {
+function sectionIn(json: string): KubeconfigSection | undefined {
   try {
     const value: unknown = JSON.parse(json);
     return isObject(value) ? value : undefined;

@@ -2,7 +2,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';
-import { bool, decode, message, type Read, type Schema, text, time } from './schema.ts';
+import { bool, decode, type FieldReader, message, type Schema, text, time } from './schema.ts';
 
 /** Set by the kubelet on the mirror pod of a static pod. */
 export const MIRROR_ANNOTATION = 'kubernetes.io/config.mirror';
@@ -29,9 +29,9 @@ const SOURCE: Schema = {
 };
 const readParts = message({ 2: { name: 'source', read: message(SOURCE) } });
 /** JSON has the source's fields in the volume itself. */
-const readVolume: Read = reader => (readParts(reader) as { source?: object }).source ?? {};
+const readVolume: FieldReader = reader => (readParts(reader) as { source?: object }).source ?? {};
 
-const seconds: Read = reader => Number(reader.int64());
+const seconds: FieldReader = reader => Number(reader.int64());
 
 const TOLERATION: Schema = {
   1: { name: 'key', read: text },

@@ -22,7 +22,7 @@ export interface ListHandler {
 
 export class ListReader {
   readonly #handler: ListHandler;
-  readonly #chunks = new Chunks(bytes => this.#read(bytes, HEAD_BYTES), BLOCK_BYTES);
+  readonly #chunks = new ChunkBuffer(bytes => this.#read(bytes, HEAD_BYTES), BLOCK_BYTES);
   #state: 'start' | 'envelope' | 'list' | 'other' = 'start';
   /** Bytes of the list that are not yet read; undefined before the list. */
   #left: number | undefined;
@@ -46,7 +46,7 @@ export class ListReader {
   }
 
   /** @param ahead bytes required to read a field's head; fewer only at the end */
-  #read(bytes: Buffer, ahead: number): Used {
+  #read(bytes: Buffer, ahead: number): ConsumedBytes {
     let at = 0;
     if (this.#state === 'start') {
       if (bytes.length < MAGIC_BYTES) return { used: 0, needed: MAGIC_BYTES };
@@ -109,15 +109,15 @@ function varintAt(bytes: Buffer, start: number): { value: number; end: number } 
 
 // A parser's input that arrives in chunks, joined in one buffer: views of thousands of chunks cost more than a copy.
 
-export interface Used {
+export interface ConsumedBytes {
   /** Bytes consumed from the start. */
   used: number;
   /** Bytes required after those to read more: at least one more than there are. */
   needed: number;
 }
 
-class Chunks {
-  readonly #read: (bytes: Buffer) => Used;
+class ChunkBuffer {
+  readonly #read: (bytes: Buffer) => ConsumedBytes;
   /** Bytes that are worth a call of #read. */
   readonly #worth: number;
   #buffer = Buffer.alloc(0);
@@ -128,7 +128,7 @@ class Chunks {
    * @param read consumes what it can from the start of the bytes, and must not retain them
    * @param worth bytes to wait for, at least, before each call
    */
-  constructor(read: (bytes: Buffer) => Used, worth = 1) {
+  constructor(read: (bytes: Buffer) => ConsumedBytes, worth = 1) {
     this.#read = read;
     this.#worth = worth;
     this.#needed = worth;
@@ -170,7 +170,7 @@ const LENGTH_BYTES = 4;
  * long.
  */
 export async function readFrames(response: IncomingMessage, onFrame: (frame: Buffer) => void): Promise<void> {
-  const chunks = new Chunks((bytes): Used => {
+  const chunks = new ChunkBuffer((bytes): ConsumedBytes => {
     let at = 0;
     while (bytes.length >= at + LENGTH_BYTES) {
       const length = bytes.readUInt32BE(at);

@@ -4,7 +4,7 @@ import type { V1Node } from '@kubernetes/client-node';
 import type { ResourceList } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
 import { type DecodeObject, NODE_STATUS, nodeSchema } from './objects.ts';
-import { around, bytes, decode, message, type Read, type Schema, text } from './schema.ts';
+import { around, bytes, decode, type FieldReader, message, type Schema, text } from './schema.ts';
 
 /** As readNodeAnnotations() takes it. */
 export interface AnnotatedNode {
@@ -14,7 +14,7 @@ export interface AnnotatedNode {
 }
 
 /** FieldsV1 is JSON in protobuf, too. */
-const readFieldsV1: Read = reader => {
+const readFieldsV1: FieldReader = reader => {
   const { raw = new Uint8Array() } = message({ 1: { name: 'raw', read: bytes } })(reader) as { raw?: Uint8Array };
   return JSON.parse(Buffer.from(raw).toString('utf8'));
 };

@@ -4,7 +4,7 @@ import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
-import { around, bool, decode, int32, message, type Read, type Schema, text, time } from './schema.ts';
+import { around, bool, decode, type FieldReader, int32, message, type Schema, text, time } from './schema.ts';
 import { OWNERS } from './workloads.ts';
 
 const TEXTS = { read: text, repeated: 'list' as const };
@@ -72,7 +72,7 @@ const MOVABLE_SOURCE: Schema = {
 };
 
 /** JSON has the source's fields in the volume itself. */
-function volumeReader(sources: Schema): Read {
+function volumeReader(sources: Schema): FieldReader {
   const readFields = message({ 1: { name: 'name', read: text }, 2: { name: 'source', read: message(sources) } });
   return reader => {
     const { source, ...volume } = readFields(reader) as { source?: object };

@@ -11,11 +11,11 @@ const LENGTH_DELIMITED = 2;
 /** Tags of a map entry. */
 const [KEY_TAG, VALUE_TAG] = [(1 << 3) | LENGTH_DELIMITED, (2 << 3) | LENGTH_DELIMITED];
 
-export type Read = (reader: BinaryReader) => unknown;
+export type FieldReader = (reader: BinaryReader) => unknown;
 
-interface Field {
+interface SchemaField {
   name: string;
-  read: Read;
+  read: FieldReader;
   repeated?: 'list' | 'map';
   /** A pointer in Go: zero differs from absent. */
   keepsZero?: boolean;
@@ -24,7 +24,7 @@ interface Field {
 }
 
 /** Fields by their number. */
-export type Schema = Readonly<Record<number, Field>>;
+export type Schema = Readonly<Record<number, SchemaField>>;
 
 /** A message that is written back has a field that is not in its schema: the server is newer than this program. */
 export class UnknownFieldError extends Error {
@@ -54,22 +54,22 @@ class Reader extends BinaryReader {
   }
 }
 
-export const text: Read = reader => reader.string();
-export const bool: Read = reader => reader.bool();
-export const int32: Read = reader => reader.int32();
-export const bytes: Read = reader => reader.bytes();
+export const text: FieldReader = reader => reader.string();
+export const bool: FieldReader = reader => reader.bool();
+export const int32: FieldReader = reader => reader.int32();
+export const bytes: FieldReader = reader => reader.bytes();
 
-export function message(schema: Schema): Read {
+export function message(schema: Schema): FieldReader {
   return reader => readFields(schema, reader, endOf(reader));
 }
 
 /** As message(), for one that is written back: throws UnknownFieldError for a field that would be lost. */
-export function wholeMessage(what: string, schema: Schema): Read {
+export function wholeMessage(what: string, schema: Schema): FieldReader {
   return reader => readFields(schema, reader, endOf(reader), what);
 }
 
 /** A message that wraps a value in its field 1, as Quantity: reads the value. */
-export function around(read: Read): Read {
+export function around(read: FieldReader): FieldReader {
   const schema = { 1: { name: 'value', read } };
   return reader => (readFields(schema, reader, endOf(reader)) as { value?: unknown }).value;
 }
@@ -99,7 +99,7 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: s
   return object;
 }
 
-function readInto(object: Record<string, unknown>, field: Field, reader: BinaryReader): void {
+function readInto(object: Record<string, unknown>, field: SchemaField, reader: BinaryReader): void {
   const { name, read, repeated, keepsZero = false } = field;
   if (repeated === 'map') {
     object[name] ??= {};
@@ -114,7 +114,7 @@ function readInto(object: Record<string, unknown>, field: Field, reader: BinaryR
 }
 
 /** A map entry: the key is field 1, the value field 2, in this order. */
-function readEntry(map: Record<string, unknown>, { read, only }: Field, reader: BinaryReader): void {
+function readEntry(map: Record<string, unknown>, { read, only }: SchemaField, reader: BinaryReader): void {
   const end = endOf(reader);
   let key = '';
   let value: unknown = '';

@@ -20,13 +20,13 @@ export interface ProxyAddress {
 }
 
 /** The server at the end of a tunnel. */
-export interface Target {
+export interface TunnelTarget {
   host: string;
   port: number;
 }
 
 /** Both are empty where the proxy's URL has none. */
-export interface Login {
+export interface ProxyLogin {
   username: string;
   password: string;
 }

@@ -1,7 +1,7 @@
 /** SOCKS5 (RFC 1928, RFC 1929) by the package `socks`. */
 import type { Duplex } from 'node:stream';
 import { SocksClient } from 'socks';
-import type { Login, Target } from './proxy.ts';
+import type { ProxyLogin, TunnelTarget } from './proxy.ts';
 
 /** Words that follow the proxy's name, by the package's message: its errors have no codes. */
 const PROBLEMS: Record<string, string> = {
@@ -32,7 +32,11 @@ const PROBLEMS: Record<string, string> = {
  * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
  * @param socket connected to the proxy
  */
-export async function socksConnect(socket: Duplex, { username, password }: Login, target: Target): Promise<void> {
+export async function socksConnect(
+  socket: Duplex,
+  { username, password }: ProxyLogin,
+  target: TunnelTarget,
+): Promise<void> {
   if ([username, password].some(text => Buffer.byteLength(text) > 255))
     throw new Error('its name or password has more than 255 bytes');
   const login = username === '' ? {} : { userId: username, password };

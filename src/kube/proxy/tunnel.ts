@@ -5,7 +5,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { checkServerIdentity, connect as connectTls, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { Login, ProxyAddress, Target } from './proxy.ts';
+import type { ProxyAddress, ProxyLogin, TunnelTarget } from './proxy.ts';
 
 /** client-go's dial timeout. */
 const OPEN_MS = 30_000;
@@ -19,7 +19,7 @@ const PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'socks5:': 1
  */
 export async function openTunnel(
   { url, source }: ProxyAddress,
-  target: Target,
+  target: TunnelTarget,
   options: SecureContextOptions,
   signal: AbortSignal,
   openMs = OPEN_MS,
@@ -55,7 +55,7 @@ function dial({ protocol, hostname, port }: URL, options: SecureContextOptions):
   return connectTls({ ...options, ...to, servername: isIP(host) ? '' : host, checkServerIdentity });
 }
 
-function loginOf({ username, password }: URL): Login {
+function loginOf({ username, password }: URL): ProxyLogin {
   return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
@@ -70,8 +70,8 @@ const MAX_HEAD_LENGTH = 65_536;
  */
 export async function httpConnect(
   socket: Duplex,
-  { username, password }: Login,
-  { host, port }: Target,
+  { username, password }: ProxyLogin,
+  { host, port }: TunnelTarget,
 ): Promise<void> {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const login = Buffer.from(`${username}:${password}`).toString('base64');

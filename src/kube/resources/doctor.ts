@@ -1,7 +1,7 @@
 /** DoctorPort: requests for `doctor`. */
 import type { Clock } from '../../controller/clock.ts';
 import type { Node } from '../../nodepool/types.ts';
-import { type AccessQuestion, isAllowed, type Subject } from '../api/access-reviews.ts';
+import { type AccessQuestion, isAllowed, type ReviewSubject } from '../api/access-reviews.ts';
 import type { Api } from '../api/api.ts';
 import { NODES } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
@@ -90,7 +90,7 @@ export interface AccessFacts {
   verifiesServer: boolean;
 }
 
-export interface Probe {
+export interface ServerProbe {
   /** As `v1.36.3`; undefined when this user may not ask. */
   version: string | undefined;
   /** Of one request on an open connection. */
@@ -109,11 +109,11 @@ export interface ExaminedNode extends Node {
 export interface DoctorPort {
   access: AccessFacts;
   /** Throws NodepoolError when there is no answer, or one that a user who is let in would not get. */
-  probe(): Promise<Probe>;
+  probe(): Promise<ServerProbe>;
   /**
    * Whether each is allowed, in their order: to this user (SelfSubjectAccessReview), or to another
    * (SubjectAccessReview, which needs a permission of its own).
    */
-  allowed(questions: readonly AccessQuestion[], subject?: Subject): Promise<boolean[]>;
+  allowed(questions: readonly AccessQuestion[], subject?: ReviewSubject): Promise<boolean[]>;
   nodes: Pick<NodesClient<ExaminedNode>, 'list'>;
 }

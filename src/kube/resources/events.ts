@@ -11,8 +11,8 @@ import { assertName, EVENTS, NODE_POOLS, NODES } from '../api/resource.ts';
 import { missingObject, parseStatus, reasonOf } from '../api/status.ts';
 import { listWatch } from '../api/watch.ts';
 import type { ClusterPort, PoolEvent } from '../cluster.ts';
-import { type Answer, retryAfterMs } from '../transport/answer.ts';
 import type { Query } from '../transport/request.ts';
+import { type ApiResponse, retryAfterMs } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 import { microTime } from './leases.ts';
@@ -274,7 +274,7 @@ function resourceOf(event: RecordedEvent) {
   return { ...EVENTS, namespace: eventNamespace(event) };
 }
 
-function toResult(answer: Answer): SinkResult {
+function toResult(answer: ApiResponse): SinkResult {
   const { status, text, headers } = answer;
   if (status < 300) return { kind: 'written' };
   const said = parseStatus(text);

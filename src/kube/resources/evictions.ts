@@ -13,7 +13,7 @@ import { inJson, PODS, pathOf, type Resource } from '../api/resource.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from '../api/status.ts';
 import type { EvictionsClient, PodRemoval, Removal } from '../cluster.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
-import { type Answer, retryAfterMs } from '../transport/answer.ts';
+import { type ApiResponse, retryAfterMs } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 
@@ -75,7 +75,7 @@ export function evictionsClient(api: Api, transport: Transport, removal: PodRemo
 }
 
 /** Undefined: a permanent refusal. */
-export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined {
+export function evictionOf(answer: ApiResponse): Removal | 'many budgets' | undefined {
   const status = parseStatus(answer.text);
   // The server answers 201 with a Status of 500: the Status counts.
   if (status?.message.includes('more than one PodDisruptionBudget')) return 'many budgets';
@@ -91,7 +91,7 @@ export function evictionOf(answer: Answer): Removal | 'many budgets' | undefined
   return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
 }
 
-function commonOutcome(answer: Answer, status: Status | undefined): Removal | undefined {
+function commonOutcome(answer: ApiResponse, status: Status | undefined): Removal | undefined {
   if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
   // A budget that is deleted during the eviction: the 404 is not about the pod.
   const missing = missingObject(answer)?.resource;

@@ -81,32 +81,32 @@ function valuesAt(value: unknown, fields: readonly string[]): unknown {
 
 // Objects that select nodes by labels, of all namespaces.
 
-interface Metadata {
+interface ObjectMetadata {
   name?: string;
   namespace?: string;
   labels?: Record<string, string>;
   ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
 }
 
-interface Template {
+interface PodTemplate {
   spec?: RawPodSpec;
 }
 
-interface Templated {
-  metadata?: Metadata;
+interface TemplatedObject {
+  metadata?: ObjectMetadata;
   spec?: {
-    template?: Template;
-    jobTemplate?: { spec?: { template?: Template } };
+    template?: PodTemplate;
+    jobTemplate?: { spec?: { template?: PodTemplate } };
     podManagementPolicy?: string;
     replicas?: number;
   };
 }
 
-type Terms = Parameters<typeof keysOfVolume>[1];
+type VolumeTerms = Parameters<typeof keysOfVolume>[1];
 
 /** Of any of the kinds, what selects nodes. */
-interface RawSelectingObject extends Templated {
-  spec?: Templated['spec'] & { nodeAffinity?: { required?: { nodeSelectorTerms?: Terms } } };
+interface RawSelectingObject extends TemplatedObject {
+  spec?: TemplatedObject['spec'] & { nodeAffinity?: { required?: { nodeSelectorTerms?: VolumeTerms } } };
   /** Of a StorageClass. */
   allowedTopologies?: { matchLabelExpressions?: { key?: string }[] }[];
   /** Of a RuntimeClass. */
@@ -132,7 +132,7 @@ const RESOURCES: Readonly<Record<SelectingKind, Resource>> = {
 const DAEMON_SETS: Resource = { ...APPS, plural: 'daemonsets', kind: 'DaemonSet' };
 
 function listDaemonSets(api: Api): Promise<DaemonSet[]> {
-  return api.list(DAEMON_SETS, ({ metadata = {}, spec }: Templated) => {
+  return api.list(DAEMON_SETS, ({ metadata = {}, spec }: TemplatedObject) => {
     const { name = '', namespace = '' } = metadata;
     return { namespace, name, template: spec?.template?.spec ?? {} };
   });
@@ -140,7 +140,7 @@ function listDaemonSets(api: Api): Promise<DaemonSet[]> {
 
 /** The name of the CronJob of each Job that has one, by `namespace/name`. */
 async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string>> {
-  const jobs = await api.list(RESOURCES.Job, ({ metadata = {} }: { metadata?: Metadata }) => {
+  const jobs = await api.list(RESOURCES.Job, ({ metadata = {} }: { metadata?: ObjectMetadata }) => {
     const { name = '', namespace = '', ownerReferences = [] } = metadata;
     const owner = ownerReferences.find(({ controller, kind }) => controller && kind === 'CronJob');
     return owner?.name === undefined ? undefined : ([`${namespace}/${name}`, owner.name] as const);
@@ -149,7 +149,7 @@ async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string>> {
 }
 
 async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
-  const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: Templated) => {
+  const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: TemplatedObject) => {
     const { name = '', namespace = '' } = metadata;
     return spec?.podManagementPolicy === 'Parallel' ? `${namespace}/${name}` : undefined;
   });

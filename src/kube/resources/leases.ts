@@ -1,10 +1,10 @@
 /** coordination.k8s.io/v1 Leases for leader election (controller/leader-election.ts). */
 import type { V1Lease } from '@kubernetes/client-node';
 import type { Lease, LeasePort, LeaseRecord, LeaseWrite } from '../../controller/leader-election.ts';
-import { type Api, MERGE_PATCH, type Write } from '../api/api.ts';
+import { type Api, MERGE_PATCH, type WriteRequest } from '../api/api.ts';
 import { pathOf, type Resource } from '../api/resource.ts';
 import { isMissingObject } from '../api/status.ts';
-import type { Answer } from '../transport/answer.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 
@@ -21,13 +21,14 @@ export function leasePort(api: Api, transport: Transport, namespace: string, nam
     kind: 'Lease',
     namespace,
   };
-  const read = async (verb: string, answer: Answer): Promise<Lease> => {
+  const read = async (verb: string, answer: ApiResponse): Promise<Lease> => {
     if (answer.status < 300) return toLease(api.object(resource, answer));
     throw api.refusal({ verb, resource, name }, answer);
   };
   /** Not by PUT: a PATCH with the resourceVersion keeps fields of other managers. */
   const write = async (method: 'POST' | 'PATCH', body: WireLease): Promise<LeaseWrite> => {
-    const request: Write = method === 'POST' ? { method, body } : { method, name, body, contentType: MERGE_PATCH };
+    const request: WriteRequest =
+      method === 'POST' ? { method, body } : { method, name, body, contentType: MERGE_PATCH };
     const answer = await api.write(resource, request, URGENTLY);
     // A lease that was deleted counts as changed by another process.
     if (answer.status === 409 || (method === 'PATCH' && isMissingObject(answer, resource, name)))

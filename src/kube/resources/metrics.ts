@@ -8,9 +8,9 @@ import { requestPage, UnreadableError } from '../api/page.ts';
 import type { Resource } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
 import { decodeNodeMetrics, decodePodMetrics, type NodeMetrics, type PodMetrics } from '../protobuf/nodes.ts';
-import type { Answer } from '../transport/answer.ts';
+import type { ApiResponse } from '../transport/response.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { NoUsage, PodUsage, Usage } from './pods.ts';
+import type { NodeUsage, NoUsage, PodUsage } from './pods.ts';
 
 /** Its lists have no pages. */
 const NODE_METRICS: Resource = {
@@ -24,7 +24,7 @@ const NODE_METRICS: Resource = {
 const POD_METRICS: Resource = { ...NODE_METRICS, plural: 'pods', kind: 'PodMetrics', decode: decodePodMetrics };
 
 /** Failures are values. @param signal ends the wait, which is a failure */
-export async function nodeUsage(transport: Transport, signal: AbortSignal): Promise<Usage> {
+export async function nodeUsage(transport: Transport, signal: AbortSignal): Promise<NodeUsage> {
   const byNode = new Map<string, ResourceList>();
   const none = await readUsage(transport, NODE_METRICS, signal, item => noteNode(byNode, item));
   return none ?? { kind: 'served', byNode };
@@ -67,13 +67,13 @@ async function readUsage(
 }
 
 /** For JSON and refusals. The API server itself answers 404 if the group is not served. */
-export function toUsage(answer: Pick<Answer, 'status' | 'text'>): Usage {
+export function toUsage(answer: Pick<ApiResponse, 'status' | 'text'>): NodeUsage {
   const byNode = new Map<string, ResourceList>();
   return readText(answer, item => noteNode(byNode, item)) ?? { kind: 'served', byNode };
 }
 
 function readText(
-  { status, text }: Pick<Answer, 'status' | 'text'>,
+  { status, text }: Pick<ApiResponse, 'status' | 'text'>,
   keep: (item: object) => void,
 ): NoUsage | undefined {
   if (status === 404) return { kind: 'absent' };

@@ -9,7 +9,7 @@ import { PODS, type Resource } from '../api/resource.ts';
 import { decodePodDemand } from '../protobuf/pod-demand.ts';
 import type { Query } from '../transport/request.ts';
 import type { Wire } from '../wire.ts';
-import { type Demand, NOT_ENDED, PLACED, type PodLoad } from './pods.ts';
+import { NOT_ENDED, PLACED, type PodDemand, type PodLoad } from './pods.ts';
 
 export type WirePod = Wire<V1Pod>;
 
@@ -20,7 +20,7 @@ const DEMANDING_PODS: Resource = { ...PODS, decode: decodePodDemand };
  * @param nodes reads only the pods on these, by a list for each
  * @param eachPod also returns what each pod requests
  */
-export async function podDemand(api: Api, nodes?: readonly string[], eachPod = false): Promise<Demand> {
+export async function podDemand(api: Api, nodes?: readonly string[], eachPod = false): Promise<PodDemand> {
   const queries = nodes?.map(onNode) ?? [PLACED];
   const all = await Promise.all(queries.map(query => readSums(api, query, eachPod)));
   return {
@@ -38,7 +38,7 @@ function onNode(node: string): Query {
   return { fieldSelector: `spec.nodeName=${node},${NOT_ENDED}`, resourceVersion: '0' };
 }
 
-async function readSums(api: Api, query: Query, eachPod: boolean): Promise<Demand> {
+async function readSums(api: Api, query: Query, eachPod: boolean): Promise<PodDemand> {
   let sums = demandSums(eachPod);
   // A restarted list must not count pods twice.
   const startOver = () => {
@@ -49,7 +49,7 @@ async function readSums(api: Api, query: Query, eachPod: boolean): Promise<Deman
 }
 
 /** Sums pods by node. @param eachPod also keeps what each pod requests */
-export function demandSums(eachPod = false): Demand & { add(pod: WirePod): void } {
+export function demandSums(eachPod = false): PodDemand & { add(pod: WirePod): void } {
   const byNode = new Map<string, NodeLoad>();
   const problems: string[] = [];
   const pods: PodLoad[] = [];

@@ -59,7 +59,7 @@ export interface PodLoad {
   limits: Amounts;
 }
 
-export interface Demand {
+export interface PodDemand {
   /** By the node's name; a node without pods has none. */
   byNode: ReadonlyMap<string, NodeLoad>;
   /** Pods that are counted and whose amounts cannot be read, each a sentence. */
@@ -69,7 +69,7 @@ export interface Demand {
 }
 
 /** `absent`: the cluster has no metrics API. `failed`: it has one that gave no answer we could use. */
-export type Usage = { kind: 'served'; byNode: ReadonlyMap<string, ResourceList> } | NoUsage;
+export type NodeUsage = { kind: 'served'; byNode: ReadonlyMap<string, ResourceList> } | NoUsage;
 /** By `namespace/name` of the pod, summed over its containers. */
 export type PodUsage = { kind: 'served'; byPod: ReadonlyMap<string, Amounts> } | NoUsage;
 export type NoUsage = { kind: 'absent' } | { kind: 'failed'; reason: string };
@@ -91,7 +91,7 @@ export interface PodsPort {
    * @param nodes those that are wanted; default: all
    * @param eachPod also keeps what each pod requests
    */
-  demand(nodes?: readonly string[], eachPod?: boolean): Promise<Demand>;
+  demand(nodes?: readonly string[], eachPod?: boolean): Promise<PodDemand>;
 }
 
 // The pods on some nodes, with the fields that decide their eviction by a taint.

@@ -81,7 +81,7 @@ async function boundVolumes(api: Api, namespaces: ReadonlySet<string>): Promise<
 }
 
 /** Any name may be taken: the server makes one. */
-async function rehearse(api: Api, transport: Transport, namespace: string, pod: RawPod): Promise<Rehearsal> {
+async function rehearse(api: Api, transport: Transport, namespace: string, pod: RawPod): Promise<PodTrial> {
   const { name: _, ...metadata } = pod.metadata ?? {};
   const body = { ...pod, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, namespace, generateName: 'fit-' } };
   const resource: Resource = { ...inJson(PODS), namespace };
@@ -103,7 +103,7 @@ export interface LabelledPod extends CountedPod {
 }
 
 /** `refused`: by admission, a quota or validation. `unknown`: the user may not ask, or the server could not answer. */
-type Rehearsal =
+type PodTrial =
   | { kind: 'created'; pod: RawPod }
   | { kind: 'refused'; reason: string; isInvalid: boolean; fields: { field: string; message: string }[] }
   | { kind: 'unknown'; reason: string };
@@ -121,7 +121,7 @@ export interface SchedulingPort {
   /** Undefined: there is none. */
   pod(namespace: string, name: string): Promise<RawPod | undefined>;
   /** A pod as the server would create it; a dry run. */
-  rehearse(namespace: string, pod: RawPod): Promise<Rehearsal>;
+  rehearse(namespace: string, pod: RawPod): Promise<PodTrial>;
   /** Labels of each namespace. */
   namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
   /** All claims of these namespaces, and all volumes. */

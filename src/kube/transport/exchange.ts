@@ -7,7 +7,7 @@ import { countKept, countRequest } from '../../controller/collect.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES, MAX_REFUSAL_LENGTH } from '../wire.ts';
 import { destroyOnAbort } from './session.ts';
 
-export interface Exchange {
+export interface HttpExchange {
   url: URL;
   method: string;
   headers: OutgoingHttpHeaders;
@@ -26,7 +26,7 @@ export interface Exchange {
   onSent?: (() => void) | undefined;
 }
 
-export interface Reply {
+export interface RawResponse {
   status: number;
   headers: IncomingHttpHeaders;
   /** Truncated at MAX_REFUSAL_LENGTH unless the status is 2xx. */
@@ -72,7 +72,7 @@ export function exchange({
   unanswered,
   onBody,
   onSent,
-}: Exchange): Promise<Reply> {
+}: HttpExchange): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const { request: open } = url.protocol === 'http:' ? http : https;
     countRequest();

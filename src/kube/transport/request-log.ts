@@ -1,6 +1,6 @@
 /** The request log of `-v`: one line each from level 6, headers and bodies from level 8. Never a credential. */
 import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import type { Answer } from './answer.ts';
+import type { ApiResponse } from './response.ts';
 
 /** Calls `text` only if the level is printed. */
 export type RequestLog = (level: number, text: () => string) => void;
@@ -21,7 +21,7 @@ export function logAnswer(
   log: RequestLog,
   method: string,
   url: URL,
-  { status, headers, text, bytes }: Answer & { bytes: number },
+  { status, headers, text, bytes }: ApiResponse & { bytes: number },
   ms: number,
 ): void {
   log(6, () => `${method} ${url} ${status} in ${Math.round(ms)} ms`);

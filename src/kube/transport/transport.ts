@@ -25,10 +25,10 @@ import type { Credentials } from '../auth/credentials.ts';
 import { type Access, addressPlace } from '../auth/kubeconfig.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { within } from '../within.ts';
-import { type Answer, retryDelay, toAnswer } from './answer.ts';
 import { DeadlineError, exchange, StaleSocketError, TooLongError } from './exchange.ts';
 import { bodyOf, isWrite, type Request, urlOf } from './request.ts';
 import { HIDDEN, logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
+import { type ApiResponse, retryDelay, toResponse } from './response.ts';
 import { endIdleSockets, isTimeout, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
 
@@ -85,7 +85,7 @@ export class Transport {
   }
 
   /** Resolves with any HTTP response. Throws NodepoolError if there is none. */
-  async request(request: Request): Promise<Answer> {
+  async request(request: Request): Promise<ApiResponse> {
     return request.urgent ? this.#withRetries(request) : this.#limit(() => this.#withRetries(request));
   }
 
@@ -141,7 +141,7 @@ export class Transport {
     this.#sessions.close();
   }
 
-  async #withRetries(request: Request): Promise<Answer> {
+  async #withRetries(request: Request): Promise<ApiResponse> {
     const { clock } = this.#options;
     const deadlineMs = this.#deadlineOf(request);
     const replayable = request.replayable ?? (request.method ?? 'GET') === 'GET';
@@ -154,9 +154,9 @@ export class Transport {
       // A person may be logging in: the default deadline does not include that.
       if (this.#options.deadlineMs === undefined) ends += clock.now() - asked;
       this.#checkMaySend(request);
-      let answer: Answer;
+      let response: ApiResponse;
       try {
-        answer = await this.#send(request, session, ends, replayable && !replayed);
+        response = await this.#send(request, session, ends, replayable && !replayed);
       } catch (error) {
         const isStale = error instanceof StaleSocketError;
         // Other idle connections may be dead too: the next request opens a new one.
@@ -168,15 +168,15 @@ export class Transport {
         replayed = true;
         continue;
       }
-      const isAnswer = answer.status === 429 && request.tooManyIsAnswer === true;
-      const delay = isAnswer ? undefined : retryDelay(answer, Math.random());
-      if (answer.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
+      const isAnswer = response.status === 429 && request.tooManyIsAnswer === true;
+      const delay = isAnswer ? undefined : retryDelay(response, Math.random());
+      if (response.status === 401 && session.credentials.renewal !== undefined && refused === undefined) {
         refused = session;
       } else if (delay !== undefined && retries++ < MAX_RETRIES && clock.now() + delay < ends) {
         const signals = [this.#closed.signal, request.signal].filter(signal => signal !== undefined);
         await sleep(clock, delay, AbortSignal.any(signals));
       } else {
-        return answer;
+        return response;
       }
     }
   }
@@ -208,7 +208,7 @@ export class Transport {
     return within(clock, ends - clock.now(), session, late);
   }
 
-  async #send(request: Request, session: Session, ends: number, mayReplay: boolean): Promise<Answer> {
+  async #send(request: Request, session: Session, ends: number, mayReplay: boolean): Promise<ApiResponse> {
     const { access, clock, log } = this.#options;
     const { agent } = session;
     const method = request.method ?? 'GET';
@@ -235,10 +235,10 @@ export class Transport {
     this.#count(method, url, received);
     const reply = await answering;
     this.#noteDate(reply.headers);
-    const answer = toAnswer(reply);
-    const text = request.isSecret ? HIDDEN : answer.text;
-    logAnswer(log, method, url, { ...answer, text, bytes: reply.bytes }, clock.now() - start);
-    return answer;
+    const response = toResponse(reply);
+    const text = request.isSecret ? HIDDEN : response.text;
+    logAnswer(log, method, url, { ...response, text, bytes: reply.bytes }, clock.now() - start);
+    return response;
   }
 
   /** One connection was silent for too long. */

@@ -3,12 +3,12 @@ import type { PoolEventRecord } from '../../../src/kube/resources/events.ts';
 import type { Node, NodePool, ResourceList } from '../../../src/nodepool/types.ts';
 import { makeStyle } from '../../../src/print/style.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { contentsOf, sceneOf } from '../../../src/view/contents.ts';
+import { contentsOf, screenDataOf } from '../../../src/view/contents.ts';
 import { clampSelection, type Key } from '../../../src/view/keys.ts';
-import { initialState, placeOf, type Scene, type State } from '../../../src/view/places.ts';
-import { pageOf, type Size, screenLines } from '../../../src/view/screen.ts';
+import { initialState, placeOf, type ScreenData, type ViewState } from '../../../src/view/places.ts';
+import { pageOf, type ScreenSize, screenLines } from '../../../src/view/screen.ts';
 import { paste, press } from '../../../src/view/state.ts';
-import type { Outage } from '../../../src/view/view.ts';
+import type { WatchOutage } from '../../../src/view/view.ts';
 import type { LiveUsage } from '../../../src/view/view-usage.ts';
 
 export const NOW = new Date('2026-11-21T12:00:00Z');
@@ -63,7 +63,7 @@ const conflict = {
 export interface Fixture {
   clusterState: ClusterState;
   events: (readonly [string, PoolEventRecord])[];
-  outages: Outage[];
+  outages: WatchOutage[];
 }
 
 export function fixture(): Fixture {
@@ -110,13 +110,13 @@ export function fixture(): Fixture {
 /** The dashboard without a terminal: keys in, lines out. */
 export class Desk {
   readonly fixture: Fixture;
-  size: Size;
-  state: State = initialState;
+  size: ScreenSize;
+  state: ViewState = initialState;
   style = PLAIN;
   usage: LiveUsage = { kind: 'reading' };
   readonly effects: unknown[] = [];
 
-  constructor(of: Fixture = fixture(), size: Size = { columns: 80, rows: 24 }) {
+  constructor(of: Fixture = fixture(), size: ScreenSize = { columns: 80, rows: 24 }) {
     this.fixture = of;
     this.size = size;
   }
@@ -124,7 +124,7 @@ export class Desk {
   type(...keys: Key[]): this {
     for (const key of keys) {
       this.clampSelection();
-      const { state, effect } = press(this.state, key, this.#scene());
+      const { state, effect } = press(this.state, key, this.#screen());
       this.state = state;
       if (effect !== undefined) this.effects.push(effect);
     }
@@ -138,7 +138,7 @@ export class Desk {
 
   lines(): string[] {
     this.clampSelection();
-    const { names } = this.#scene();
+    const { names } = this.#screen();
     const usage = this.state.usage ? this.usage : undefined;
     const facts = { clusterName: 'demo', live: this.#live(), usage, names, now: NOW, style: this.style };
     return screenLines(this.state, this.#contents(), this.size, facts);
@@ -156,7 +156,7 @@ export class Desk {
   }
 
   clampSelection(): void {
-    this.state = clampSelection(this.state, this.#scene());
+    this.state = clampSelection(this.state, this.#screen());
   }
 
   #live() {
@@ -170,7 +170,7 @@ export class Desk {
     return contentsOf(placeOf(this.state), this.#live(), setting);
   }
 
-  #scene(): Scene {
-    return sceneOf(this.#contents(), pageOf(this.state, this.size), this.fixture);
+  #screen(): ScreenData {
+    return screenDataOf(this.#contents(), pageOf(this.state, this.size), this.fixture);
   }
 }

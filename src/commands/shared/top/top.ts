@@ -2,7 +2,7 @@
 import type { Clock } from '../../../controller/clock.ts';
 import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
-import type { Demand, PodLoad, PodsPort, PodUsage, Usage } from '../../../kube/resources/pods.ts';
+import type { NodeUsage, PodDemand, PodLoad, PodsPort, PodUsage } from '../../../kube/resources/pods.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
 import {
@@ -73,7 +73,7 @@ export interface Top {
   /** What figures there are for. */
   resources: string[];
   /** Undefined where nobody asked for it. */
-  usage: Usage | undefined;
+  usage: NodeUsage | undefined;
   podUsage: PodUsage | undefined;
   /** What counts as nothing because it cannot be read, and resources that no node has; each a sentence. */
   warnings: string[];
@@ -170,12 +170,17 @@ class Table {
   readonly total: ResourceTotals;
   readonly problems: string[] = [];
   readonly #resources: readonly string[];
-  readonly #demand: Demand | undefined;
-  readonly #usage: Usage | undefined;
+  readonly #demand: PodDemand | undefined;
+  readonly #usage: NodeUsage | undefined;
   readonly #keepsNodes: boolean;
   readonly #reading: QuantityReading = { read: quantityReader(), onProblem: problem => this.problems.push(problem) };
 
-  constructor(resources: readonly string[], demand: Demand | undefined, usage: Usage | undefined, keepsNodes: boolean) {
+  constructor(
+    resources: readonly string[],
+    demand: PodDemand | undefined,
+    usage: NodeUsage | undefined,
+    keepsNodes: boolean,
+  ) {
     this.#resources = resources;
     this.#demand = demand;
     this.#usage = usage;
@@ -291,7 +296,7 @@ type Choice = readonly string[] | 'all' | 'usual';
 function chooseResources(
   choice: Choice,
   nodes: readonly Node[],
-  demand: Demand | undefined,
+  demand: PodDemand | undefined,
 ): { resources: string[]; warnings: string[] } {
   const { known, offered } = resourcesOf(nodes);
   const requested = new Set<string>();
@@ -308,7 +313,7 @@ function chooseResources(
 }
 
 /** As many as a pool's status has: kubelets and pods may name any. */
-function mostOf(resources: string[], nodes: readonly Node[], demand: Demand | undefined) {
+function mostOf(resources: string[], nodes: readonly Node[], demand: PodDemand | undefined) {
   const more = resources.length - MAX_RESOURCES;
   if (more <= 0) return { resources, warnings: [] };
   const offers = nodes.map(({ allocatable }) => Object.keys(allocatable));

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
-import { type Source, sourceOfArg, sourceOfFlag } from '../../../../src/cli/completion/sources.ts';
+import { type CompletionSource, sourceOfArg, sourceOfFlag } from '../../../../src/cli/completion/sources.ts';
 import { answer } from './fake-names.ts';
 
 const commands = Object.entries(manifest.commands as Grammar);
 
 /** Whether the answer is of that source, in which the fake cluster has something. */
-function check(text: string, { kind }: Source, line: string): void {
+function check(text: string, { kind }: CompletionSource, line: string): void {
   if (kind === 'files') assert.equal(text, ':0\n', line);
   else if (kind === 'none') assert.equal(text, ':4\n', line);
   else assert.match(text, /^[^:\n].*\n:[46]\n$/s, line);

@@ -9,7 +9,7 @@ import { renderChecks } from '../../../../src/commands/doctor/print.ts';
 import { commands } from '../../../../src/commands/index.ts';
 import { type BornInPool, MEMBERSHIP, RECORDS } from '../../../../src/commands/shared/install/admission-policies.ts';
 import { needsOf, questionText, questionTexts } from '../../../../src/commands/shared/permissions/needs.ts';
-import type { AccessQuestion, Subject } from '../../../../src/kube/api/access-reviews.ts';
+import type { AccessQuestion, ReviewSubject } from '../../../../src/kube/api/access-reviews.ts';
 import type { DoctorPort } from '../../../../src/kube/resources/doctor.ts';
 import type { ManifestObject } from '../../../../src/kube/resources/manifests.ts';
 import { makeStyle } from '../../../../src/print/style.ts';
@@ -54,8 +54,8 @@ const CONTROLLER: ManifestObject[] = [
 
 /** Answers access reviews by their text, and records them. */
 function port(isAllowed: (text: string) => boolean) {
-  const asked: { text: string; subject: Subject | undefined }[] = [];
-  const allowed = async (questions: readonly AccessQuestion[], subject?: Subject) =>
+  const asked: { text: string; subject: ReviewSubject | undefined }[] = [];
+  const allowed = async (questions: readonly AccessQuestion[], subject?: ReviewSubject) =>
     questions.map(question => {
       const text = questionText(question);
       asked.push({ text, subject });

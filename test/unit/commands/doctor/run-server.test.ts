@@ -8,7 +8,7 @@ import {
   clockSkewMs,
   TRIED_MINOR,
 } from '../../../../src/commands/doctor/run.ts';
-import type { AccessFacts, Probe } from '../../../../src/kube/resources/doctor.ts';
+import type { AccessFacts, ServerProbe } from '../../../../src/kube/resources/doctor.ts';
 import { VERSIONS } from '../../../cluster/programs.ts';
 
 const ACCESS: AccessFacts = {
@@ -19,7 +19,7 @@ const ACCESS: AccessFacts = {
   source: '/k',
   verifiesServer: true,
 };
-const probe = (more: Partial<Probe> = {}): Probe => ({
+const probe = (more: Partial<ServerProbe> = {}): ServerProbe => ({
   version: 'v1.36.3',
   latencyMs: 3.4,
   clocks: undefined,

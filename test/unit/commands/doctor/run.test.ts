@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { doctor } from '../../../../src/commands/doctor/run.ts';
 import { CHECKS, type CheckId } from '../../../../src/commands/shared/check.ts';
 import type { Connection } from '../../../../src/kube/connect.ts';
-import type { Probe } from '../../../../src/kube/resources/doctor.ts';
+import type { ServerProbe } from '../../../../src/kube/resources/doctor.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
@@ -12,7 +12,7 @@ const NOW = new Date('2026-11-21T12:00:00Z');
 const refusal = (message: string) => new NodepoolError('cluster', message, 'ask for a role');
 
 interface Parts {
-  probe?: () => Promise<Probe>;
+  probe?: () => Promise<ServerProbe>;
   crd?: () => Promise<Record<string, unknown> | undefined>;
   pools?: () => Promise<NodePool[]>;
   lease?: () => Promise<unknown>;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type Credentials,
+  type CredentialsRenewal,
   type LoginOptions,
-  type Renewal,
   watchedLogin,
 } from '../../../../src/kube/auth/credentials.ts';
 import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
@@ -32,7 +32,7 @@ function logins(options: Partial<LoginOptions> = {}) {
     log: (level, text) => lines.push(`${level} ${text()}`),
     ...options,
   });
-  const renewal: Renewal = { afterMs: 1, load: start };
+  const renewal: CredentialsRenewal = { afterMs: 1, load: start };
   const credentials: Credentials = { secureContext: undefined, headers: {}, certificateEnds: () => undefined, renewal };
   return { login, clock, lines, runs, end: () => runs.at(-1)?.resolve(credentials) };
 }

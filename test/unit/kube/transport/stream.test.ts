@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
 import { readFrames } from '../../../../src/kube/protobuf/list-reader.ts';
-import { retryAfterMs } from '../../../../src/kube/transport/answer.ts';
+import { retryAfterMs } from '../../../../src/kube/transport/response.ts';
 import { readBody, readLines } from '../../../../src/kube/transport/stream.ts';
 
 /** Reads these chunks as the body of a response, which then ends or breaks. */

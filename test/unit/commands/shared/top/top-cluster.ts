@@ -1,7 +1,7 @@
 /** Pools, nodes, pod requests and node usage as the ports return them, for `top` and its output. */
 import { type Top, type TopDeps, type TopOptions, top } from '../../../../../src/commands/shared/top/top.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
-import type { PodLoad, PodUsage, Usage } from '../../../../../src/kube/resources/pods.ts';
+import type { NodeUsage, PodLoad, PodUsage } from '../../../../../src/kube/resources/pods.ts';
 import { parseQuantity, type Quantity } from '../../../../../src/nodepool/quantity/quantity.ts';
 import type { NodeLoad } from '../../../../../src/nodepool/quantity/resource-usage.ts';
 import type { Node, NodePool, ResourceList } from '../../../../../src/nodepool/types.ts';
@@ -11,7 +11,7 @@ export interface TopCluster {
   pools: NodePool[];
   nodes: Node[];
   demand: Record<string, NodeLoad>;
-  usage: Usage;
+  usage: NodeUsage;
   pods?: PodLoad[];
   podUsage?: PodUsage;
 }

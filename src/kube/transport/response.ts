@@ -1,9 +1,9 @@
 /** A response of an API server, in JSON or protobuf. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodeStatus, isProtobuf } from '../protobuf/objects.ts';
-import type { Reply } from './exchange.ts';
+import type { RawResponse } from './exchange.ts';
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: IncomingHttpHeaders;
   /** The body; of protobuf a Status as JSON, or empty. */
@@ -12,7 +12,7 @@ export interface Answer {
   protobuf?: Buffer;
 }
 
-export function toAnswer({ status, headers, body }: Omit<Reply, 'bytes'>): Answer {
+export function toResponse({ status, headers, body }: Omit<RawResponse, 'bytes'>): ApiResponse {
   if (!isProtobuf(headers['content-type'])) return { status, headers, text: body.toString('utf8') };
   if (status >= 200 && status < 300) return { status, headers, text: '', protobuf: body };
   return { status, headers, text: refusalText(body) };
@@ -43,7 +43,7 @@ export function retryAfterMs(headers: IncomingHttpHeaders): number | undefined {
  * @param random from 0 to 1
  */
 export function retryDelay(
-  { status, headers }: Pick<Answer, 'status' | 'headers'>,
+  { status, headers }: Pick<ApiResponse, 'status' | 'headers'>,
   random: number,
 ): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
