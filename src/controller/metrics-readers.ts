@@ -29,12 +29,12 @@ export interface ReaderRefusal {
   body: string;
 }
 
-interface Decided {
+interface ReaderDecision {
   refusal: ReaderRefusal | undefined;
   countsMs: number;
 }
 
-interface Decision {
+interface CachedDecision {
   refusal: Promise<ReaderRefusal | undefined>;
   /** By the clock. */
   ends: number;
@@ -56,7 +56,7 @@ export class MetricsReaders {
   readonly #log: Log;
   readonly #limit = createLimiter(CONCURRENT_REVIEWS);
   /** By a hash: the tokens themselves are not kept. */
-  readonly #decisions = new Lru<string, Decision>(MAX_DECISIONS);
+  readonly #decisions = new Lru<string, CachedDecision>(MAX_DECISIONS);
   #lastProblem = '';
 
   constructor(reviews: ReviewPort, clock: Clock, log: Log) {
@@ -76,13 +76,16 @@ export class MetricsReaders {
     const known = this.#decisions.get(key);
     if (known !== undefined && this.#clock.now() < known.ends) return known.refusal;
     const deciding = this.#limit(() => this.#decide(verb, path, token));
-    const decision: Decision = { refusal: deciding.then(({ refusal }) => refusal), ends: Number.POSITIVE_INFINITY };
+    const decision: CachedDecision = {
+      refusal: deciding.then(({ refusal }) => refusal),
+      ends: Number.POSITIVE_INFINITY,
+    };
     this.#decisions.set(key, decision);
     decision.ends = this.#clock.now() + (await deciding).countsMs;
     return decision.refusal;
   }
 
-  async #decide(verb: string, path: string, token: string): Promise<Decided> {
+  async #decide(verb: string, path: string, token: string): Promise<ReaderDecision> {
     try {
       const refusal = await this.#review(verb, path, token);
       this.#lastProblem = '';

@@ -22,9 +22,9 @@ const PAGE_SIZE = 500;
 const SILENCE_MS = 30_000;
 const WHOLE_MS = 300_000;
 
-export type Listed<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: string } | Failure;
+export type ListResult<T> = { kind: 'listed'; items: Item<T>[]; resourceVersion: string } | Failure;
 
-type Streamed<T> = Listed<T> | { kind: 'incomplete' };
+type StreamResult<T> = ListResult<T> | { kind: 'incomplete' };
 
 interface PagerOptions<T> {
   source: Source;
@@ -41,9 +41,9 @@ export class Pager<T> {
     this.#options = options;
   }
 
-  async list(signal: AbortSignal): Promise<Listed<T>> {
+  async list(signal: AbortSignal): Promise<ListResult<T>> {
     if (this.#hasWatchList) {
-      const streamed = await this.#withTimeLimit<Streamed<T>>(signal, progress => this.#stream(progress));
+      const streamed = await this.#withTimeLimit<StreamResult<T>>(signal, progress => this.#stream(progress));
       if (streamed.kind === 'incomplete') {
         this.#options.log('info', 'the server ended the list early, pages are read instead');
       } else if (streamed.kind === 'refused' && (streamed.status === 400 || streamed.status === 422)) {
@@ -51,10 +51,13 @@ export class Pager<T> {
         this.#options.log('info', `the server has no WatchList, pages are read instead: ${streamed.message}`);
       } else return streamed;
     }
-    return this.#withTimeLimit<Listed<T>>(signal, progress => this.#readPages(progress));
+    return this.#withTimeLimit<ListResult<T>>(signal, progress => this.#readPages(progress));
   }
 
-  #withTimeLimit<R>(signal: AbortSignal, work: (progress: Progress<R>) => Promise<R | Failure>): Promise<R | Failure> {
+  #withTimeLimit<R>(
+    signal: AbortSignal,
+    work: (progress: ProgressAttempt<R>) => Promise<R | Failure>,
+  ): Promise<R | Failure> {
     const { clock } = this.#options;
     const late = broken('the list did not get on, or took too long');
     const end = clock.now() + WHOLE_MS;
@@ -63,7 +66,7 @@ export class Pager<T> {
     );
   }
 
-  async #stream({ signal, end, onProgress }: Progress<Streamed<T>>): Promise<Streamed<T>> {
+  async #stream({ signal, end, onProgress }: ProgressAttempt<StreamResult<T>>): Promise<StreamResult<T>> {
     const items = new Map<string, Item<T>>();
     const options = { resourceVersion: undefined, initialEvents: true, timeoutSeconds: WHOLE_MS / 1000, signal };
     const ended = await this.#options.source.watch(options, json => {
@@ -92,7 +95,7 @@ export class Pager<T> {
     return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
   }
 
-  async #readPages({ signal, onProgress }: Progress<Listed<T>>): Promise<Listed<T>> {
+  async #readPages({ signal, onProgress }: ProgressAttempt<ListResult<T>>): Promise<ListResult<T>> {
     let items: Item<T>[] = [];
     const tokens = new ContinueTokens();
     for (let token: string | undefined; ; ) {
@@ -127,6 +130,6 @@ export class Pager<T> {
 }
 
 /** An attempt whose time limit is extended by each object or page, up to the limit of the whole list. */
-interface Progress<R> extends Attempt<R | Failure> {
+interface ProgressAttempt<R> extends Attempt<R | Failure> {
   onProgress(): void;
 }

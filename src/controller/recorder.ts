@@ -60,9 +60,9 @@ export class Recorder {
   readonly #correlator: EventCorrelator;
   readonly #stop = new AbortController();
   /** Series to write, oldest first. A series waits at most once. */
-  readonly #waiting = new Set<Series>();
+  readonly #waiting = new Set<EventSeries>();
   /** The Event object of each attempted series, and whether it is known to exist. */
-  readonly #targets = new WeakMap<Series, { id: string; exists: boolean }>();
+  readonly #targets = new WeakMap<EventSeries, { id: string; exists: boolean }>();
   /** Resolves when nothing waits; undefined then. */
   #sending: Promise<void> | undefined;
 
@@ -122,7 +122,7 @@ export class Recorder {
     this.#sending = undefined;
   }
 
-  async #write(series: Series): Promise<void> {
+  async #write(series: EventSeries): Promise<void> {
     const { clock, random, log } = this.#options;
     const backoff = new Backoff({ clock, random });
     let problem = 'its Event object vanishes again and again';
@@ -139,7 +139,7 @@ export class Recorder {
     log('warning', `event ${series.event.reason} of ${series.event.regarding.name} dropped: ${problem}`);
   }
 
-  async #attempt(series: Series): Promise<SinkResult> {
+  async #attempt(series: EventSeries): Promise<SinkResult> {
     const { first, last, count } = series;
     const target = this.#targets.get(series) ?? { id: this.#options.newId(), exists: false };
     // Kept when the response is lost, so that the retry is for the same object.
@@ -196,7 +196,7 @@ export interface EventInput {
 }
 
 /** One Event object and its count. */
-export interface Series {
+export interface EventSeries {
   readonly event: EventInput;
   readonly first: Date;
   last: Date;
@@ -211,7 +211,7 @@ interface SimilarEvents {
   lastAt: number;
 }
 
-interface Bucket {
+interface NoteBucket {
   tokens: number;
   /** Clock time. */
   filledAt: number;
@@ -227,8 +227,8 @@ export class EventCorrelator {
   readonly #clock: Clock;
   readonly #wall: () => Date;
   readonly #groups = new Lru<string, SimilarEvents>(MAX_CACHED);
-  readonly #series = new Lru<string, { series: Series; lastAt: number }>(MAX_CACHED);
-  readonly #buckets = new Lru<string, Bucket>(MAX_CACHED);
+  readonly #series = new Lru<string, { series: EventSeries; lastAt: number }>(MAX_CACHED);
+  readonly #buckets = new Lru<string, NoteBucket>(MAX_CACHED);
 
   constructor({ clock, wall }: CorrelatorOptions) {
     this.#clock = clock;
@@ -236,7 +236,7 @@ export class EventCorrelator {
   }
 
   /** The series that counts the event; undefined when the event is dropped. */
-  observe(event: EventInput): Series | undefined {
+  observe(event: EventInput): EventSeries | undefined {
     const { regarding, type, reason, action, note } = event;
     const object = [regarding.apiVersion, regarding.kind, regarding.namespace, regarding.name, regarding.uid];
     if (!this.#takeToken(JSON.stringify(object))) return undefined;
@@ -257,7 +257,7 @@ export class EventCorrelator {
     return false;
   }
 
-  #count(key: string, event: EventInput): Series {
+  #count(key: string, event: EventInput): EventSeries {
     const [now, date] = [this.#clock.now(), this.#wall()];
     const known = this.#series.get(key);
     if (known === undefined || now - known.lastAt > WINDOW_MS) {

@@ -136,18 +136,18 @@ export class Reflector<T> {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const outcome = await this.#step(signal).catch((error: unknown): Outcome => broken(messageOf(error)));
+      const outcome = await this.#step(signal).catch((error: unknown): StepOutcome => broken(messageOf(error)));
       if (outcome.kind !== 'fine') this.#restores.fails(outcome.kind === 'broken');
       if (!signal.aborted) await this.#recover(outcome, signal);
     }
   }
 
-  #step(signal: AbortSignal): Promise<Outcome> {
+  #step(signal: AbortSignal): Promise<StepOutcome> {
     if (this.#needsList) return this.#list(signal);
     return this.#restores.needsConfirm ? this.#confirm(signal) : this.#watch(signal);
   }
 
-  async #recover(outcome: Outcome, signal: AbortSignal): Promise<void> {
+  async #recover(outcome: StepOutcome, signal: AbortSignal): Promise<void> {
     if (outcome.kind === 'fine') return;
     let delay = this.#backoff.next();
     if (outcome.kind === 'expired') {
@@ -161,7 +161,7 @@ export class Reflector<T> {
     await sleep(this.#options.clock, delay, signal);
   }
 
-  async #list(signal: AbortSignal): Promise<Outcome> {
+  async #list(signal: AbortSignal): Promise<StepOutcome> {
     // Set before the list, so that a relist() during it requests another list.
     this.#needsList = false;
     const wasDoubted = this.#isDoubted;
@@ -177,7 +177,7 @@ export class Reflector<T> {
     }
   }
 
-  async #listInto(signal: AbortSignal): Promise<Outcome> {
+  async #listInto(signal: AbortSignal): Promise<StepOutcome> {
     const listed = await this.#pager.list(signal);
     if (listed.kind !== 'listed') return listed;
     const accepted = await this.#restores.accept(listed, signal);
@@ -189,14 +189,14 @@ export class Reflector<T> {
     return { kind: 'fine' };
   }
 
-  async #confirm(signal: AbortSignal): Promise<Outcome> {
+  async #confirm(signal: AbortSignal): Promise<StepOutcome> {
     const newest = await this.#restores.confirm(signal);
     // It was unavailable, so it may have been restored and have caught up with the version that was seen.
     if (newest.kind === 'broken' || newest.kind === 'restored') this.#needsList = true;
     return newest.kind === 'broken' || newest.kind === 'refused' ? newest : { kind: 'fine' };
   }
 
-  #watch(signal: AbortSignal): Promise<Outcome> {
+  #watch(signal: AbortSignal): Promise<StepOutcome> {
     this.#restores.requireConfirm();
     return watchOnce({ ...this.#options, log: this.#log }, this.#restores.version, signal, {
       onBegin: end => {
@@ -211,7 +211,7 @@ export class Reflector<T> {
   }
 
   /** Handles one line of a watch. Returns the outcome when the line ends the watch. */
-  #take(json: unknown): Outcome | undefined {
+  #take(json: unknown): StepOutcome | undefined {
     const line = readLine(json);
     switch (line.type) {
       case 'changed':
@@ -264,7 +264,7 @@ const WATCH_GRACE_MS = 5_000;
 const MIN_USEFUL_WATCH_MS = 1_000;
 
 /** What to do next: continue, list again, or wait. */
-type Outcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
+type StepOutcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
 
 interface WatchOptions {
   source: Pick<Source, 'watch'>;
@@ -278,7 +278,7 @@ interface WatchHandlers {
   /** @param end ends the watch without a failure */
   onBegin: (end: () => void) => void;
   /** Called with every line until the end. Returns the outcome when the line ends the watch. */
-  onLine: (json: unknown) => Outcome | undefined;
+  onLine: (json: unknown) => StepOutcome | undefined;
 }
 
 /** The server is asked to end the watch after 28 to 34 s; one that lasts 5 s longer is dead. */
@@ -287,13 +287,13 @@ function watchOnce(
   resourceVersion: string | undefined,
   signal: AbortSignal,
   { onBegin, onLine }: WatchHandlers,
-): Promise<Outcome> {
+): Promise<StepOutcome> {
   const timeoutSeconds = MIN_WATCH_S + Math.floor(random() * WATCH_SPREAD_S);
   const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
   log('debug', `watching from resourceVersion ${resourceVersion}, for ${timeoutSeconds} s`);
   const start = clock.now();
   const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
-  return attempt<Outcome>(clock, limitMs, signal, outcomes, async inner => {
+  return attempt<StepOutcome>(clock, limitMs, signal, outcomes, async inner => {
     onBegin(() => inner.end({ kind: 'fine' }));
     let lines = 0;
     const options = { resourceVersion, initialEvents: false, timeoutSeconds, signal: inner.signal };

@@ -11,7 +11,7 @@
 import { attempt } from './attempt.ts';
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
-import type { Listed } from './pager.ts';
+import type { ListResult } from './pager.ts';
 import { compareVersions, isOlder } from './resource-version.ts';
 import { broken, type Failure, type Page, type Source } from './source.ts';
 import type { Item, Store, StoreEvent } from './store.ts';
@@ -95,7 +95,7 @@ export class RestoreDetector<T> {
 
   /** Puts a complete list into the store and returns the resulting events; a failure when the server is stale. */
   async accept(
-    { items, resourceVersion }: Extract<Listed<T>, { kind: 'listed' }>,
+    { items, resourceVersion }: Extract<ListResult<T>, { kind: 'listed' }>,
     signal: AbortSignal,
   ): Promise<{ kind: 'accepted'; events: StoreEvent<T>[] } | Failure> {
     const { store } = this.#options;

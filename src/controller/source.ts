@@ -13,7 +13,7 @@ export interface Source {
 }
 
 /** A resource to cache, and what is kept of each object. */
-export interface Watched<T> {
+export interface WatchedResource<T> {
   source: Source;
   transform: (raw: object) => T;
 }

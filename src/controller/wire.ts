@@ -6,7 +6,7 @@ import type { Item } from './store.ts';
 /** Marks the bookmark that ends the initial events. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
-export type Line =
+export type WatchLine =
   | { type: 'changed' | 'deleted'; raw: object }
   | { type: 'bookmark'; resourceVersion: string; endsInitialEvents: boolean }
   | { type: 'expired' }
@@ -14,9 +14,9 @@ export type Line =
   /** JSON that is not a watch event. */
   | { type: 'unknown' };
 
-export type Read<T> = { kind: 'item'; item: Item<T> } | { kind: 'unusable'; why: string };
+export type ReadItem<T> = { kind: 'item'; item: Item<T> } | { kind: 'unusable'; why: string };
 
-export function readLine(line: unknown): Line {
+export function readLine(line: unknown): WatchLine {
   const { type, object } = fields(line);
   if (typeof object !== 'object' || object === null) return { type: 'unknown' };
   switch (type) {
@@ -39,7 +39,7 @@ export function readLine(line: unknown): Line {
 }
 
 /** An invalid object does not prevent reading the others. `transform` keeps the fields that are used. */
-export function readItem<T>(raw: unknown, transform: (raw: object) => T): Read<T> {
+export function readItem<T>(raw: unknown, transform: (raw: object) => T): ReadItem<T> {
   if (typeof raw !== 'object' || raw === null) return { kind: 'unusable', why: 'it is no object' };
   const { name, namespace, uid, resourceVersion } = fields(fields(raw).metadata);
   if (!isText(name)) return { kind: 'unusable', why: 'it has no name' };
@@ -54,7 +54,7 @@ export function readItem<T>(raw: unknown, transform: (raw: object) => T): Read<T
 }
 
 /** A meta/v1 Status in the stream. */
-function readError(object: object): Line {
+function readError(object: object): WatchLine {
   const { code, reason, message, details } = fields(object);
   if (code === 410 || reason === 'Expired' || reason === 'Gone') return { type: 'expired' };
   const seconds = fields(details).retryAfterSeconds;

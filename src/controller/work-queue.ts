@@ -8,7 +8,7 @@
  */
 import type { Clock } from './clock.ts';
 
-export type Taken<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
+export type TakenKey<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
 
 /** Receives the metrics of a queue. */
 export interface QueueMetrics {
@@ -44,7 +44,7 @@ export class WorkQueue<K extends string = string> {
   /** Keys that are not due yet. */
   readonly #delayed = new DelayHeap<K>();
   /** Workers that wait for a key. Empty unless #queue is empty. */
-  readonly #waiting: ((taken: Taken<K>) => void)[] = [];
+  readonly #waiting: ((taken: TakenKey<K>) => void)[] = [];
   /** Callers of idle(). */
   readonly #idle: (() => void)[] = [];
   #cancelTimer: (() => void) | undefined;
@@ -99,7 +99,7 @@ export class WorkQueue<K extends string = string> {
   }
 
   /** The next key; call done(key) when it is processed. `shutdown` once the queue is shut down and empty. */
-  get(): Promise<Taken<K>> {
+  get(): Promise<TakenKey<K>> {
     return new Promise(resolve => {
       this.#waiting.push(resolve);
       this.#handOut();
@@ -152,7 +152,7 @@ export class WorkQueue<K extends string = string> {
     }
   }
 
-  #take(key: K): Taken<K> {
+  #take(key: K): TakenKey<K> {
     const now = this.#clock.now();
     this.#metrics?.waited((now - (this.#dirty.get(key) ?? now)) / 1000);
     this.#dirty.delete(key);
@@ -173,7 +173,7 @@ export class WorkQueue<K extends string = string> {
   }
 }
 
-interface Waiting<K> {
+interface DelayedKey<K> {
   key: K;
   /** Clock time. */
   at: number;
@@ -182,7 +182,7 @@ interface Waiting<K> {
 /** Keys with a due time, earliest first. Each key is in it once, with its earliest time, as in client-go. */
 export class DelayHeap<K extends string> {
   /** A binary heap by `at`. An entry is outdated when its time differs from the key's time in #times. */
-  readonly #heap: Waiting<K>[] = [];
+  readonly #heap: DelayedKey<K>[] = [];
   readonly #times = new Map<K, number>();
 
   get size(): number {
@@ -223,7 +223,7 @@ export class DelayHeap<K extends string> {
     return due;
   }
 
-  #removeTop(): Waiting<K> | undefined {
+  #removeTop(): DelayedKey<K> | undefined {
     const top = this.#heap[0];
     const last = this.#heap.pop();
     if (last === undefined || last === top) return top;
@@ -268,7 +268,7 @@ interface RateLimiter<K extends string> {
 
 /** client-go's DefaultTypedControllerRateLimiter. */
 export function defaultRateLimiter<K extends string>(clock: Clock): RateLimiter<K> {
-  return new MaxOf<K>([new ExponentialDelay(5, 1_000_000), new Bucket(clock, 10, 100)]);
+  return new MaxOf<K>([new ExponentialDelay(5, 1_000_000), new TokenBucket(clock, 10, 100)]);
 }
 
 /** A delay for each key, doubling with each failure. */
@@ -299,7 +299,7 @@ export class ExponentialDelay<K extends string> implements RateLimiter<K> {
 }
 
 /** A token bucket for all keys. Each failure takes a token; without one it waits for the next, in order. */
-export class Bucket<K extends string> implements RateLimiter<K> {
+export class TokenBucket<K extends string> implements RateLimiter<K> {
   readonly #clock: Clock;
   readonly #perSecond: number;
   readonly #burst: number;

@@ -1,6 +1,6 @@
 /** The clients of the API server that the reconciler and the use cases take, one for each resource. */
 
-import type { Watched } from '../controller/source.ts';
+import type { WatchedResource } from '../controller/source.ts';
 import type { Budget } from '../nodepool/drain/budgets.ts';
 import type { DrainPod } from '../nodepool/drain/drain-filters.ts';
 import type { PlanRules } from '../nodepool/plan/merge-slots.ts';
@@ -34,7 +34,7 @@ export type RawPool = NodePool & Record<string, unknown>;
 export interface NodesClient<Listed extends Node = Node> {
   /** @param labelSelector as the server takes it; without one, every node */
   list(labelSelector?: string): Promise<Listed[]>;
-  watch(): Watched<Node>;
+  watch(): WatchedResource<Node>;
   get(name: string): Promise<Node | undefined>;
   /** The clock by which nodes have their timestamps: the server's as of its last response, ours before the first. */
   serverTime(): Date;
@@ -52,9 +52,9 @@ export interface NodePoolsClient {
   /** At most 500 names, from one request; none where it is refused. */
   firstNames(): Promise<string[]>;
   /** Pools that were not selected are transformed to undefined. @param selection names: empty means all */
-  watchRaw(selection: { names: readonly string[] } & PoolSelectors): Watched<RawPool | undefined>;
+  watchRaw(selection: { names: readonly string[] } & PoolSelectors): WatchedResource<RawPool | undefined>;
   /** Coerced, as listCoerced(). */
-  watch(): Watched<NodePool>;
+  watch(): WatchedResource<NodePool>;
   /** Fields of wrong types are left out and named. */
   listCoerced(): Promise<NodePool[]>;
   /** As listCoerced(). */
@@ -85,7 +85,7 @@ export interface PoolSelectors {
 
 export interface RuntimeClassesClient {
   list(): Promise<RuntimeClass[]>;
-  watch(): Watched<RuntimeClass>;
+  watch(): WatchedResource<RuntimeClass>;
   get(name: string): Promise<RuntimeClass | undefined>;
   create(runtimeClass: RuntimeClass): Promise<{ kind: 'created'; runtimeClass: RuntimeClass } | { kind: 'exists' }>;
   /** Replaces `scheduling`, guarded by resourceVersion. The handler is immutable on the server. */

@@ -10,14 +10,14 @@ import type { Style } from './style.ts';
 import type { Cell } from './table.ts';
 
 /** `leaving`: the node still carries what the pool applied and is not a member any more. */
-export type Membership = { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
+export type NodeMembership = { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
 
 export const NONE = '<none>';
 /** The status of a pool that was never reconciled. */
 export const PENDING = 'Pending';
 
 /** A label and the values to the right of it, each on a line of its own. */
-export type Field = [label: string, values: Cell | Cell[]];
+export type LabelledField = [label: string, values: Cell | Cell[]];
 
 export function orNone(texts: string[]): string[] {
   return texts.length > 0 ? texts : [NONE];
@@ -76,7 +76,7 @@ export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, styl
 
 /** `in sync`, or why not. */
 /** @param isDraining pods are evicted before the last change */
-export function stateCell(membership: Membership, changes: number, style: Style, isDraining = false): Cell {
+export function stateCell(membership: NodeMembership, changes: number, style: Style, isDraining = false): Cell {
   switch (membership.kind) {
     case 'conflict':
       return { text: `held by ${membership.owner}`, paint: style.red };

@@ -8,17 +8,17 @@ import { isObject } from '../nodepool/json.ts';
 /** Levels of objects and lists. YAML input has at most 200. */
 const MAX_DEPTH = 500;
 
-interface Level {
+interface NestingLevel {
   value: object;
   key: string;
-  parent: Level | undefined;
+  parent: NestingLevel | undefined;
   depth: number;
 }
 
 /** Not recursive itself. Throws NodepoolError (input) that names object and field. */
 export function checkDepth(value: unknown): void {
-  const open: Level[] = [];
-  const add = (value: unknown, key: string, parent: Level | undefined) => {
+  const open: NestingLevel[] = [];
+  const add = (value: unknown, key: string, parent: NestingLevel | undefined) => {
     if (typeof value === 'object' && value !== null) open.push({ value, key, parent, depth: (parent?.depth ?? 0) + 1 });
   };
   add(value, '', undefined);
@@ -31,10 +31,10 @@ export function checkDepth(value: unknown): void {
 /** Keys of the path in the message. */
 const SHOWN_KEYS = 4;
 
-function tooDeep(deepest: Level): NodepoolError {
+function tooDeep(deepest: NestingLevel): NodepoolError {
   const path: string[] = [];
   let name: unknown;
-  for (let level: Level | undefined = deepest; level !== undefined && name === undefined; level = level.parent) {
+  for (let level: NestingLevel | undefined = deepest; level !== undefined && name === undefined; level = level.parent) {
     if (level.key !== '') path.unshift(level.key);
     const { metadata } = level.value as { metadata?: unknown };
     name = isObject(metadata) && typeof metadata.name === 'string' ? metadata.name : undefined;

@@ -63,7 +63,7 @@ function escapeAsKubectl(text: string): string {
 // Go's tabwriter, which kubectl prints custom columns with. table.ts cannot stand in: here a tab or a form feed in a value
 // parts cells, a column is a run of lines that have it (elastic tab stops), and its width never shrinks.
 
-interface Line {
+interface TextLine {
   cells: string[];
   widths: number[];
 }
@@ -75,8 +75,8 @@ interface Line {
 export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
   const remembered: number[] = [];
 
-  function measure(lines: Line[], column: number): void {
-    const hasColumn = (line: Line | undefined) => line !== undefined && line.cells.length - 1 > column;
+  function measure(lines: TextLine[], column: number): void {
+    const hasColumn = (line: TextLine | undefined) => line !== undefined && line.cells.length - 1 > column;
     for (let from = 0; from < lines.length; from++) {
       if (!hasColumn(lines[from])) continue;
       let to = from;
@@ -107,8 +107,8 @@ function pad(cell: string, width: number | undefined, widthOf: (text: string) =>
 }
 
 /** A form feed ends all columns. */
-function sections(text: string): Line[][] {
-  const found: Line[][] = [[]];
+function sections(text: string): TextLine[][] {
+  const found: TextLine[][] = [[]];
   for (let start = 0; ; ) {
     const length = text.slice(start).search(/[\n\f]/);
     if (length < 0) return found;

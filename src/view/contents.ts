@@ -7,7 +7,7 @@ import { countMaintenance } from '../nodepool/drain/maintenance.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
-import { annotationPairs, type Field, NONE, nodeStatusText, orNone, pairs } from '../print/cells.ts';
+import { annotationPairs, type LabelledField, NONE, nodeStatusText, orNone, pairs } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, columnWidths, fit, paintAs, safeText } from '../print/table.ts';
@@ -133,7 +133,7 @@ function list<Row extends { key: string }>(
 /** Of the column of titles at least, so that it stays when fields come and go. */
 const TITLE_WIDTH = 14;
 
-function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): Field[] {
+function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Style): LabelledField[] {
   const ownership = clusterState.ownership(node.name);
   const holder = ownership?.record?.pool;
   const changes = allChanges(dueOf(nodePlan(clusterState, node.name)));
@@ -147,39 +147,41 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
     ['Name', node.name],
     ['Pool', ownership?.owner ?? NONE],
     ...(holder !== undefined && holder !== ownership?.owner
-      ? [['Held by', `${holder}: released by the next reconcile`] as Field]
+      ? [['Held by', `${holder}: released by the next reconcile`] as LabelledField]
       : []),
     ...(ownership !== undefined && ownership.conflicting.length > 0
-      ? [['Also matched by', ownership.conflicting.join(', ')] as Field]
+      ? [['Also matched by', ownership.conflicting.join(', ')] as LabelledField]
       : []),
     ['Status', { text: nodeStatusText(node), paint: isFine ? style.green : style.yellow }],
     ...(maintenance === undefined
       ? []
-      : [['Maintenance', isLate ? { text: maintenance, paint: style.red } : maintenance] as Field]),
+      : [['Maintenance', isLate ? { text: maintenance, paint: style.red } : maintenance] as LabelledField]),
     ['Created', formatTimeAndAge(node.creationTimestamp, now)],
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
     ['Taints', orNone(node.taints.map(formatTaint))],
     ['Allocatable', orNone(resources.toSorted())],
     ['Labels', orNone(pairs(node.labels))],
-    ...(node.annotations === undefined ? [] : [['Annotations', annotationPairs(node.annotations)] as Field]),
+    ...(node.annotations === undefined ? [] : [['Annotations', annotationPairs(node.annotations)] as LabelledField]),
   ];
 }
 
-function eventText(event: PoolEventRecord, now: Date, style: Style): Field[] {
+function eventText(event: PoolEventRecord, now: Date, style: Style): LabelledField[] {
   const { count } = event;
   return [
     ['Pool', event.pool],
     ['Reason', event.reason],
     ['Type', eventTypeCell(event, style)],
     ['Last seen', formatTimeAndAge(event.lastSeen, now)],
-    ...(count > 1 ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as Field] : []),
+    ...(count > 1
+      ? [['First seen', `${formatTimeAndAge(event.firstSeen, now)}, ${count} times`] as LabelledField]
+      : []),
     ['From', event.reporter || NONE],
     ['Message', event.note],
   ];
 }
 
 /** The fields as lines; long values are wrapped. A title that is too long for its column has a line of its own. */
-function fieldLines(fields: readonly Field[], width: number): string[] {
+function fieldLines(fields: readonly LabelledField[], width: number): string[] {
   const longest = Math.max(TITLE_WIDTH, ...fields.map(([title]) => title.length + ':  '.length));
   const column = Math.min(longest, Math.floor(width / 3));
   return fields.flatMap(([title, values]) => {

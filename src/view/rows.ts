@@ -7,7 +7,7 @@ import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { isAccelerator } from '../nodepool/quantity/amounts.ts';
 import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
-import type { Membership } from '../print/cells.ts';
+import type { NodeMembership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import type { StyledText } from '../print/table.ts';
@@ -34,7 +34,7 @@ export interface NodeRow {
   key: string;
   node: Node;
   /** As in `describe`; undefined for a node of no pool. */
-  membership: Membership | undefined;
+  membership: NodeMembership | undefined;
   /** Of the next reconcile on this node. */
   changes: number;
 }

@@ -7,7 +7,7 @@ import type { Clock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';
 import { Reflector } from '../controller/reflector.ts';
 import { VERSION_LIMIT } from '../controller/restore-detector.ts';
-import type { Failure, Source, Watched } from '../controller/source.ts';
+import type { Failure, Source, WatchedResource } from '../controller/source.ts';
 import { Store } from '../controller/store.ts';
 import type { ClusterPort, NodePoolsClient, NodesClient } from '../kube/cluster.ts';
 import type { EventsPort, PoolEventRecord } from '../kube/resources/events.ts';
@@ -81,7 +81,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     onChange();
   };
 
-  function reflector<T>(resource: string, { source, transform }: Watched<T>): Reflector<T> {
+  function reflector<T>(resource: string, { source, transform }: WatchedResource<T>): Reflector<T> {
     let last: number | undefined;
     const reporting = observed(source, failure => {
       if (failure === undefined) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readCrd } from '../../src/cli/manifests.ts';
-import type { Answer } from '../../src/commands/shared/consent/consent.ts';
+import type { ConsentAnswer } from '../../src/commands/shared/consent/consent.ts';
 import { uninstall } from '../../src/commands/uninstall/run.ts';
 import { cli } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
@@ -69,7 +69,7 @@ test('does not delete a CRD that was recreated after it was read', async () => {
   const { crd } = connection;
   const releasing = () => assert.fail('there is nothing to release');
   const stoppable = (work: (signal: AbortSignal) => Promise<void>) => work(new AbortController().signal);
-  const approve = async (): Promise<Answer> => {
+  const approve = async (): Promise<ConsentAnswer> => {
     await crd.delete((await crd.get()) ?? {});
     await crd.waitUntilGone(30_000);
     await crd.apply(object);

@@ -16,7 +16,7 @@ import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
-import { approver, type Written } from '../shared/consent/approve.ts';
+import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
 import type { Approve } from '../shared/consent/consent.ts';
 import {
   readProtection,
@@ -81,7 +81,7 @@ ${EXIT_STATUS}`;
     }
     const { createPools } = await import('../shared/create/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
-    let written: Written | undefined;
+    let written: EarlierWrite | undefined;
     let isProtected: boolean | Promise<boolean> = false;
     // A controller that runs applies the pools as soon as they are there.
     const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);

@@ -52,13 +52,13 @@ export async function selectionWarnings(
   ];
 }
 
-interface Sharing {
+interface OverlappingPool {
   pool: NodePool;
   /** Pools that may select the same nodes. */
   others: NodePool[];
 }
 
-async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): Promise<Sharing[]> {
+async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): Promise<OverlappingPool[]> {
   const listed = await attempt(() => reader.cluster.pools.listCoerced());
   if ('refusal' in listed) return [];
   const names = new Set(pools.map(({ metadata }) => metadata.name));
@@ -68,7 +68,7 @@ async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): 
     .filter(({ others }) => others.length > 0);
 }
 
-function overlapsOf(pairs: readonly Sharing[], nodes: readonly LabelledNode[]): Warning[] {
+function overlapsOf(pairs: readonly OverlappingPool[], nodes: readonly LabelledNode[]): Warning[] {
   return pairs.flatMap(({ pool, others }) => {
     const selector = membershipSelector(pool);
     const mine = nodes.filter(({ labels }) => matches(selector, labels));

@@ -3,7 +3,7 @@ import { showErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
-import type { Description } from '../shared/describe/describe.ts';
+import type { PoolFacts } from '../shared/describe/describe.ts';
 import { parsePoolChoice, poolSelectorFlag, showNoPools } from '../shared/pools/choose-pools.ts';
 
 export default class Describe extends BaseCommand<typeof Describe> {
@@ -35,7 +35,7 @@ export default class Describe extends BaseCommand<typeof Describe> {
   }
 }
 
-async function show(descriptions: Description[], io: Io): Promise<void> {
+async function show(descriptions: PoolFacts[], io: Io): Promise<void> {
   const { droppedWarning } = await import('../../nodepool/spec/schema.ts');
   for (const { pool } of descriptions) {
     const warning = droppedWarning(pool);

@@ -4,7 +4,7 @@ import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { plural } from '../../nodepool/text.ts';
 import { LEASE } from '../../nodepool/types.ts';
-import { error, type Finding, ok, warning } from '../shared/check.ts';
+import { type CheckFinding, error, ok, warning } from '../shared/check.ts';
 import { helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 
 /** The leader renews the lease every 2 s. */
@@ -35,7 +35,7 @@ export async function readLeases(facts: LeaseFacts): Promise<SeenLease[]> {
 export async function checkController(
   leases: Promise<readonly SeenLease[]>,
   { own, findDeployment }: { own: string; findDeployment: FindDeployment },
-): Promise<Finding> {
+): Promise<CheckFinding> {
   const [deployment, seen] = await Promise.all([findDeployment(), leases]);
   const alive = seen.filter(({ isAlive }) => isAlive);
   const details = seen.map(leaseText);

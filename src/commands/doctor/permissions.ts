@@ -12,7 +12,7 @@ import {
 } from '../../nodepool/membership/kubelet-labels.ts';
 import { firstFew, noun, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { error, type Finding, ok, type PermissionRow, skipped, warning } from '../shared/check.ts';
+import { type CheckFinding, error, ok, type PermissionRow, skipped, warning } from '../shared/check.ts';
 import { type BornInPool, MEMBERSHIP, RECORDS } from '../shared/install/admission-policies.ts';
 import {
   boundGrantsOf,
@@ -39,7 +39,7 @@ const EVICTIONS: AccessQuestion[] = [
 const MAX_POOLS = 5;
 const MAY_ASK: AccessQuestion = { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' };
 
-export async function checkPermissions(needs: readonly CommandNeeds[], port: DoctorPort): Promise<Finding> {
+export async function checkPermissions(needs: readonly CommandNeeds[], port: DoctorPort): Promise<CheckFinding> {
   const denied = await deniedOf(
     needs.flatMap(({ questions }) => questions),
     questions => port.allowed(questions),
@@ -140,7 +140,7 @@ export async function checkControllerPermissions(
   drained: readonly string[],
   findDeployment: FindDeployment,
   port: DoctorPort,
-): Promise<Finding> {
+): Promise<CheckFinding> {
   const deployment = await findDeployment();
   if (deployment === undefined) return skipped('no controller is installed in the cluster');
   const [mayAsk] = await port.allowed([MAY_ASK]);
@@ -194,7 +194,7 @@ export function checkPolicies(
   off: readonly string[],
   deployment: ManifestObject | undefined,
   born: BornInPool = { kind: 'absent' },
-): Finding {
+): CheckFinding {
   if (born.kind === 'installed' && (born.off.length > 0 || off.includes(RECORDS))) {
     const message =
       born.off.length > 0
@@ -223,7 +223,7 @@ function notInForce(name: string): string {
 }
 
 /** @param off undefined where they could not be read */
-export function checkMembership(pools: readonly NodePool[], off: readonly string[] | undefined): Finding {
+export function checkMembership(pools: readonly NodePool[], off: readonly string[] | undefined): CheckFinding {
   const risks = pools.flatMap(pool => {
     const risk = kubeletRisk(pool);
     return risk === undefined ? [] : [{ pool, risk }];

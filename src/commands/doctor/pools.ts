@@ -12,7 +12,7 @@ import { plural } from '../../nodepool/text.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { notRecorded } from '../shared/changes/not-recorded.ts';
-import { error, type Finding, named, ok, skipped, warning } from '../shared/check.ts';
+import { type CheckFinding, error, named, ok, skipped, warning } from '../shared/check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
@@ -22,7 +22,7 @@ const KEPT = 'what has set the finalizers has to remove them: its nodes are rele
  * taints from nodes are warnings.
  * @param state undefined where nodes cannot be read
  */
-export function checkPools(pools: NodePool[], state?: ClusterState): Finding {
+export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
   // Of a deletion that fails, the line of its status has both.
@@ -81,7 +81,7 @@ function detailsOf(
 }
 
 /** @param transientKeys of --transient-keys */
-export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[]): Finding {
+export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[]): CheckFinding {
   const details = pools.flatMap(pool =>
     validatePool(pool).map(({ field, message }) => `${pool.metadata.name}: ${field}: ${message}`),
   );
@@ -108,7 +108,7 @@ export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[])
  * with the new one.
  * @param differing names of a pool's members that differ now; undefined where nodes cannot be read: the status counts them
  */
-export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): Finding {
+export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): CheckFinding {
   let count = 0;
   let omitted = 0;
   const writable: string[] = [];
@@ -188,15 +188,15 @@ function latenessIn(pool: NodePool, state: ClusterState | undefined): string[] {
   return state === undefined ? [] : notRecorded(state, pool).map(text => `${pool.metadata.name}: ${text}`);
 }
 
-interface Lateness {
+interface StatusLateness {
   kind: 'newer spec' | 'other';
   text: string;
 }
 
-function lateness(pool: NodePool): Lateness | undefined {
+function lateness(pool: NodePool): StatusLateness | undefined {
   const { metadata, status } = pool;
   const { generation } = metadata;
-  const other = (text: string): Lateness => ({ kind: 'other', text });
+  const other = (text: string): StatusLateness => ({ kind: 'other', text });
   const deletion = deletionText(pool);
   if (deletion !== undefined) return other(deletion);
   // A status of another writer may be without the number.
@@ -211,7 +211,7 @@ function lateness(pool: NodePool): Lateness | undefined {
 // Nodes against their pools: overlaps, records of deleted pools, drift, missing handlers, invalid quantities.
 
 /** Nodes that match several pools: one gets them, the others have status 409. */
-export function checkOverlaps(pools: NodePool[], state: ClusterState): Finding {
+export function checkOverlaps(pools: NodePool[], state: ClusterState): CheckFinding {
   const details: string[] = [];
   for (const { metadata } of pools) {
     const byOwner = Map.groupBy(state.lost(metadata.name), ({ owner }) => owner.metadata.name);
@@ -229,7 +229,7 @@ export function checkOverlaps(pools: NodePool[], state: ClusterState): Finding {
 }
 
 /** Labels and taints of deleted pools that are still on nodes. */
-export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): Finding {
+export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): CheckFinding {
   const living = new Set(pools.map(({ metadata }) => metadata.name));
   const gone = state.poolNames().filter(name => !living.has(name));
   // On members a reconcile replaces it.
@@ -261,7 +261,7 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
 }
 
 /** Members on which a pod that names the pool's RuntimeClass cannot start. */
-export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): Finding {
+export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: ClusterState): CheckFinding {
   const handlersOf = new Map(nodes.map(({ name, handlers }) => [name, handlers]));
   const details: string[] = [];
   let silent = 0;
@@ -298,7 +298,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
 }
 
 /** Members whose allocatable cannot be added up, so that their pool has status 500, and those of which something is left out. */
-export function checkQuantities(pools: NodePool[], state: ClusterState): Finding {
+export function checkQuantities(pools: NodePool[], state: ClusterState): CheckFinding {
   const details = pools.flatMap(({ metadata }) => {
     const members = state.members(metadata.name);
     const problems: string[] = [];

@@ -10,9 +10,9 @@ import { type Attempt, attempt } from '../shared/attempt.ts';
 import {
   CHECKS,
   type Check,
+  type CheckFinding,
   type CheckId,
   error,
-  type Finding,
   failed,
   notChecked,
   ok,
@@ -26,7 +26,7 @@ import { checkNames, formerRoles, helmReleaseOf, helmUpgrade } from '../shared/i
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
 import { checkController, type FindDeployment, readLeases } from './controller.ts';
 import { checkControllerPermissions, checkPermissions, checkPolicies } from './permissions.ts';
-import { readState, type State, stateFindings } from './state.ts';
+import { type DoctorState, readState, stateFindings } from './state.ts';
 
 export interface DoctorOptions {
   /** The CRD that this version installs. */
@@ -47,7 +47,7 @@ export interface DoctorDeps {
   sleep: (ms: number) => Promise<void>;
 }
 
-type Findings = Partial<Record<CheckId, Finding>>;
+type FindingsByCheck = Partial<Record<CheckId, CheckFinding>>;
 
 /** Every check, in order; one that could not be made is skipped. Throws only when the command line is wrong. */
 export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<Check[]> {
@@ -59,7 +59,7 @@ export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<
 async function examine(
   options: DoctorOptions,
   { connect, now, sleep }: DoctorDeps,
-): Promise<Findings & { why: string }> {
+): Promise<FindingsByCheck & { why: string }> {
   const opened = await attempt(connect);
   if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig cannot be used' };
   const connection = opened.value;
@@ -124,14 +124,14 @@ async function examine(
 }
 
 /** Of those that can be read. */
-async function drainedPools(read: Promise<State>): Promise<string[]> {
+async function drainedPools(read: Promise<DoctorState>): Promise<string[]> {
   const { pools } = await read;
   if ('refusal' in pools) return [];
   return pools.value.filter(({ spec }) => spec.noExecute === 'Drain').map(({ metadata }) => metadata.name);
 }
 
 /** A server that refuses the user, or is overloaded, says nothing about the resource. */
-function isNotServed(pools: State['pools']): boolean {
+function isNotServed(pools: DoctorState['pools']): boolean {
   if ('value' in pools) return false;
   const { refusal } = pools;
   return !(refusal instanceof ForbiddenError) && !refusal.isGeneral && !refusal.isTransient;
@@ -141,8 +141,8 @@ function isNotServed(pools: State['pools']): boolean {
 async function findCrd(
   expected: Record<string, unknown>,
   connection: Connection,
-  read: Promise<State>,
-): Promise<Finding> {
+  read: Promise<DoctorState>,
+): Promise<CheckFinding> {
   const live = await attempt(() => connection.crd.get());
   if ('value' in live) return checkCrd(expected, live.value);
   const { pools } = await read;
@@ -156,7 +156,7 @@ async function findPolicies(
   found: Attempt<string[]>,
   born: Attempt<BornInPool>,
   findDeployment: FindDeployment,
-): Promise<Finding> {
+): Promise<CheckFinding> {
   if ('refusal' in found) return notChecked(found.refusal);
   if ('refusal' in born) return notChecked(born.refusal);
   // A user who may not look for the controller still learns what is missing.
@@ -196,7 +196,7 @@ const CLOCK_WARNING_SECONDS = 5;
 /** Tokens and certificates begin to be refused. */
 const CLOCK_ERROR_SECONDS = 300;
 
-export function checkKubeconfig({ context, cluster, user, source, verifiesServer }: AccessFacts): Finding {
+export function checkKubeconfig({ context, cluster, user, source, verifiesServer }: AccessFacts): CheckFinding {
   const parts = [
     ...(context === undefined ? [] : [`context ${context}`]),
     `cluster ${cluster}`,
@@ -211,7 +211,7 @@ export function checkKubeconfig({ context, cluster, user, source, verifiesServer
 }
 
 /** The server takes requests without credentials, or with an unknown certificate, for those of system:anonymous. */
-function notLoggedIn({ server, user }: AccessFacts): Finding {
+function notLoggedIn({ server, user }: AccessFacts): CheckFinding {
   const who = user === '' ? 'the context names no user' : `the server ignores the credentials of user "${user}"`;
   return error(
     `not logged in to ${server}: ${who}, and requests are those of system:anonymous`,
@@ -219,11 +219,11 @@ function notLoggedIn({ server, user }: AccessFacts): Finding {
   );
 }
 
-export function checkServer({ server }: AccessFacts, { latencyMs }: ServerProbe): Finding {
+export function checkServer({ server }: AccessFacts, { latencyMs }: ServerProbe): CheckFinding {
   return ok(`${server} answers in ${Math.max(1, Math.round(latencyMs))} ms`);
 }
 
-export function checkVersion({ version }: ServerProbe): Finding {
+export function checkVersion({ version }: ServerProbe): CheckFinding {
   if (version === undefined) {
     return warning('this user may not read the version', 'ask for the role system:public-info-viewer');
   }
@@ -252,7 +252,7 @@ export function clockSkewMs({ clocks }: ServerProbe): number | undefined {
   return clocks && clocks.server.getTime() + 500 - clocks.ours.getTime();
 }
 
-export function checkClock(probe: ServerProbe): Finding {
+export function checkClock(probe: ServerProbe): CheckFinding {
   const skew = clockSkewMs(probe);
   if (skew === undefined) return ok('the server sends no time');
   const seconds = Math.round(Math.abs(skew) / 1000);
@@ -269,7 +269,7 @@ const INSTALL = 'run `kubectl nodepool install`';
 type Json = Record<string, unknown>;
 
 /** @param expected the manifest. @param live the CRD as the server has it; undefined when there is none */
-export function checkCrd(expected: Json, live: Json | undefined): Finding {
+export function checkCrd(expected: Json, live: Json | undefined): CheckFinding {
   if (live === undefined) return error('the CRD nodepools.nodes.lailin.xyz is not installed', INSTALL);
   const install = installRemedy(live);
   const metadata = objectAt(live, 'metadata');

@@ -25,7 +25,7 @@ import { reachedBy } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
-import { type CheckId, error, type Finding, named, notChecked, ok, warning } from '../shared/check.ts';
+import { type CheckFinding, type CheckId, error, named, notChecked, ok, warning } from '../shared/check.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 import { checkMembership } from './permissions.ts';
 import {
@@ -39,7 +39,7 @@ import {
   isBehind,
 } from './pools.ts';
 
-export interface State {
+export interface DoctorState {
   pools: Attempt<NodePool[]>;
   nodes: Attempt<ExaminedNode[]>;
   runtimeClasses: Attempt<RuntimeClass[]>;
@@ -58,7 +58,7 @@ export async function readState(
   connection: Connection,
   port: DoctorPort,
   { controllerRuns, sleep }: { controllerRuns: () => Promise<boolean>; sleep: (ms: number) => Promise<void> },
-): Promise<State> {
+): Promise<DoctorState> {
   const state = await readOnce(connection, port);
   const { pools, nodes, cluster } = state;
   if ('refusal' in pools || 'refusal' in nodes) return state;
@@ -67,7 +67,7 @@ export async function readState(
   return readOnce(connection, port);
 }
 
-async function readOnce({ cluster }: Connection, port: DoctorPort): Promise<State> {
+async function readOnce({ cluster }: Connection, port: DoctorPort): Promise<DoctorState> {
   const [pools, nodes, runtimeClasses] = await Promise.all([
     attempt(() => cluster.pools.listCoerced()),
     attempt(() => port.nodes.list()),
@@ -80,10 +80,10 @@ async function readOnce({ cluster }: Connection, port: DoctorPort): Promise<Stat
 
 export function stateOf(
   cluster: Parameters<typeof clusterStateOf>[0],
-  pools: State['pools'],
-  nodes: State['nodes'],
-  runtimeClasses: State['runtimeClasses'],
-): State {
+  pools: DoctorState['pools'],
+  nodes: DoctorState['nodes'],
+  runtimeClasses: DoctorState['runtimeClasses'],
+): DoctorState {
   const [known, listed] = ['value' in pools ? pools.value : [], 'value' in nodes ? nodes.value : []];
   return { pools, nodes, runtimeClasses, cluster: clusterStateOf(cluster, known, listed) };
 }
@@ -95,9 +95,9 @@ export function stateOf(
  * @param now for the age of nodes and the end of maintenances
  */
 export function stateFindings(
-  { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: State,
+  { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: DoctorState,
   { policiesOff, now }: { policiesOff?: readonly string[] | undefined; now: Date },
-): Partial<Record<CheckId, Finding>> {
+): Partial<Record<CheckId, CheckFinding>> {
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
   const alone = {
@@ -141,7 +141,7 @@ interface MaintenanceGroup {
 const MAX_NODES = 10;
 
 /** @param nodes those of no pool, too */
-export function checkMaintenance(nodes: readonly Node[], state: ClusterState, now: Date): Finding {
+export function checkMaintenance(nodes: readonly Node[], state: ClusterState, now: Date): CheckFinding {
   const groups = groupsOf(nodes, state, now);
   const count = (kind: MaintenanceGroup['kind']) =>
     groups.filter(group => group.kind === kind).reduce((sum, group) => sum + group.nodes.length, 0);
@@ -207,7 +207,7 @@ function stepOf({ kind, pool, state, nodes }: MaintenanceGroup): string {
 
 // Members that are not Ready, and pools that no node matches: a selector with a typo makes an empty pool without an error.
 
-function checkMembers(pools: NodePool[], state: ClusterState): Finding {
+function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   let count = 0;
   const notReady = pools.flatMap(({ metadata: { name } }) => {
     const members = state.members(name);
@@ -231,7 +231,7 @@ function checkMembers(pools: NodePool[], state: ClusterState): Finding {
 
 // Startup taints that nobody lifts: those that a node registered with, too.
 
-function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now: Date): Finding {
+function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now: Date): CheckFinding {
   const details = pools.flatMap(pool => {
     const { name } = pool.metadata;
     return stuckStartupTaints(pool, state.members(name), () => now).texts.map(text => `${name}: ${text}`);
@@ -254,7 +254,7 @@ export function checkRuntimeClasses(
   read: Attempt<RuntimeClass[]>,
   strays: readonly string[] = [],
   state?: ClusterState,
-): Finding {
+): CheckFinding {
   const found = checkClasses(pools, read, state);
   if (strays.length === 0) return found;
   const message = `nodes carry the label ${POOL_LABEL}, and no pool has set it: a RuntimeClass may select them`;
@@ -282,7 +282,7 @@ function checkClasses(
   pools: readonly NodePool[],
   read: Attempt<RuntimeClass[]>,
   state: ClusterState | undefined,
-): Finding {
+): CheckFinding {
   const hasHandlers = pools.some(({ spec }) => spec.handler);
   if ('refusal' in read) return hasHandlers ? notChecked(read.refusal) : ok(NO_HANDLER);
   const classes = new Map(read.value.map(each => [each.metadata.name, each]));

@@ -10,7 +10,7 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { showPlanned } from '../shared/changes/diff.ts';
-import { approver, type Written } from '../shared/consent/approve.ts';
+import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
 import {
   deletingWarning,
   readProtection,
@@ -66,7 +66,7 @@ ${EXIT_STATUS}`;
     const edits = editsFromFlags(flags);
     const { concurrency } = flags;
     const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
-    let written: Written | undefined;
+    let written: EarlierWrite | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
     const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
     const warn = warnOnce(io);

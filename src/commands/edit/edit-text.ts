@@ -107,7 +107,7 @@ async function agreeOrKeep(
   }
 }
 
-type Saved =
+type SaveResult =
   /** altered: how the answer differs from what was sent. */
   | { kind: 'written'; pool: RawPool; altered: NodepoolError | undefined; released: ProposedEdit['released'] }
   | { kind: 'gone' | 'conflict' }
@@ -120,7 +120,7 @@ async function save(
   patch: Record<string, unknown>,
   editor: EditSession,
   options: EditOptions,
-): Promise<Saved> {
+): Promise<SaveResult> {
   const { pools } = options.cluster;
   const { name } = original.metadata;
   let read = original;

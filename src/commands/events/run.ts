@@ -1,5 +1,5 @@
 /** The events of the chosen pools. The server selects by one name at most. */
-import type { Watched } from '../../controller/source.ts';
+import type { WatchedResource } from '../../controller/source.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import type { EventsPort, PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
 import { oldestFirst } from '../shared/describe/print-events.ts';
@@ -11,8 +11,8 @@ export interface ChosenEvents {
   list(): Promise<PoolEventRecord[]>;
   /** As list(), with the objects. */
   listObjects(): Promise<PoolEventObject[]>;
-  watch(): Watched<PoolEventRecord | undefined>;
-  watchObjects(): Watched<PoolEventObject | undefined>;
+  watch(): WatchedResource<PoolEventRecord | undefined>;
+  watchObjects(): WatchedResource<PoolEventObject | undefined>;
 }
 
 /** @param names of the pools; undefined: all */
@@ -39,7 +39,7 @@ export function chosenEvents(
   const chosen = <T extends PoolEventRecord>({
     source,
     transform,
-  }: Watched<T | undefined>): Watched<T | undefined> => ({
+  }: WatchedResource<T | undefined>): WatchedResource<T | undefined> => ({
     source,
     transform: raw => {
       const event = transform(raw);

@@ -4,7 +4,7 @@ import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/even
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
 import { eventsPrinter, ofPools, oldestFirst } from '../shared/describe/print-events.ts';
-import { type Changes, showChanges, type WatchOptions } from '../shared/follow.ts';
+import { type FollowChanges, showChanges, type WatchOptions } from '../shared/follow.ts';
 import type { ChosenEvents } from './run.ts';
 
 interface EventChanges extends WatchOptions {
@@ -21,7 +21,7 @@ export function showEventChanges(
   io: Io,
   events: ChosenEvents,
 ): Promise<number> {
-  const changes = <T extends PoolEventRecord>(print: (events: T[]) => void): Omit<Changes<T>, 'watched'> => ({
+  const changes = <T extends PoolEventRecord>(print: (events: T[]) => void): Omit<FollowChanges<T>, 'watched'> => ({
     resource: 'events.events.k8s.io',
     onStart(found) {
       if (found.length > 0) print(found.toSorted(oldestFirst));

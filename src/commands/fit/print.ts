@@ -7,7 +7,7 @@ import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable } from '../../print/table.ts';
 import { reasonsText } from '../../scheduling/fit-reasons.ts';
 import { amountText } from '../../scheduling/node/resources.ts';
-import type { Fit, FitRow } from './run.ts';
+import type { FitRow, PodFit } from './run.ts';
 
 export interface FitTable {
   headers: boolean;
@@ -18,11 +18,11 @@ export interface FitTable {
 }
 
 /** Without the last newline. */
-export function renderFit(fits: readonly Fit[], options: FitTable, style: Style): string {
+export function renderFit(fits: readonly PodFit[], options: FitTable, style: Style): string {
   return fits.map(fit => renderOne(fit, options, style)).join('\n\n');
 }
 
-function renderOne(fit: Fit, { headers, columns, replicas }: FitTable, style: Style): string {
+function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style: Style): string {
   const { rows, total, subject } = fit;
   const all = rows.length > 1 ? [...rows, total] : rows;
   const cells = all.map(row => cellsOf(row, row === total ? 'TOTAL' : (row.pool ?? NONE), row === total, style));
@@ -39,12 +39,12 @@ function renderOne(fit: Fit, { headers, columns, replicas }: FitTable, style: St
   return [...title, ...(all.length > 0 ? [table] : ['No pools found.']), ...lines.map(sanitizeLine)].join('\n');
 }
 
-function titleOf({ subject, pod }: Fit): string {
+function titleOf({ subject, pod }: PodFit): string {
   const requests = [...pod.requests].map(([name, amount]) => `${name} ${amountText(name, amount)}`);
   return `${subject.title}: ${requests.length === 0 ? 'requests nothing' : requests.join(', ')}`;
 }
 
-function enoughText({ total, refused }: Fit, replicas: number): string {
+function enoughText({ total, refused }: PodFit, replicas: number): string {
   const isShort = total.replicas < replicas;
   const fit = isShort
     ? `${total.isAtLeast ? 'At least ' : ''}${total.replicas} of ${plural(replicas, 'replica')} fit`
@@ -67,11 +67,11 @@ function cellsOf(row: FitRow, name: string, isTotal: boolean, style: Style): Cel
 // `fit -o json|yaml`. docs/commands/output.md describes the fields.
 
 /** Without the last newline. */
-export function printFit(fits: readonly Fit[], format: 'json' | 'yaml'): string {
+export function printFit(fits: readonly PodFit[], format: 'json' | 'yaml'): string {
   return printDocument('PodFitList', { items: fits.map(fitJson) }, format);
 }
 
-function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: Fit) {
+function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: PodFit) {
   const { kind, namespace, name, exists } = subject;
   const own = rows.filter(({ pool }) => pool !== undefined);
   const rest = rows.find(({ pool }) => pool === undefined);

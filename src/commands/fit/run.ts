@@ -53,7 +53,7 @@ export interface FitRow {
   reasons: FitReasons;
 }
 
-export interface Fit {
+export interface PodFit {
   subject: FitSubject;
   pod: Pod;
   rows: FitRow[];
@@ -66,7 +66,7 @@ export interface Fit {
 }
 
 export interface FitResult {
-  fits: Fit[];
+  fits: PodFit[];
   /** Objects that were left out, and pods on nodes whose amounts cannot be read; each a sentence. */
   problems: string[];
 }
@@ -108,7 +108,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   }
   const sites = groups.map(group => ({ pool: group.pool, nodes: group.nodes.map(({ name }) => name) }));
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
-  const fits = rehearsals.map(({ subject, pod, refused, unknown }): Fit => {
+  const fits = rehearsals.map(({ subject, pod, refused, unknown }): PodFit => {
     const { rows, total } = rowsOf(pod, sites, snapshot, subject.isDaemon);
     const unjudged = notJudged(subject.pod, { namespaces: knows.namespaces, offered });
     const isEnough = total.replicas >= (options.replicas ?? 1);
@@ -145,7 +145,7 @@ async function subjectsOf(
   return { subjects: [existingSubject(pod, where, name)], others: [] };
 }
 
-interface Rehearsal {
+interface FitTrial {
   subject: FitSubject;
   pod: Pod;
   refused: string | undefined;
@@ -154,7 +154,7 @@ interface Rehearsal {
 }
 
 /** With what the server adds: defaults, LimitRanges, the RuntimeClass, webhooks. */
-async function rehearsed(subject: FitSubject, port: SchedulingPort): Promise<Rehearsal> {
+async function rehearsed(subject: FitSubject, port: SchedulingPort): Promise<FitTrial> {
   if (subject.exists) return { subject, pod: read(subject), refused: undefined, unknown: [] };
   const rehearsal = await port.rehearse(subject.namespace, subject.pod);
   switch (rehearsal.kind) {
@@ -188,14 +188,14 @@ function read(subject: FitSubject): Pod {
   }
 }
 
-interface Site {
+interface NodesOfPool {
   pool: string | undefined;
   nodes: readonly string[];
 }
 
 function rowsOf(
   pod: Pod,
-  sites: readonly Site[],
+  sites: readonly NodesOfPool[],
   snapshot: Snapshot,
   isDaemon: boolean,
 ): { rows: FitRow[]; total: FitRow } {

@@ -9,7 +9,7 @@ import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluste
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 import { type Attempt, allPermitted, attempt } from '../shared/attempt.ts';
 
-interface Counts {
+interface StatusCounts {
   status: Pick<
     NodePoolStatus,
     'nodeCount' | 'readyNodeCount' | 'unschedulableNodeCount' | 'updatedNodeCount' | 'allocatable'
@@ -25,7 +25,7 @@ export function liveCounts(
   cluster: ClusterReader,
   now: Date,
   pools?: NodePool[],
-): Promise<Attempt<ReadonlyMap<string, Counts>>> {
+): Promise<Attempt<ReadonlyMap<string, StatusCounts>>> {
   return attempt(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
@@ -36,12 +36,12 @@ export function liveCounts(
 }
 
 /** The pool with these counts in its status; one that was never reconciled stays as it is. */
-export function withCounts<P extends { status?: NodePoolStatus }>(pool: P, counts: Counts | undefined): P {
+export function withCounts<P extends { status?: NodePoolStatus }>(pool: P, counts: StatusCounts | undefined): P {
   if (pool.status?.nodeCount === undefined || counts === undefined) return pool;
   return { ...pool, status: { ...pool.status, ...counts.status } };
 }
 
-function countsOf(state: ClusterState, pool: NodePool, now: Date): Counts {
+function countsOf(state: ClusterState, pool: NodePool, now: Date): StatusCounts {
   const { name } = pool.metadata;
   const observed = { specErrors: [], conflicts: [], failures: [], podCount: undefined };
   const members = state.members(name);

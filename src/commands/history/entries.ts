@@ -20,7 +20,7 @@ import { oldestFirst } from '../shared/describe/print-events.ts';
 
 // One thing that happened to a pool or a node, and where that is known from.
 
-type Source =
+type EntrySource =
   | 'Event'
   | 'managedFields'
   | 'ControllerRevision'
@@ -37,7 +37,7 @@ export interface TimelineEntry {
   /** A field manager, the reporter of an Event, or the owner of a maintenance. */
   who: string | undefined;
   detail: string;
-  sources: readonly Source[];
+  sources: readonly EntrySource[];
   pool?: string | undefined;
   node?: string | undefined;
   /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
@@ -71,7 +71,7 @@ export function eventEntry(event: EventFacts, about: Pick<TimelineEntry, 'pool' 
 // What a node says: by its managedFields, its conditions, and how it differs from its record.
 
 /** A value that is not what the pool had set there. */
-export interface Drifted {
+export interface DriftedValue {
   /** `label tier`, `taint dedicated:NoSchedule`. */
   subject: string;
   path: string[];
@@ -85,14 +85,14 @@ export interface Drifted {
 const MAX_KEYS = 20;
 
 /** By the record alone: a spec that was changed since is not drift. */
-export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node: Node): Drifted[] {
+export function driftedFrom({ labels, taints, annotations }: AppliedRecord, node: Node): DriftedValue[] {
   const liveTaints = Object.fromEntries(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
   const differing = (
     kind: string,
     slots: AppliedRecord['labels'],
     live: Readonly<Record<string, string>>,
     path: (key: string) => string[],
-  ): Drifted[] =>
+  ): DriftedValue[] =>
     [...slots].flatMap(([key, { value }]) => {
       const now = ownValue(live, key);
       if (now === (value ?? undefined)) return [];

@@ -177,18 +177,18 @@ const RBAC = 'rbac.authorization.k8s.io/v1';
 const MAX_NAMED = 5;
 
 /** A way in which others get what a role grants, and what ends it. */
-interface Share {
+interface RoleShare {
   text: string;
   next: string;
   /** Of a role of the controller alone; admins bind those for people. */
   isControllers: boolean;
 }
 
-interface Grants {
+interface RoleGrants {
   /** Those to which rules are added. */
   roles: readonly ManifestObject[];
   /** What was agreed to. */
-  shares: readonly Share[];
+  shares: readonly RoleShare[];
 }
 
 /**
@@ -199,7 +199,7 @@ export async function beforeGrants(
   objects: readonly ManifestObject[],
   live: readonly (ManifestObject | undefined)[],
   { manifests, agree }: { manifests: ManifestsPort; agree?: (risks: readonly string[]) => Promise<void> },
-): Promise<Permitted<Grants>> {
+): Promise<Permitted<RoleGrants>> {
   const roles = objects.filter((expected, at) => addedGrants(expected, live[at]).length > 0);
   const read = await permitted(sharesOf(roles, objects, live, manifests));
   const shares = 'value' in read ? read.value : [];
@@ -221,7 +221,7 @@ export async function beforeGrants(
 
 /** Throws for bindings that were made between the look at them and the write. @param written as the server has `objects` by now */
 export async function refuseLateShares(
-  { roles, shares }: Grants,
+  { roles, shares }: RoleGrants,
   objects: readonly ManifestObject[],
   written: readonly ManifestObject[],
   manifests: ManifestsPort,
@@ -236,7 +236,7 @@ async function sharesOf(
   objects: readonly ManifestObject[],
   live: readonly (ManifestObject | undefined)[],
   { list }: Pick<ManifestsPort, 'list'>,
-): Promise<Share[]> {
+): Promise<RoleShare[]> {
   if (roles.length === 0) return [];
   const ours = objects.filter(({ roleRef }) => roleRef !== undefined);
   const own = new Set(ours.flatMap(subjectsOf));
@@ -276,11 +276,11 @@ function earlierNamespace(objects: readonly ManifestObject[], live: readonly (Ma
   return [`namespace ${namespace.metadata.name} exists before the controller: ${who}`];
 }
 
-function refusal(kind: 'input' | 'cluster', message: string, [first]: readonly Share[]): NodepoolError {
+function refusal(kind: 'input' | 'cluster', message: string, [first]: readonly RoleShare[]): NodepoolError {
   return new NodepoolError(kind, message, `${first?.next}, then run the command again`);
 }
 
-function textsOf(shares: readonly Share[]): string {
+function textsOf(shares: readonly RoleShare[]): string {
   return firstFew(
     shares.map(({ text }) => text),
     MAX_NAMED,

@@ -67,7 +67,7 @@ interface FollowNodesDeps extends FollowDeps {
 /** Resolves soon after the signal is aborted. The server has checked the selector: the nodes were listed by it. */
 export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
-  const rows = new Rows(options, matches, clusterStateOf(deps.cluster, [], []));
+  const rows = new NodeRows(options, matches, clusterStateOf(deps.cluster, [], []));
   const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
   const onRestored = () => rows.restore(clusterStateOf(deps.cluster, objectsOf(stores.pools), objectsOf(stores.nodes)));
   const [gotPools, gotNodes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -148,7 +148,7 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
   await Promise.all(ends);
 }
 
-class Rows {
+class NodeRows {
   #state: ClusterState;
   readonly #options: FollowNodesOptions;
   readonly #matches: MatchLabels;

@@ -8,7 +8,7 @@ import { Manager } from '../../controller/manager.ts';
 import { Recorder } from '../../controller/recorder.ts';
 import { Reflector } from '../../controller/reflector.ts';
 import { type Resync, startResync } from '../../controller/resync.ts';
-import type { Watched } from '../../controller/source.ts';
+import type { WatchedResource } from '../../controller/source.ts';
 import type { StandardMetrics } from '../../controller/standard-metrics.ts';
 import { Store } from '../../controller/store.ts';
 import { WorkQueue } from '../../controller/work-queue.ts';
@@ -211,7 +211,7 @@ export function candidateIdentity(newId: () => string): string {
 
 function cache<T>(
   name: string,
-  { source, transform }: Watched<T>,
+  { source, transform }: WatchedResource<T>,
   { clock, random, log }: WatchDeps,
   onRestored: () => void,
   store = new Store<T>(),

@@ -74,10 +74,10 @@ export class Html {
   }
 }
 
-type Value = string | number | Html | undefined | readonly Value[];
+type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
 /** Attributes are to be quoted. Of a list the items follow each other; undefined is nothing. */
-export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
+export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.map((string, at) => string + textOf(values[at])).join(''));
 }
 
@@ -90,7 +90,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '`': '&#96;',
 };
 
-function textOf(value: Value): string {
+function textOf(value: HtmlValue): string {
   if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(textOf).join('');

@@ -228,13 +228,13 @@ function niceTop(value: number): number {
   return [1, 2, 4, 6, 10].map(each => each * power).find(each => each >= value) ?? value;
 }
 
-interface Section {
+interface PageSection {
   id: string;
   title: string;
   body: (report: Report) => Html;
 }
 
-const SECTIONS: readonly Section[] = [
+const SECTIONS: readonly PageSection[] = [
   { id: 'pools', title: 'Pools', body: poolsSection },
   { id: 'conditions', title: 'Conditions', body: conditionsSection },
   { id: 'maintenance', title: 'Maintenance', body: maintenanceSection },

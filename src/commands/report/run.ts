@@ -13,7 +13,7 @@ import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 import { permitted } from '../shared/attempt.ts';
 import { withSetters } from '../shared/changes/drift-setters.ts';
 import { type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
-import { type Top, type TopDeps, type TopOptions, top } from '../shared/top/top.ts';
+import { type TopDeps, type TopOptions, type TopResult, top } from '../shared/top/top.ts';
 
 export interface ReportOptions {
   /** Empty: all pools, and the nodes of no pool. */
@@ -76,7 +76,7 @@ export interface Report {
   pools: Excerpt<ReportPool>;
   /** Conditions of these pools that need somebody. */
   conditions: Excerpt<{ pool: string; condition: Condition }>;
-  capacity: Top;
+  capacity: TopResult;
   drift: Excerpt<PoolNode>;
   conflicts: Excerpt<ReportConflict>;
   /** Overdue ones first, then by their end; those without one last. */
@@ -141,7 +141,10 @@ function readOnce({ pools, nodes }: ClusterReader): ClusterReader {
 }
 
 /** Without pods where this user may not read them. */
-async function capacityOf(options: TopOptions, deps: TopDeps): Promise<{ capacity: Top; refusals: NodepoolError[] }> {
+async function capacityOf(
+  options: TopOptions,
+  deps: TopDeps,
+): Promise<{ capacity: TopResult; refusals: NodepoolError[] }> {
   const whole = await permitted(top(options, deps));
   if ('value' in whole) return { capacity: whole.value, refusals: [] };
   return { capacity: await top({ ...options, pods: false }, deps), refusals: [whole.forbidden] };

@@ -7,7 +7,7 @@ import { attempt } from './attempt.ts';
 /** `skipped`: a precondition is missing; an earlier check says which. */
 export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
 
-export interface Finding {
+export interface CheckFinding {
   status: CheckStatus;
   /** What was found, in one sentence. */
   message: string;
@@ -54,40 +54,40 @@ export const CHECKS = [
 
 export type CheckId = (typeof CHECKS)[number];
 
-export interface Check extends Finding {
+export interface Check extends CheckFinding {
   id: CheckId;
 }
 
-export function ok(message: string, details: string[] = []): Finding {
+export function ok(message: string, details: string[] = []): CheckFinding {
   return { status: 'ok', message, details };
 }
 
-export function warning(message: string, remedy: string, details: string[] = []): Finding {
+export function warning(message: string, remedy: string, details: string[] = []): CheckFinding {
   return { status: 'warning', message, details, remedy };
 }
 
-export function error(message: string, remedy: string, details: string[] = []): Finding {
+export function error(message: string, remedy: string, details: string[] = []): CheckFinding {
   return { status: 'error', message, details, remedy };
 }
 
-export function skipped(message: string): Finding {
+export function skipped(message: string): CheckFinding {
   return { status: 'skipped', message, details: [] };
 }
 
 /** The error as a finding: nothing works without what failed. */
-export function failed({ lines, next }: NodepoolError): Finding {
+export function failed({ lines, next }: NodepoolError): CheckFinding {
   const [message = '', ...details] = lines;
   return { status: 'error', message, details, remedy: next };
 }
 
 /** The check could not be made: a warning, no finding about its subject. */
-export function notChecked({ lines, next }: NodepoolError): Finding {
+export function notChecked({ lines, next }: NodepoolError): CheckFinding {
   const [message = '', ...details] = lines;
   return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
 }
 
 /** What the check finds, or that it could not look. */
-export async function unlessRefused(check: () => Promise<Finding>): Promise<Finding> {
+export async function unlessRefused(check: () => Promise<CheckFinding>): Promise<CheckFinding> {
   const result = await attempt(check);
   return 'value' in result ? result.value : notChecked(result.refusal);
 }

@@ -9,7 +9,7 @@ import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { type Clock, systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
 import { Reflector } from '../../controller/reflector.ts';
-import type { Source, Watched } from '../../controller/source.ts';
+import type { Source, WatchedResource } from '../../controller/source.ts';
 import { Store, type StoreEvent } from '../../controller/store.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { noun } from '../../nodepool/text.ts';
@@ -19,7 +19,7 @@ interface FollowOptions<T> {
   /** As RBAC names it: `nodepools.nodes.lailin.xyz`. */
   resource: string;
   /** Objects that it transforms to undefined are skipped. */
-  watched: Watched<T | undefined>;
+  watched: WatchedResource<T | undefined>;
   /** Called once, with what is there, in no order. */
   onStart: (objects: T[]) => void;
   /** An object that is new, or is not what it was. */
@@ -140,13 +140,13 @@ export interface WatchOptions {
   requestTimeoutMs: number | undefined;
 }
 
-export type Changes<T> = Pick<FollowOptions<T>, 'resource' | 'watched' | 'onStart' | 'onChanged' | 'onDeleted'>;
+export type FollowChanges<T> = Pick<FollowOptions<T>, 'resource' | 'watched' | 'onStart' | 'onChanged' | 'onDeleted'>;
 
 /** Makes a function whose error ends the watch: the next call would fail as well. */
-type Guarded = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;
+type GuardListener = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;
 
 /** Returns the exit code. */
-export function showChanges<T>(changes: Changes<T>, options: WatchOptions, io: Io): Promise<number> {
+export function showChanges<T>(changes: FollowChanges<T>, options: WatchOptions, io: Io): Promise<number> {
   const { resource, watched, onStart, onChanged, onDeleted } = changes;
   return untilStopped(
     (signal, guarded, deps) => {
@@ -160,14 +160,14 @@ export function showChanges<T>(changes: Changes<T>, options: WatchOptions, io: I
 
 /** Runs it until Ctrl-C, the timeout, stdout is closed or a guarded function fails. Returns the exit code. */
 export async function untilStopped(
-  run: (signal: AbortSignal, guarded: Guarded, deps: FollowDeps) => Promise<void>,
+  run: (signal: AbortSignal, guarded: GuardListener, deps: FollowDeps) => Promise<void>,
   { verbosity, requestTimeoutMs }: WatchOptions,
   io: Io,
 ): Promise<number> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   let failure: { error: unknown } | undefined;
-  const guarded: Guarded =
+  const guarded: GuardListener =
     show =>
     (...args) => {
       try {

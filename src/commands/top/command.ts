@@ -5,7 +5,7 @@ import type { Deps } from '../../cli/factory.ts';
 import { namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import { andMore } from '../../nodepool/text.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
-import type { Top as Figures, TopOptions } from '../shared/top/top.ts';
+import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';
 
 /** Warnings shown: thousands of pods can have the same error. */
 const MAX_WARNINGS = 10;

@@ -6,7 +6,7 @@ import { NONE, nodeStatusCell, oneWord } from '../../print/cells.ts';
 import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.ts';
-import type { Top } from '../shared/top/top.ts';
+import type { TopResult } from '../shared/top/top.ts';
 import { amount, fillPaint, nodesCell, percentCell, podsCell, type TopTableOptions } from '../shared/top/top-cells.ts';
 
 /** A column, and the cells of all rows. */
@@ -15,7 +15,7 @@ interface Column extends Omit<FittedColumn<number>, 'cell'> {
 }
 
 /** What a column shows of a resource. */
-interface Measure {
+interface FigureColumn {
   /** After the resource's name. */
   suffix: string;
   rank: number;
@@ -34,7 +34,7 @@ const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-stor
 
 /** Pools, then their total. */
 export function renderTopPools(
-  { pools, total, usage, resources }: Top,
+  { pools, total, usage, resources }: TopResult,
   options: TopTableOptions,
   style: Style,
 ): string {
@@ -52,7 +52,7 @@ export function renderTopPools(
 
 /** Nodes, then the total of all. */
 export function renderTopNodes(
-  { nodes, total, usage, resources }: Top,
+  { nodes, total, usage, resources }: TopResult,
   options: TopTableOptions,
   style: Style,
 ): string {
@@ -78,7 +78,11 @@ export function renderTopNodes(
 }
 
 /** Pods, without a total. */
-export function renderTopPods({ pods, podUsage, resources }: Top, options: TopTableOptions, style: Style): string {
+export function renderTopPods(
+  { pods, podUsage, resources }: TopResult,
+  options: TopTableOptions,
+  style: Style,
+): string {
   const columns = [
     { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
     { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1 },
@@ -94,18 +98,18 @@ export function renderTopPods({ pods, podUsage, resources }: Top, options: TopTa
   return tableOf(columns, options);
 }
 
-function measuresOf(usage: Top['usage'], isOfPools: boolean, style: Style): Measure[] {
+function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style): FigureColumn[] {
   if (usage === undefined) {
     return [{ suffix: '', rank: 0, cell: ({ allocatable }, resource) => amount(allocatable, resource) }];
   }
-  const used: Measure = {
+  const used: FigureColumn = {
     suffix: '-USED%',
     rank: 6,
     cell: figures => percentCell(figures.used, figures, style),
     isUsage: true,
   };
   // What still fits is shown longest: of a pool on one node, of a node all that is free.
-  const maxFree: Measure = {
+  const maxFree: FigureColumn = {
     suffix: '-FIT',
     rank: 0,
     cell: (figures, resource) => amount(figures.maxFree, resource),
@@ -120,8 +124,8 @@ function measuresOf(usage: Top['usage'], isOfPools: boolean, style: Style): Meas
   ];
 }
 
-function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Measure[] {
-  const used: Measure[] = [
+function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): FigureColumn[] {
+  const used: FigureColumn[] = [
     { suffix: '-USED', rank: 2, cell: ({ used }, resource) => amount(used, resource), isUsage: true },
     { suffix: '-USED%', rank: 6, cell: figures => percentCell(figures.used, figures, style), isUsage: true },
   ];
@@ -136,11 +140,11 @@ function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Measu
 function resourceColumns(
   tallies: readonly Pick<ResourceTotals, 'figures'>[],
   resources: readonly string[],
-  measures: readonly Measure[],
+  measures: readonly FigureColumn[],
   seesPods: boolean,
 ): Column[] {
   const headers = headersOf(resources);
-  const columnOf = (resource: string, header: string, { rank, cell }: Omit<Measure, 'suffix'>): Column => {
+  const columnOf = (resource: string, header: string, { rank, cell }: Omit<FigureColumn, 'suffix'>): Column => {
     const cells = tallies.map(({ figures }): Cell => {
       const its = figures.get(resource);
       return its === undefined ? NONE : cell(its, resource);
@@ -188,14 +192,18 @@ interface ResourceColumn {
 }
 
 /** A row: its first cells, and the figures for the other columns. */
-interface Line {
+interface TopLine {
   head: Cell[];
   resource: string;
   figures: ResourceFigures;
 }
 
 /** Pools, then their total. */
-export function renderPoolResources({ pools, total, usage }: Top, options: TopTableOptions, style: Style): string {
+export function renderPoolResources(
+  { pools, total, usage }: TopResult,
+  options: TopTableOptions,
+  style: Style,
+): string {
   const lines = pools.flatMap(({ pool, tally }) => linesOf([pool ?? NONE, nodesCell(tally)], tally, options));
   const sum = ['TOTAL', nodesCell(total)].map(text => ({ text, paint: style.bold }));
   const all = pools.length > 1 ? [...lines, ...linesOf(sum, total, options)] : lines;
@@ -203,7 +211,11 @@ export function renderPoolResources({ pools, total, usage }: Top, options: TopTa
 }
 
 /** Nodes, then the total of all. */
-export function renderNodeResources({ nodes, total, usage }: Top, options: TopTableOptions, style: Style): string {
+export function renderNodeResources(
+  { nodes, total, usage }: TopResult,
+  options: TopTableOptions,
+  style: Style,
+): string {
   const lines = nodes.flatMap(row =>
     linesOf([row.node.name, row.pool ?? NONE, nodeStatusCell(row.node, style)], row.tally, options),
   );
@@ -212,7 +224,7 @@ export function renderNodeResources({ nodes, total, usage }: Top, options: TopTa
   return resourceTable(['NODE', 'POOL', 'STATUS'], all, resourceLineColumns(usage, false, style), options, style);
 }
 
-function linesOf(head: Cell[], { figures }: ResourceTotals, { everyResource }: TopTableOptions): Line[] {
+function linesOf(head: Cell[], { figures }: ResourceTotals, { everyResource }: TopTableOptions): TopLine[] {
   return [...figures]
     .filter(([resource, its]) => everyResource || !isNothing(resource, its))
     .map(([resource, its]) => ({ head, resource, figures: its }));
@@ -225,7 +237,7 @@ function isNothing(resource: string, { allocatable, requested }: ResourceFigures
 
 function resourceTable(
   head: string[],
-  lines: Line[],
+  lines: TopLine[],
   columns: readonly ResourceColumn[],
   { headers, terminal }: TopTableOptions,
   style: Style,
@@ -247,7 +259,7 @@ function resourceTable(
   return renderTable(table, DESCRIBE);
 }
 
-function resourceLineColumns(usage: Top['usage'], isOfPools: boolean, style: Style): ResourceColumn[] {
+function resourceLineColumns(usage: TopResult['usage'], isOfPools: boolean, style: Style): ResourceColumn[] {
   const allocatable: ResourceColumn = {
     header: 'ALLOC',
     cell: ({ allocatable }, resource) => amount(allocatable, resource),

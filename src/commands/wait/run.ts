@@ -68,7 +68,7 @@ async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolErr
     kind === 'delete' || kind === 'create'
       ? []
       : poolsNotFound('wait', missing, await namesToSuggest('wait', missing, deps));
-  const open: Open = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
+  const open: OpenPools = new Map(kind === 'create' ? missing.map(name => [name, undefined]) : []);
   for (const pool of found) {
     const answer = judge(condition, pool);
     if (answer === true) onMet(pool.metadata.name);
@@ -87,7 +87,7 @@ async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolErr
 const isLate = ({ kind }: WaitCondition) => (kind === 'create' ? 0 : 1);
 
 /** Pools that are waited for, as they are, by name; undefined: it has to be created. */
-type Open = Map<string, RawPool | undefined>;
+type OpenPools = Map<string, RawPool | undefined>;
 
 function goneText({ kind }: WaitCondition): string | undefined {
   return kind === 'create' ? undefined : 'it was deleted';
@@ -105,7 +105,11 @@ function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError
 }
 
 /** Takes out of `open` what is met or gone; ends when nothing is left in it, or when the time is up. */
-async function watch(open: Open, { condition, timeoutMs, onMet }: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
+async function watch(
+  open: OpenPools,
+  { condition, timeoutMs, onMet }: OneWait,
+  deps: WaitDeps,
+): Promise<NodepoolError[]> {
   const errors: NodepoolError[] = [];
   const over = new AbortController();
   const leave = (name: string) => {

@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import type { EventsV1Event } from '@kubernetes/client-node';
 import type { EventSink, RecordedEvent, SinkResult } from '../../controller/recorder.ts';
-import type { Watched } from '../../controller/source.ts';
+import type { WatchedResource } from '../../controller/source.ts';
 import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { cutBytes } from '../../nodepool/text.ts';
 import { API_VERSION, CONTROLLER, GROUP, type Node, type NodePool } from '../../nodepool/types.ts';
@@ -178,10 +178,10 @@ export interface EventsPort {
   /** All events about nodes with the reason. Unsorted. */
   listAboutNodes(reason: string): Promise<NamedNodeEventRecord[]>;
   /** As list(). Events of another kind NodePool are transformed to undefined. */
-  watch(pool?: string): Watched<PoolEventRecord | undefined>;
+  watch(pool?: string): WatchedResource<PoolEventRecord | undefined>;
   /** As list() and watch(), with the objects. */
   listObjects(pool?: string): Promise<PoolEventObject[]>;
-  watchObjects(pool?: string): Watched<PoolEventObject | undefined>;
+  watchObjects(pool?: string): WatchedResource<PoolEventObject | undefined>;
   /** Where a controller process sends its events. */
   sink(): EventSink;
 }

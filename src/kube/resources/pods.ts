@@ -1,6 +1,6 @@
 /** v1 Pods: their nodes. */
 import type { V1Pod } from '@kubernetes/client-node';
-import type { Watched } from '../../controller/source.ts';
+import type { WatchedResource } from '../../controller/source.ts';
 import type { Amounts } from '../../nodepool/quantity/amounts.ts';
 import type { NodeLoad } from '../../nodepool/quantity/resource-usage.ts';
 import type { ResourceList, Toleration } from '../../nodepool/types.ts';
@@ -21,7 +21,7 @@ export function toPlace({ spec }: Wire<V1Pod>): PodPlace {
   return { node: spec?.nodeName ?? '' };
 }
 
-export function watchPods(transport: Transport): Watched<PodPlace> {
+export function watchPods(transport: Transport): WatchedResource<PodPlace> {
   return { source: listWatch(transport, PODS, PLACED), transform: toPlace };
 }
 
@@ -83,7 +83,7 @@ export interface PodsPort {
   /** How many pods are on each node and have not ended. Reads every one of them. */
   countByNode(): Promise<ReadonlyMap<string, number>>;
   /** Those that countByNode() counts. */
-  watch(): Watched<PodPlace>;
+  watch(): WatchedResource<PodPlace>;
   /** Those on these nodes. */
   placedOn(nodes: readonly string[]): Promise<PlacedPod[]>;
   /**

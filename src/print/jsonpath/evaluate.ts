@@ -220,7 +220,7 @@ function checkBounds(start: number, end: number, length: number, values: unknown
 
 // The comparisons of a filter, of values of the same type. As in Go's templates, integer and float are different types.
 
-type Kind = 'string' | 'bool' | 'int' | 'float';
+type OperandKind = 'string' | 'bool' | 'int' | 'float';
 
 /** One side of a comparison; isFloat: a literal with a decimal point. */
 interface Operand {
@@ -253,13 +253,13 @@ function isOrdered<T extends string | number>(a: T, operator: '<' | '<=' | '>' |
   return operator === '>' ? a > b : a >= b;
 }
 
-function sameKind(left: Operand, right: Operand): Kind {
+function sameKind(left: Operand, right: Operand): OperandKind {
   const kinds = [kindOf(left), kindOf(right)] as const;
   if (kinds[0] !== kinds[1]) throw new JsonPathError('incompatible types for comparison');
   return kinds[0];
 }
 
-function kindOf({ value, isFloat }: Operand): Kind {
+function kindOf({ value, isFloat }: Operand): OperandKind {
   if (typeof value === 'string') return 'string';
   if (typeof value === 'boolean') return 'bool';
   if (typeof value === 'number') return isFloat || !Number.isInteger(value) ? 'float' : 'int';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { EventCorrelator, type EventInput, type Series } from '../../../src/controller/recorder.ts';
+import { EventCorrelator, type EventInput, type EventSeries } from '../../../src/controller/recorder.ts';
 import { FakeClock } from './fake-clock.ts';
 
 function create() {
   const clock = new FakeClock();
   const correlator = new EventCorrelator({ clock, wall: clock.wall });
-  const observe = (name: string, reason: string, note: string): Series | undefined =>
+  const observe = (name: string, reason: string, note: string): EventSeries | undefined =>
     correlator.observe(event(name, reason, note));
   return { clock, observe };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Bucket, defaultRateLimiter, ExponentialDelay, MaxOf } from '../../../src/controller/work-queue.ts';
+import { defaultRateLimiter, ExponentialDelay, MaxOf, TokenBucket } from '../../../src/controller/work-queue.ts';
 import { FakeClock } from './fake-clock.ts';
 
 describe('exponential delay per key', () => {
@@ -30,7 +30,7 @@ describe('exponential delay per key', () => {
 
 describe('token bucket', () => {
   test('lets the burst pass, then delays each key in turn', () => {
-    const bucket = new Bucket(new FakeClock(), 10, 3);
+    const bucket = new TokenBucket(new FakeClock(), 10, 3);
     assert.deepEqual(
       Array.from({ length: 6 }, () => bucket.when()),
       [0, 0, 0, 100, 200, 300],
@@ -39,7 +39,7 @@ describe('token bucket', () => {
 
   test('refills with time, also from below zero, and never above the burst', () => {
     const clock = new FakeClock();
-    const bucket = new Bucket(clock, 10, 3);
+    const bucket = new TokenBucket(clock, 10, 3);
     for (let failure = 0; failure < 5; failure++) bucket.when();
     clock.freeze(250);
     assert.equal(bucket.when(), 50);
@@ -51,7 +51,7 @@ describe('token bucket', () => {
   });
 
   test('forget() returns no token, and counts no failure', () => {
-    const bucket = new Bucket(new FakeClock(), 10, 1);
+    const bucket = new TokenBucket(new FakeClock(), 10, 1);
     bucket.when();
     bucket.forget();
     assert.deepEqual([bucket.retries(), bucket.when()], [0, 100]);
@@ -66,7 +66,7 @@ describe('the maximum of several limiters', () => {
 
   test('asks every limiter each time', () => {
     const clock = new FakeClock();
-    const limiter = new MaxOf([new ExponentialDelay(40, 1000), new Bucket(clock, 10, 2)]);
+    const limiter = new MaxOf([new ExponentialDelay(40, 1000), new TokenBucket(clock, 10, 2)]);
     assert.deepEqual(
       Array.from({ length: 6 }, () => limiter.when('a')),
       [40, 80, 160, 320, 640, 1000],

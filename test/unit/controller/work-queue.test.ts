@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Taken, WorkQueue } from '../../../src/controller/work-queue.ts';
+import { type TakenKey, WorkQueue } from '../../../src/controller/work-queue.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 import { seeded } from './random.ts';
 
@@ -26,7 +26,7 @@ function create() {
 
 /** The key of one get(), or undefined when it waits. */
 async function take(queue: WorkQueue): Promise<string | undefined> {
-  let taken: Taken<string> | undefined;
+  let taken: TakenKey<string> | undefined;
   queue.get().then(value => {
     taken = value;
   });

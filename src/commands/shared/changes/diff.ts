@@ -23,7 +23,7 @@ import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
 
-export interface Diff {
+export interface PoolDiff {
   plan: ClusterPlan;
   warnings: Warning[];
   notes: string[];
@@ -38,7 +38,7 @@ export async function diff(
   names: string[],
   deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort>; now?: () => Date },
   find?: (plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>,
-): Promise<Diff> {
+): Promise<PoolDiff> {
   const listing = deps.cluster.runtimeClasses.list();
   const reading = permitted(listing);
   const loading = loadClusterState(
@@ -89,7 +89,7 @@ export async function showDiff(
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
-  const found: Diff = isNone
+  const found: PoolDiff = isNone
     ? { plan: NO_CHANGE, warnings: [], notes: [] }
     : await diff(names ?? [], connection, impactPaths && (await impactFinder(impactPaths, io.env, connection)));
   const { plan, warnings, notes, forbidden, impact } = found;

@@ -7,7 +7,7 @@ import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { RecordCache } from '../../../nodepool/plan/record-cache.ts';
 import type { Node } from '../../../nodepool/types.ts';
 
-interface Planned {
+interface PlannedNode {
   node: Node;
   changes: Change[];
 }
@@ -19,7 +19,7 @@ const MAX_READ = 50;
  * The same with `setBy` where it is known. Reads nodes with a value that others set, at most MAX_READ; of a node that
  * cannot be read nobody is named.
  */
-export async function withSetters<P extends Planned>(
+export async function withSetters<P extends PlannedNode>(
   planned: readonly P[],
   nodes: Pick<NodesClient, 'fieldSetters'>,
 ): Promise<{ planned: P[]; unread: number }> {
@@ -41,7 +41,7 @@ export function unreadText(unread: number): string {
   return `who set the values is shown for the first ${MAX_READ} nodes, and not for ${unread} more`;
 }
 
-async function withSettersOf<P extends Planned>(
+async function withSettersOf<P extends PlannedNode>(
   planned: P,
   ofOthers: readonly Change[],
   nodes: Pick<NodesClient, 'fieldSetters'>,

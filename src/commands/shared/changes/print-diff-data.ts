@@ -10,14 +10,19 @@ import type {
   SelectedBy,
 } from '../../../scheduling/impact/types.ts';
 import type { FoundImpact } from '../impact/find-impact.ts';
-import type { Diff } from './print-diff.ts';
+import type { PrintedDiff } from './print-diff.ts';
 
 /**
  * Without the last newline. Nodes without a change of labels and taints are left out, as in the text.
  * @param diff without RuntimeClasses where they could not be read, which null says
  */
 export function printDiff(
-  { nodes, later, runtimeClasses, ...rest }: Omit<Diff, 'runtimeClasses'> & Partial<Pick<Diff, 'runtimeClasses'>>,
+  {
+    nodes,
+    later,
+    runtimeClasses,
+    ...rest
+  }: Omit<PrintedDiff, 'runtimeClasses'> & Partial<Pick<PrintedDiff, 'runtimeClasses'>>,
   format: 'json' | 'yaml',
   impact?: FoundImpact,
 ): string {
@@ -42,7 +47,7 @@ export function printDiff(
   );
 }
 
-function nodeOf({ node, previous, owner, changes, drain }: Diff['nodes'][number]) {
+function nodeOf({ node, previous, owner, changes, drain }: PrintedDiff['nodes'][number]) {
   const afterEvictions = drain === undefined ? {} : { afterEvictions: drain.changes };
   return { name: node.name, from: previous ?? null, to: owner ?? null, changes, ...afterEvictions };
 }

@@ -12,15 +12,15 @@ import type { StyledText } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
 import type { ClusterPlan, LaterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 
-export interface Diff extends Omit<ClusterPlan, 'nodes' | 'later'> {
-  nodes: Planned[];
-  later: (Planned & Pick<LaterPlan, 'pausedBy'>)[];
+export interface PrintedDiff extends Omit<ClusterPlan, 'nodes' | 'later'> {
+  nodes: PlannedNode[];
+  later: (PlannedNode & Pick<LaterPlan, 'pausedBy'>)[];
 }
 
-type Planned = Pick<DuePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
+type PlannedNode = Pick<DuePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
 
 /** Empty without changes and notes. @param now for the age of what others set, where the diff has that */
-export function renderDiff(diff: Diff, style: Style, now?: Date): string {
+export function renderDiff(diff: PrintedDiff, style: Style, now?: Date): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
   const paused = Map.groupBy(diff.later, ({ pausedBy }) => pausedBy);
@@ -64,13 +64,13 @@ function pausedNote(pool: string, nodes: number): string {
 }
 
 /** `pool web: 10 nodes now, of the canary of 10; then 990 nodes in 20 steps of at most 50` */
-function rolloutLine(step: Diff['rollouts'][number]): string {
+function rolloutLine(step: PrintedDiff['rollouts'][number]): string {
   return sanitizeLine(`pool ${step.pool}: ${stepsText(step)}`);
 }
 
 /** @param waits why it is not written now */
 function nodeSection(
-  { node, owner, previous, changes, drain }: Planned,
+  { node, owner, previous, changes, drain }: PlannedNode,
   style: Style,
   now?: Date,
   waits?: string,
@@ -133,7 +133,7 @@ function slot({ key, effect }: Pick<Change, 'key' | 'effect'>, value: string): s
   return effect === undefined ? `${key}=${value}` : formatTaint({ key, value, effect });
 }
 
-function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style: Style): string {
+function runtimeClassLine({ name, kind }: PrintedDiff['runtimeClasses'][number], style: Style): string {
   const text = (sign: string, what: string) => `${sign} RuntimeClass ${sanitizeLine(name)}${what}`;
   switch (kind) {
     case 'create':
@@ -148,7 +148,7 @@ function runtimeClassLine({ name, kind }: Diff['runtimeClasses'][number], style:
 }
 
 /** `3 nodes would change: 4 set, 1 changed, 2 removed, 1 restored; 1 RuntimeClass would change` */
-function summarize(plans: Diff['nodes'], later: number, runtimeClasses: number): string {
+function summarize(plans: PrintedDiff['nodes'], later: number, runtimeClasses: number): string {
   const changes = plans.flatMap(allChanges);
   const counts = (
     [

@@ -19,11 +19,11 @@ export interface Approval {
   /** Shows evictions and does not ask: nothing will be written. */
   dryRun: boolean;
   /** Undefined while the command has written nothing. */
-  written?: () => Written | undefined;
+  written?: () => EarlierWrite | undefined;
 }
 
 /** What a command has written before it asks, and how to continue after a no. */
-export interface Written {
+export interface EarlierWrite {
   /** As `nodepool a was created`. */
   message: string;
   command: string;
@@ -177,19 +177,19 @@ function notShown([first, ...others]: readonly string[]): string | undefined {
   return sanitizeLine(`node ${first}, which was not shown${andMore(others.length, ', ')}`);
 }
 
-function notKnown(cause: NodepoolError, written: Written | undefined): NodepoolError {
+function notKnown(cause: NodepoolError, written: EarlierWrite | undefined): NodepoolError {
   const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
   const go = `continue without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
   const next = [...(cause.next === undefined ? [] : [cause.next]), go].join(', or ');
   return new NodepoolError(cause.kind, message, next, { cause });
 }
 
-function needsYes(sentence: string, written: Written | undefined): NodepoolError {
+function needsYes(sentence: string, written: EarlierWrite | undefined): NodepoolError {
   const again = written === undefined ? 'run the command again with --yes' : `run \`${written.command} --yes\``;
   return new NodepoolError('input', `${sentence}; ${(written ?? NOTHING).message}`, `if that is meant, ${again}`);
 }
 
-function declined(written: Written | undefined): DeclinedError {
+function declined(written: EarlierWrite | undefined): DeclinedError {
   const next = written === undefined ? undefined : `continue with \`${written.command}\``;
   return new DeclinedError((written ?? NOTHING).message, next);
 }

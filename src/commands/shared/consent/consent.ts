@@ -28,12 +28,12 @@ export interface Question {
  * `clear`: it needs no further yes. `asked`: a person just said yes. `waived`: no question is asked (`--yes`).
  * Throws NodepoolError when evictions are not agreed to.
  */
-export type Answer = 'clear' | 'asked' | 'waived' | 'declined';
+export type ConsentAnswer = 'clear' | 'asked' | 'waived' | 'declined';
 
 /** Asks about what the proposal has beyond what was agreed to before. */
-export type Approve = (proposal: Proposal) => Promise<Answer>;
+export type Approve = (proposal: Proposal) => Promise<ConsentAnswer>;
 
-export interface Agreed<P extends Proposal> {
+export interface AgreedProposal<P extends Proposal> {
   proposal: P;
   /** Taints with the effect NoExecute that were agreed to, as noExecuteOf() gives them; undefined: all. */
   consent: ReadonlySet<string> | undefined;
@@ -46,7 +46,7 @@ export interface Agreed<P extends Proposal> {
 export async function agree<P extends Proposal>(
   propose: () => Promise<P>,
   approve: Approve,
-): Promise<Agreed<P> | undefined> {
+): Promise<AgreedProposal<P> | undefined> {
   for (;;) {
     const proposal = await propose();
     const answer = await approve(proposal);

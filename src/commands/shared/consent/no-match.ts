@@ -20,7 +20,7 @@ import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 const MAX_NAMED = 3;
 
 type NoMatch = Exclude<Warning, string>;
-type Labelled = Pick<Node, 'labels'>;
+type NodeWithLabels = Pick<Node, 'labels'>;
 /** How many nodes have each value, by key. */
 type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
@@ -41,7 +41,7 @@ export function emptyPoolWarnings(
 }
 
 /** None without any node: in a new cluster every pool is empty. @param nodes all nodes */
-export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly Labelled[]): NoMatch[] {
+export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly NodeWithLabels[]): NoMatch[] {
   if (nodes.length === 0) return [];
   let counts: LabelCounts | undefined;
   return pools.flatMap(pool => {
@@ -61,7 +61,7 @@ export function noMatchWarnings(pools: readonly NodePool[], nodes: readonly Labe
   });
 }
 
-function countLabels(nodes: readonly Labelled[]): LabelCounts {
+function countLabels(nodes: readonly NodeWithLabels[]): LabelCounts {
   const counts = new Map<string, Map<string, number>>();
   for (const { labels } of nodes) {
     for (const key of Object.keys(labels)) {
@@ -74,7 +74,7 @@ function countLabels(nodes: readonly Labelled[]): LabelCounts {
 }
 
 /** Of the requirements that no node meets; where each is met by some node, of those that alone keep nodes out. */
-function missesOf(parts: readonly SelectorPart[], nodes: readonly Labelled[], counts: LabelCounts): string[] {
+function missesOf(parts: readonly SelectorPart[], nodes: readonly NodeWithLabels[], counts: LabelCounts): string[] {
   const unmet = parts.filter(part => {
     const values = counts.get(part.key);
     const isMet = [...(values?.keys() ?? [])].some(value => meetsNode(part, value));

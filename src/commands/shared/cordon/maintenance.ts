@@ -135,14 +135,14 @@ const FIRST_MINOR = 37;
 /** Conflicts in a row: kubelets write the status of their node every few seconds at most. */
 const MAX_ATTEMPTS = 20;
 
-interface Deps {
+interface MaintenanceDeps {
   open: () => Promise<MaintenancePort>;
   serverVersion: () => Promise<string>;
   sleep: (ms: number) => Promise<void>;
 }
 
 /** Throws NodepoolError. @param node as it was read or written last */
-export async function publishMaintenance(node: Node, { open, serverVersion, sleep }: Deps): Promise<void> {
+export async function publishMaintenance(node: Node, { open, serverVersion, sleep }: MaintenanceDeps): Promise<void> {
   const isPublished = node.conditions?.includes(MAINTENANCE_CONDITION) === true;
   if (!isPublished) {
     if (activeMaintenance(node) === undefined || !hasCondition(await serverVersion())) return;

@@ -5,7 +5,7 @@ import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
 import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
 import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
-import type { Membership } from '../../../print/cells.ts';
+import type { NodeMembership } from '../../../print/cells.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { reachedBy } from '../../../reconciler/plan/rollout-plan.ts';
 import { type Permitted, permitted } from '../attempt.ts';
@@ -22,10 +22,10 @@ export interface DescribedNode {
   drain?: DuePlan['drain'] | undefined;
   /** The pools whose labels would move the node in an endless cycle. */
   circle?: readonly string[] | undefined;
-  membership: Membership;
+  membership: NodeMembership;
 }
 
-export interface Description {
+export interface PoolFacts {
   pool: NodePool;
   nodes: DescribedNode[];
   runtimeClass: Permitted<RuntimeClass | undefined>;
@@ -38,7 +38,7 @@ export interface Description {
 export async function describe(
   names: string[],
   deps: { cluster: ClusterPort; events: EventsPort },
-): Promise<{ descriptions: Description[]; warnings: Warning[]; missing: NodepoolError[] }> {
+): Promise<{ descriptions: PoolFacts[]; warnings: Warning[]; missing: NodepoolError[] }> {
   const [only] = names.length === 1 ? names : [];
   const reading = permitted(deps.cluster.runtimeClasses.list());
   const known = reading.then(classes => ('value' in classes ? classes.value : []));

@@ -17,7 +17,7 @@ import {
   ANNOTATION_WIDTH,
   annotationPairs,
   betweenPools,
-  type Field,
+  type LabelledField,
   MESSAGE_WIDTH,
   NONE,
   nodeStatusText,
@@ -42,7 +42,7 @@ import { maintenanceLine } from '../cordon/print-cordon.ts';
 import type { DescribedNode } from './describe.ts';
 import { describeEvents, type EventRow } from './print-events.ts';
 
-export interface Description {
+export interface PoolDescription {
   pool: NodePool;
   nodes: DescribedNode[];
   /** The RuntimeClass of the pool's name, whoever owns it. */
@@ -64,7 +64,7 @@ const BAD_WHEN_TRUE = [
 const NEITHER = ['Progressing', 'Reconciling'];
 
 /** Without the last newline. */
-export function renderDescription(description: Description, now: Date, style: Style): string {
+export function renderDescription(description: PoolDescription, now: Date, style: Style): string {
   const { pool, nodes, events } = description;
   const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
   const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
@@ -82,7 +82,7 @@ export function renderDescription(description: Description, now: Date, style: St
   ].join('\n');
 }
 
-function headFields(pool: NodePool, now: Date, style: Style): Field[] {
+function headFields(pool: NodePool, now: Date, style: Style): LabelledField[] {
   const { metadata, status } = pool;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
   return [
@@ -96,10 +96,10 @@ function headFields(pool: NodePool, now: Date, style: Style): Field[] {
           [
             'Deleting',
             { text: `since ${formatTimeAndAge(metadata.deletionTimestamp, now)}`, paint: style.yellow },
-          ] as Field,
+          ] as LabelledField,
         ]),
     ['Status', statusLine(pool, style)],
-    ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as Field]),
+    ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as LabelledField]),
   ];
 }
 
@@ -111,7 +111,7 @@ function statusLine(pool: NodePool, style: Style): Cell {
   return { text, paint: statusPaint(status, style) };
 }
 
-function specFields(pool: NodePool): Field[] {
+function specFields(pool: NodePool): LabelledField[] {
   const { labels, taints = [], handler, unmanaged, annotations, startupTaints, paused = false } = pool.spec;
   const { rollout, noExecute } = pool.spec;
   const { labels: wanted, expressions } = membershipSelector(pool);
@@ -122,11 +122,13 @@ function specFields(pool: NodePool): Field[] {
     ['Handler', handler || NONE],
     ['Node Selector', hasDefaultSelector(pool.spec) ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
     ['Unmanaged', unmanaged ?? 'Keep'],
-    ...(startupTaints === undefined ? [] : [['Startup Taints', orNone(startupTaints.map(startupText))] as Field]),
-    ...(noExecute === undefined ? [] : [['No Execute', noExecute] as Field]),
-    ...(paused ? [['Paused', 'true'] as Field] : []),
-    ...(rollout === undefined ? [] : [['Rollout', rolloutPairs(rollout)] as Field]),
-    ...(annotations === undefined ? [] : [['Annotations', orNone(annotationPairs(annotations))] as Field]),
+    ...(startupTaints === undefined
+      ? []
+      : [['Startup Taints', orNone(startupTaints.map(startupText))] as LabelledField]),
+    ...(noExecute === undefined ? [] : [['No Execute', noExecute] as LabelledField]),
+    ...(paused ? [['Paused', 'true'] as LabelledField] : []),
+    ...(rollout === undefined ? [] : [['Rollout', rolloutPairs(rollout)] as LabelledField]),
+    ...(annotations === undefined ? [] : [['Annotations', orNone(annotationPairs(annotations))] as LabelledField]),
   ];
 }
 
@@ -159,7 +161,7 @@ function allocatableTable({ status }: NodePool): Table {
   return { columns: ['Resource', 'Total', ''], rows };
 }
 
-function conditionsTable({ pool: { status }, nodes }: Description, now: Date, style: Style): Table {
+function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date, style: Style): Table {
   const differs = nodes.some(
     ({ membership, changes, drain }) => membership.kind === 'member' && (changes.length > 0 || drain !== undefined),
   );
@@ -187,7 +189,7 @@ function forbiddenLine(title: string, { oneLine, next }: NodepoolError, style: S
   return `${title}:  ${style.yellow(sanitizeLine(text))}`;
 }
 
-function runtimeClassSection({ pool, runtimeClass: read, reached }: Description, style: Style): string[] {
+function runtimeClassSection({ pool, runtimeClass: read, reached }: PoolDescription, style: Style): string[] {
   if ('forbidden' in read) return [forbiddenLine('RuntimeClass', read.forbidden, style)];
   const runtimeClass = read.value;
   const plan = planRuntimeClass(pool, runtimeClass, reached).kind;
@@ -203,7 +205,7 @@ function runtimeClassSection({ pool, runtimeClass: read, reached }: Description,
     foreign: { text: 'of another owner; it is not changed', paint: style.red },
   };
   const { nodeSelector, tolerations = [] } = runtimeClass.scheduling ?? {};
-  const rows: Field[] = [
+  const rows: LabelledField[] = [
     ['Name', runtimeClass.metadata.name],
     ['Handler', runtimeClass.handler],
     ['State', states[plan]],
@@ -229,7 +231,7 @@ function section(title: string, { columns, rows }: Table): string[] {
   return [`${title}:`, renderGrid(columns, rows)];
 }
 
-function fields(rows: Field[], indent = ''): string {
+function fields(rows: LabelledField[], indent = ''): string {
   const cells = rows.flatMap(([label, values]) =>
     [values].flat().map((value, i): Cell[] => [i === 0 ? `${label}:` : '', value]),
   );

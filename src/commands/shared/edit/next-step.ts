@@ -5,7 +5,7 @@ import type { RawPool } from '../../../kube/cluster.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';
-import type { Written } from '../consent/approve.ts';
+import type { EarlierWrite } from '../consent/approve.ts';
 import type { Approve } from '../consent/consent.ts';
 
 /** Ends create and edit on a terminal; the stderr of a script stays empty. @param withImpact see mayCostPods() */
@@ -54,7 +54,7 @@ async function latest(pool: RawPool, { cluster }: Connection): Promise<RawPool> 
 }
 
 /** For the errors of a reconcile that the user refuses. @param done what was written before it */
-export function notApplied(names: readonly string[], done: 'created' | 'edited'): Written {
+export function notApplied(names: readonly string[], done: 'created' | 'edited'): EarlierWrite {
   const [was, its] = names.length === 1 ? ['was', 'its'] : ['were', 'their'];
   return {
     message: `${noun(names.length, 'nodepool')} ${names.join(', ')} ${was} ${done}, and ${its} nodes were not changed`,

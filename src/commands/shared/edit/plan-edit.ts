@@ -41,7 +41,7 @@ export interface ProposedEdit extends Proposal {
   released: ReadonlySet<string> | undefined;
 }
 
-interface Leaving {
+interface LeavingNode {
   node: string;
   /** The pool that owns it after the edit. */
   to: string | undefined;
@@ -55,7 +55,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
   // A field that the edit removes is still in managedFields: it would count as one that the CRD drops.
   const { managedFields: _managed, ...metadata } = after.metadata as NodePool['metadata'] & { managedFields?: unknown };
   const [was, is] = [coercePool(before), coercePool({ ...after, metadata })];
-  let released: Leaving[] | undefined;
+  let released: LeavingNode[] | undefined;
   let members = new Set<string>();
   const selection: Warning[] = [];
   let reading: Promise<{ state: ClusterState; nodes: Node[] }> | undefined;
@@ -126,7 +126,7 @@ function planEvictions(state: ClusterState, is: NodePool): ClusterPlan {
   return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
 }
 
-function releasedNodes(state: ClusterState, is: NodePool): Leaving[] {
+function releasedNodes(state: ClusterState, is: NodePool): LeavingNode[] {
   const { name } = is.metadata;
   const after = stateAfter(state, { pools: [name], specs: [is] });
   return state
@@ -137,7 +137,7 @@ function releasedNodes(state: ClusterState, is: NodePool): Leaving[] {
 }
 
 /** `3 of 3 nodes leave pool web: web-1, web-2, web-3; pool all gets 2 of them, no pool gets 1` */
-function leavingText(pool: string, leaving: readonly Leaving[], members: number): string {
+function leavingText(pool: string, leaving: readonly LeavingNode[], members: number): string {
   const shares = [...Map.groupBy(leaving, ({ to }) => to)].toSorted(([, a], [, b]) => b.length - a.length);
   const takers = shares.map(([to, { length }]) => {
     return `${to === undefined ? 'no pool' : `pool ${to}`} takes ${length === leaving.length ? 'them' : length}`;

@@ -64,7 +64,7 @@ export async function readAll(
   ports: ImpactPorts,
 ): Promise<ReadImpact> {
   const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
-  const unread: Unread[] = [];
+  const unread: UnreadObjects[] = [];
   const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
     const answer = await attempt(read);
     if ('value' in answer) return answer.value;
@@ -136,7 +136,7 @@ async function nameCronJobs(here: readonly RunningPod[], port: ImpactPort): Prom
   }
 }
 
-interface Unread {
+interface UnreadObjects {
   what: string;
   refusal: NodepoolError;
 }
@@ -145,7 +145,7 @@ interface Unread {
 const MAX_NAMED = 4;
 
 /** One for all: who may not read pods may not read much else. */
-function unreadWarning(unread: readonly Unread[]): Warning[] {
+function unreadWarning(unread: readonly UnreadObjects[]): Warning[] {
   const [first] = unread;
   if (first === undefined) return [];
   const what = firstFew(

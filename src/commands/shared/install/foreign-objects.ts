@@ -10,7 +10,7 @@ import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject, ownValue } from '../../../nodepool/json.ts';
 import { noun, resourceOf } from '../../../nodepool/text.ts';
 import { attempt } from '../attempt.ts';
-import { type Finding, named, ok, warning } from '../check.ts';
+import { type CheckFinding, named, ok, warning } from '../check.ts';
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 
@@ -122,7 +122,7 @@ export async function formerRoles(
 }
 
 /** @param others the other API groups that serve nodepools @param former see formerRoles() */
-export function checkNames(others: readonly string[], former: readonly string[] = []): Finding {
+export function checkNames(others: readonly string[], former: readonly string[] = []): CheckFinding {
   const left = `left of an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
   const remove = `bind people to nodepool.lailin.xyz:view and nodepool.lailin.xyz:edit instead, then: kubectl delete clusterrole ${former.join(' ')}`;
   if (others.length > 0) {

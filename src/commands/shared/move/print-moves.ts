@@ -4,14 +4,14 @@ import { isControlPlaneRole, ROLE_PREFIX } from '../../../nodepool/membership/se
 import type { Change } from '../../../nodepool/plan/plan.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 
-interface Moved {
+interface MoveLine {
   node: string;
   from: string | undefined;
   to: string | undefined;
   changes?: readonly Pick<Change, 'key' | 'action' | 'reason' | 'from'>[] | undefined;
 }
 
-export interface Moving {
+export interface PoolMove {
   kind: 'add' | 'remove' | 'move';
   /** The pool that gets the nodes; for `remove`, the one that loses them. */
   pool: string;
@@ -21,7 +21,7 @@ export interface Moving {
  * From and to: the owners before and after. A label that goes is named, unless it is the role of a pool; a role of the
  * control plane always is.
  */
-export function renderMoved({ kind, pool }: Moving, { node, from, to, changes = [] }: Moved): string {
+export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes = [] }: MoveLine): string {
   const gone = changes.filter(
     ({ key, action, reason }) => reason === 'membership' && action === 'remove' && !isRole(key),
   );
@@ -46,7 +46,7 @@ function isRole(key: string): boolean {
 
 /** For a node without a change. @param from the pool that it was to be in before */
 export function renderUnmoved(
-  { kind, pool, from = pool }: Moving & { from?: string | undefined },
+  { kind, pool, from = pool }: PoolMove & { from?: string | undefined },
   node: string,
 ): string {
   if (kind === 'remove') return sanitizeLine(`node/${node} is not in pool ${pool}`);

@@ -191,7 +191,7 @@ const BINDINGS = ['rolebindings', 'clusterrolebindings', 'clusterroles'].map(
 );
 
 /** What `install` can install beside the CRD. */
-export interface Installable {
+export interface InstallableParts {
   /** The admission policies that bind kubelets. */
   policies: readonly ManifestObject[];
   bornInPool: readonly ManifestObject[];
@@ -199,7 +199,7 @@ export interface Installable {
 }
 
 /** @param commands the names of the commands of this program */
-export function needsOf(commands: readonly string[], installable?: Installable): CommandNeeds[] {
+export function needsOf(commands: readonly string[], installable?: InstallableParts): CommandNeeds[] {
   const all = Object.entries(NEEDS).map(([command, needs]) => ({ command, questions: needs.flatMap(questionsOf) }));
   return [...all, ...needsOfInstallable(installable)].filter(({ command }) => commands.includes(nameOf(command)));
 }
@@ -209,7 +209,7 @@ export function nameOf(command: string): string {
   return command.split(' ', 1)[0] ?? '';
 }
 
-function needsOfInstallable(installable: Installable | undefined): CommandNeeds[] {
+function needsOfInstallable(installable: InstallableParts | undefined): CommandNeeds[] {
   if (installable === undefined) return [];
   const { policies, bornInPool, controller } = installable;
   const about = (objects: readonly ManifestObject[], verbs: string[]) =>

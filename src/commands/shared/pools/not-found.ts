@@ -5,7 +5,7 @@ import { NodepoolError } from '../../../nodepool/errors.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { noun, suggest } from '../../../nodepool/text.ts';
 
-interface Known {
+interface KnownNames {
   /** Names of pools, where they were read. */
   pools?: readonly string[];
   /** The node of a name, where nodes were read. */
@@ -19,7 +19,7 @@ interface Known {
 export function poolNotFound(
   command: string,
   names: readonly string[],
-  { pools = [], node = () => undefined }: Known = {},
+  { pools = [], node = () => undefined }: KnownNames = {},
 ): NodepoolError {
   const next = nodesInstead(command, names, node) ?? withoutType(command, names);
   if (next !== undefined) return notFound('nodepool', names, '', next);
@@ -29,12 +29,16 @@ export function poolNotFound(
 }
 
 /** An error for each name, so that pools which exist can be shown; one for all after a type, which the names belong to. */
-export function poolsNotFound(command: string, names: readonly string[], known: Known = {}): NodepoolError[] {
+export function poolsNotFound(command: string, names: readonly string[], known: KnownNames = {}): NodepoolError[] {
   if (withoutType(command, names) !== undefined) return [poolNotFound(command, names, known)];
   return names.map(name => poolNotFound(command, [name], known));
 }
 
-function nodesInstead(command: string, names: readonly string[], node: NonNullable<Known['node']>): string | undefined {
+function nodesInstead(
+  command: string,
+  names: readonly string[],
+  node: NonNullable<KnownNames['node']>,
+): string | undefined {
   const nodes = names.map(name => name.replace(/^(?:nodes?|no)\//, '')).filter(name => node(name) !== undefined);
   const [first] = nodes;
   if (first === undefined) return undefined;
@@ -59,7 +63,7 @@ export async function namesToSuggest(
   command: string,
   missing: readonly string[],
   { pools, nodes }: NamesDeps,
-): Promise<Known> {
+): Promise<KnownNames> {
   const [first] = missing;
   if (first === undefined || withoutType(command, missing) !== undefined) return {};
   const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(() => undefined)]);

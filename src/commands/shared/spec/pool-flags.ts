@@ -241,14 +241,14 @@ export function parseStartupTaintEdits(texts: readonly string[]): StartupTaintEd
   return { set: unique(set), remove };
 }
 
-interface Part {
+interface StartupTaintFlag {
   taint: string;
   until?: string;
   again?: string;
 }
 
-function partsOf(text: string): Part[] {
-  const parts: Part[] = [];
+function partsOf(text: string): StartupTaintFlag[] {
+  const parts: StartupTaintFlag[] = [];
   for (const word of text.split(',')) {
     const last = parts.at(-1);
     // A taint of the key "until" has a colon.
@@ -261,7 +261,11 @@ function partsOf(text: string): Part[] {
   return parts;
 }
 
-function startupTaints(text: string, { taint, until, again }: Part, parsed: readonly StartupTaint[]): StartupTaint[] {
+function startupTaints(
+  text: string,
+  { taint, until, again }: StartupTaintFlag,
+  parsed: readonly StartupTaint[],
+): StartupTaint[] {
   if (until === undefined && again === undefined) return [...parsed];
   if (parsed.length === 0)
     throw startupTaintError(text, `${taint} is removed, and takes no ${until === undefined ? 'again=' : 'condition'}`);

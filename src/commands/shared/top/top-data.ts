@@ -8,13 +8,13 @@ import {
   takesPods,
 } from '../../../nodepool/quantity/resource-usage.ts';
 import { printDocument, renderCsv } from '../../../print/printers.ts';
-import type { Top, TopNode, TopPod, TopPool } from './top.ts';
+import type { TopNode, TopPod, TopPool, TopResult } from './top.ts';
 
 /** What there is an object, or lines, for each of. */
-type Rows = 'pools' | 'nodes' | 'pods';
+type RowKind = 'pools' | 'nodes' | 'pods';
 
 /** Pools, and what else was asked for. Without the last newline. */
-export function printTop(found: Top, rows: Rows, format: 'json' | 'yaml'): string {
+export function printTop(found: TopResult, rows: RowKind, format: 'json' | 'yaml'): string {
   const { nodes, pods } = found;
   const fields = {
     ...usageFields(found),
@@ -25,7 +25,7 @@ export function printTop(found: Top, rows: Rows, format: 'json' | 'yaml'): strin
 }
 
 /** Of each pool, of the nodes of none, and of all. */
-export function usageFields({ pools, total }: Pick<Top, 'pools' | 'total'>) {
+export function usageFields({ pools, total }: Pick<TopResult, 'pools' | 'total'>) {
   const own = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
   return {
@@ -89,14 +89,17 @@ const FIGURES = [
   'maxFreeValue',
 ];
 
-const HEADS: Readonly<Record<Rows, string[]>> = {
+const HEADS: Readonly<Record<RowKind, string[]>> = {
   pools: ['pool', 'nodes', 'schedulableNodes'],
   nodes: ['node', 'pool', 'schedulable'],
   pods: ['namespace', 'pod', 'node', 'pool'],
 };
 
 /** A line for each resource of each pool, node or pod; unknown values are empty. Without totals. */
-export function topCsv({ pools, nodes, pods }: Top, { rows, headers }: { rows: Rows; headers: boolean }): string {
+export function topCsv(
+  { pools, nodes, pods }: TopResult,
+  { rows, headers }: { rows: RowKind; headers: boolean },
+): string {
   const header = [...HEADS[rows], ...FIGURES];
   const lines = {
     pools: () => pools.flatMap(poolRows),

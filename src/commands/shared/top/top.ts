@@ -42,7 +42,7 @@ export interface TopOptions {
   nodes: boolean;
   /** Whether each pod is wanted too. */
   eachPod: boolean;
-  resources: Choice;
+  resources: ResourceChoice;
   /** `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`. */
   sortBy: string;
 }
@@ -61,7 +61,7 @@ export interface TopPool {
   tally: ResourceTotals;
 }
 
-export interface Top {
+export interface TopResult {
   /** In the order asked for: by name, nodes of no pool last, where there are any. */
   pools: TopPool[];
   /** The same: by pool and name. Empty unless they were asked for. */
@@ -87,7 +87,7 @@ const FEW = 10;
 const USAGE_WAIT_MS = 5_000;
 
 /** Throws NodepoolError: a pool that is not there, a selector or a key that is none, a cluster that refuses. */
-export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
+export async function top(options: TopOptions, deps: TopDeps): Promise<TopResult> {
   checkSortKey(options.sortBy, options.resources, options.pods);
   if (options.eachPod) checkPodKey(options.sortBy);
   const noUsage = new AbortController();
@@ -107,7 +107,7 @@ export async function top(options: TopOptions, deps: TopDeps): Promise<Top> {
   cancel();
   const { resources, warnings } = chooseResources(options.resources, nodes, demand);
   const key = parseSortKey(options.sortBy, resources, options.pods);
-  const table = new Table(resources, demand, usage, options.nodes || options.eachPod);
+  const table = new TopTable(resources, demand, usage, options.nodes || options.eachPod);
   for (const name of pools) table.add(name, state.members(name));
   if (isAll) {
     const free = nodes.filter(node => state.ownership(node.name)?.owner === undefined);
@@ -164,7 +164,7 @@ function readSelector(selector: string): MatchLabels {
 }
 
 /** Adds up node after node. */
-class Table {
+class TopTable {
   readonly pools: TopPool[] = [];
   readonly nodes: TopNode[] = [];
   readonly total: ResourceTotals;
@@ -264,7 +264,7 @@ function checkPodKey(text: string): void {
 }
 
 /** Throws as parseSortKey() where no cluster could make it a key: nothing need be read for that. */
-function checkSortKey(text: string, choice: Choice, pods: boolean): void {
+function checkSortKey(text: string, choice: ResourceChoice, pods: boolean): void {
   if (typeof choice !== 'string') parseSortKey(text, choice, pods);
   else if (choice === 'usual' && !isAccelerator(text)) parseSortKey(text, usualResources([]), pods);
 }
@@ -290,11 +290,11 @@ function compare(a: ResourceFigures | undefined, b: ResourceFigures | undefined,
 // Which resources `top` gives figures of.
 
 /** By name, every one that there is any of, or cpu, memory, pods and accelerators. */
-type Choice = readonly string[] | 'all' | 'usual';
+type ResourceChoice = readonly string[] | 'all' | 'usual';
 
 /** The names in order, and a sentence on each that no node and no pod knows, and on those that are too many to show. */
 function chooseResources(
-  choice: Choice,
+  choice: ResourceChoice,
   nodes: readonly Node[],
   demand: PodDemand | undefined,
 ): { resources: string[]; warnings: string[] } {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkPools } from '../../../../src/commands/doctor/pools.ts';
-import { readState, type State, stateFindings, stateOf } from '../../../../src/commands/doctor/state.ts';
+import { type DoctorState, readState, stateFindings, stateOf } from '../../../../src/commands/doctor/state.ts';
 import type { CheckId } from '../../../../src/commands/shared/check.ts';
 import type { Connection } from '../../../../src/kube/connect.ts';
 import type { DoctorPort, ExaminedNode } from '../../../../src/kube/resources/doctor.ts';
@@ -17,7 +17,8 @@ import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 const NOW = new Date('2026-01-01T00:15:01Z');
-const findingsOf = (state: State, policiesOff?: readonly string[]) => stateFindings(state, { policiesOff, now: NOW });
+const findingsOf = (state: DoctorState, policiesOff?: readonly string[]) =>
+  stateFindings(state, { policiesOff, now: NOW });
 const CLUSTER = { rules: {}, nodes: { serverTime: () => NOW } };
 const GOOD: NodePoolStatus = { status: 200, nodeCount: 1, observedGeneration: 1 };
 

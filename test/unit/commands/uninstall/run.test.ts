@@ -1,7 +1,7 @@
 /** What `uninstall --cascade` proposes. The rest needs a server: test/e2e/uninstall.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Answer, Proposal } from '../../../../src/commands/shared/consent/consent.ts';
+import type { ConsentAnswer, Proposal } from '../../../../src/commands/shared/consent/consent.ts';
 import { type UninstallDeps, uninstall } from '../../../../src/commands/uninstall/run.ts';
 import type { RuntimeClass } from '../../../../src/nodepool/types.ts';
 import { member, pool } from '../shared/fake-server.ts';
@@ -30,7 +30,7 @@ async function propose(classes: RuntimeClass[]) {
     stoppable: unused,
     question: () => 'Delete?',
     warn: (warnings: string[]) => warned.push(...warnings),
-    async approve(proposal: Proposal): Promise<Answer> {
+    async approve(proposal: Proposal): Promise<ConsentAnswer> {
       proposals.push(proposal);
       return 'declined';
     },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Diff, renderDiff } from '../../../../../src/commands/shared/changes/print-diff.ts';
+import { type PrintedDiff, renderDiff } from '../../../../../src/commands/shared/changes/print-diff.ts';
 import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
 import { colored, makeNode, NOW, plain } from '../../../print/fixtures.ts';
 
-const nothing: Diff = {
+const nothing: PrintedDiff = {
   nodes: [],
   later: [],
   rollouts: [],
@@ -15,7 +15,7 @@ const nothing: Diff = {
   invalid: [],
 };
 
-const diff: Diff = {
+const diff: PrintedDiff = {
   nodes: [
     {
       node: makeNode('node-1'),

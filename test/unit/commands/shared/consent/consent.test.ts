@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  type Answer,
   agree,
+  type ConsentAnswer,
   NO_CHANGE,
   type Proposal,
   planOrError,
@@ -18,7 +18,7 @@ const planWith = (...taints: string[]) =>
   planCluster(new ClusterState([aPool({ taints: taints.map(taint) })], [node], []), { pools: ['worker'] });
 
 /** Proposes the plans in order, and gives the answers in order; returns the last plan too. */
-async function agreeing(plans: Proposal['plan'][], answers: Answer[]) {
+async function agreeing(plans: Proposal['plan'][], answers: ConsentAnswer[]) {
   const proposed: Proposal[] = [];
   const approved: Proposal[] = [];
   const propose = async () => {

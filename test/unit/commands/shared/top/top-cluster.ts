@@ -1,5 +1,5 @@
 /** Pools, nodes, pod requests and node usage as the ports return them, for `top` and its output. */
-import { type Top, type TopDeps, type TopOptions, top } from '../../../../../src/commands/shared/top/top.ts';
+import { type TopDeps, type TopOptions, type TopResult, top } from '../../../../../src/commands/shared/top/top.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import type { NodeUsage, PodLoad, PodUsage } from '../../../../../src/kube/resources/pods.ts';
 import { parseQuantity, type Quantity } from '../../../../../src/nodepool/quantity/quantity.ts';
@@ -75,6 +75,6 @@ export const PLAIN: TopOptions = {
   sortBy: 'name',
 };
 
-export function topOf(cluster: TopCluster, options: Partial<TopOptions> = {}): Promise<Top> {
+export function topOf(cluster: TopCluster, options: Partial<TopOptions> = {}): Promise<TopResult> {
   return top({ ...PLAIN, ...options }, depsOf(cluster));
 }
