@@ -16,7 +16,7 @@
  */
 import { createLimiter } from '../../controller/limiter.ts';
 import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
-import { type Budget, budgetMatcher, type BudgetForecast, forecast } from '../../nodepool/drain/budgets.ts';
+import { type Budget, type BudgetForecast, budgetMatcher, forecast } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
