@@ -1,9 +1,8 @@
 /** What a user may do: authorization.k8s.io/v1 access reviews, and TokenReviews of readers of metrics. They are never stored. */
 
 import type { ReviewedUser, ReviewPort } from '../../controller/metrics-readers.ts';
-import type { Transport } from '../transport/transport.ts';
 import type { Api } from './api.ts';
-import { pathOf, type Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
 
 interface AccessReview {
   status?: { allowed?: boolean };
@@ -67,17 +66,11 @@ interface ReviewAnswer<Status> {
   status?: Status;
 }
 
-export function reviewPort(api: Api, transport: Transport): ReviewPort {
+export function reviewPort(api: Api): ReviewPort {
   const review = async <Status>(resource: Resource, spec: object): Promise<Status | undefined> => {
-    const answer = await transport.request({
-      method: 'POST',
-      path: pathOf(resource),
-      body: { apiVersion: `${resource.group}/${resource.version}`, kind: resource.kind, spec },
-      urgent: true,
-      deadlineMs: DEADLINE_MS,
-      replayable: true,
-      isSecret: resource === TOKEN,
-    });
+    const body = { apiVersion: `${resource.group}/${resource.version}`, kind: resource.kind, spec };
+    const sending = { urgent: true, deadlineMs: DEADLINE_MS, isSecret: resource === TOKEN };
+    const answer = await api.sendReview(resource, body, sending);
     if (answer.status >= 300) throw api.refusal({ verb: 'create', resource }, answer);
     return (JSON.parse(answer.text) as ReviewAnswer<Status>).status;
   };

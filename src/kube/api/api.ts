@@ -3,7 +3,7 @@
  * NodepoolError. The typed clients, one file a resource, use it.
  */
 
-import type { V1DeleteOptions } from '@kubernetes/client-node';
+import type { V1DeleteOptions, V1Eviction } from '@kubernetes/client-node';
 import { collectGarbage } from '../../controller/collect.ts';
 import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -46,9 +46,15 @@ export type WriteRequest =
       contentType: string;
     }
   // The dry run of a delete is in its body.
-  | { method: 'DELETE'; body: V1DeleteOptions; query?: never; name: string; subresource?: never };
+  | { method: 'DELETE'; body: V1DeleteOptions; query?: never; name: string; subresource?: never }
+  | PodEviction;
+/** Of the pod with the name. */
+type PodEviction = { method: 'POST'; body: V1Eviction; query?: WriteQuery; name: string; subresource: 'eviction' };
 /** How Transport sends it. */
-export type SendOptions = Pick<Request, 'accept' | 'replayable' | 'urgent' | 'deadlineMs'>;
+export type SendOptions = Pick<
+  Request,
+  'accept' | 'replayable' | 'urgent' | 'deadlineMs' | 'tooManyIsAnswer' | 'isSecret'
+>;
 
 export type PatchRequest = {
   contentType: string;
@@ -200,7 +206,7 @@ export class Api {
    */
   async write(resource: Resource, requested: WriteRequest, sending: SendOptions): Promise<ApiResponse> {
     const write = this.dryRun ? asDryRun(requested) : requested;
-    if (resource.group === '') {
+    if (resource.group === '' || write.subresource === 'eviction') {
       const { name, subresource, ...request } = write;
       return this.#transport.request({ path: pathOf(resource, name, subresource), ...request, ...sending });
     }
@@ -208,10 +214,15 @@ export class Api {
     return writeCustomObject(this.#transport, resource, write, sending);
   }
 
-  /** Sends a review, which the server answers and does not store. @param name of what it asks, for errors */
+  /** Sends a review and reads the answer. @param name of what it asks, for errors */
   async review<T>(resource: Resource, body: unknown, name: string): Promise<T> {
-    const answer = await this.#transport.request({ method: 'POST', path: pathOf(resource), body, replayable: true });
-    return this.#body<T>({ verb: 'create', resource, name }, answer);
+    return this.#body<T>({ verb: 'create', resource, name }, await this.sendReview(resource, body));
+  }
+
+  /** Sends a review, which the server answers and never stores: it needs no dry run. Resolves with any answer. */
+  async sendReview(resource: Resource, body: unknown, sending: SendOptions = {}): Promise<ApiResponse> {
+    if (!resource.plural.endsWith('reviews')) throw new Error(`${resource.kind} is no review`);
+    return this.#transport.request({ method: 'POST', path: pathOf(resource), body, replayable: true, ...sending });
   }
 
   /** Whether the server serves the resource. Throws on any other error than 404. */
@@ -360,5 +371,9 @@ export interface ServerFacts {
 function asDryRun(write: WriteRequest): WriteRequest {
   // With a body, the server ignores dryRun in the query: the delete would be real.
   if (write.method === 'DELETE') return { ...write, body: { ...write.body, dryRun: ['All'] } };
-  return { ...write, query: { dryRun: 'All', ...write.query } };
+  const query: WriteQuery = { dryRun: 'All', ...write.query };
+  if (write.subresource !== 'eviction') return { ...write, query };
+  // Of an eviction, the registry reads dryRun from the body, webhooks get that of the query.
+  const deleteOptions = { ...write.body.deleteOptions, dryRun: ['All'] };
+  return { ...write, query, body: { ...write.body, deleteOptions } };
 }

@@ -33,6 +33,13 @@ export const RUNTIME_CLASSES: Resource = {
   plural: 'runtimeclasses',
   kind: 'RuntimeClass',
 };
+/** Who is asking. */
+export const SELF_REVIEWS: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectreviews',
+  kind: 'SelfSubjectReview',
+};
 /** Events of cluster-scoped objects are in `default`, where `kubectl describe` looks. */
 export const EVENTS: Resource = {
   group: 'events.k8s.io',

@@ -3,7 +3,7 @@ import type { Clock } from '../../controller/clock.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { type AccessQuestion, isAllowed, type ReviewSubject } from '../api/access-reviews.ts';
 import type { Api } from '../api/api.ts';
-import { NODES } from '../api/resource.ts';
+import { NODES, SELF_REVIEWS } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
 import type { Access } from '../auth/kubeconfig.ts';
 import type { NodesClient } from '../cluster.ts';
@@ -13,7 +13,6 @@ import type { KeptAnnotations, WireNode } from './kept-annotations.ts';
 import { toNode } from './nodes.ts';
 
 const VERSION = { path: '/version' };
-const WHO_AM_I = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 
 /** @param now the wall clock, for comparison with the server's */
 export function doctorPort(
@@ -40,7 +39,7 @@ export function doctorPort(
         version,
         latencyMs,
         clocks: Number.isNaN(server.getTime()) ? undefined : { server, ours },
-        isAnonymous: await isAnonymous(transport),
+        isAnonymous: await isAnonymous(api),
       };
     },
     allowed: (questions, subject) => Promise.all(questions.map(question => isAllowed(api, question, subject))),
@@ -51,9 +50,9 @@ export function doctorPort(
 }
 
 /** Every user who is known may ask who that is. */
-async function isAnonymous(transport: Transport): Promise<boolean> {
-  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
-  const { status, text } = await transport.request({ method: 'POST', path: WHO_AM_I, body, replayable: true });
+async function isAnonymous(api: Api): Promise<boolean> {
+  const body = { apiVersion: `${SELF_REVIEWS.group}/${SELF_REVIEWS.version}`, kind: SELF_REVIEWS.kind };
+  const { status, text } = await api.sendReview(SELF_REVIEWS, body);
   return status === 403 && parseStatus(text)?.message.includes('User "system:anonymous"') === true;
 }
 

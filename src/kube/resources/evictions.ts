@@ -6,15 +6,15 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Budget } from '../../nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../nodepool/drain/drain-filters.ts';
+import { defined } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Toleration } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
-import { inJson, PODS, pathOf, type Resource } from '../api/resource.ts';
+import { inJson, PODS, type Resource } from '../api/resource.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from '../api/status.ts';
 import type { EvictionsClient, PodRemoval, Removal } from '../cluster.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
 import { type ApiResponse, retryAfterMs } from '../transport/response.ts';
-import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
 
 const DAEMON_SETS: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', kind: 'DaemonSet' };
@@ -25,42 +25,29 @@ const BUDGETS: Resource = {
   kind: 'PodDisruptionBudget',
 };
 
-export function evictionsClient(api: Api, transport: Transport, removal: PodRemoval = {}): EvictionsClient {
-  const deleteOptions = ({ uid }: DrainPod) => ({
-    ...(removal.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: removal.gracePeriodSeconds }),
-    preconditions: { uid },
-    ...(api.dryRun ? { dryRun: ['All'] } : {}),
-  });
+export function evictionsClient(api: Api, removal: PodRemoval = {}): EvictionsClient {
+  const { gracePeriodSeconds } = removal;
+  const deleteOptions = ({ uid }: DrainPod) => ({ ...defined({ gracePeriodSeconds }), preconditions: { uid } });
 
   async function evict(pod: DrainPod): Promise<Removal> {
     const { namespace, name } = pod;
     const resource = { ...inJson(PODS), namespace };
-    const answer = await transport.request({
-      method: 'POST',
-      path: pathOf(resource, name, 'eviction'),
-      // The registry reads dryRun from the body, webhooks get that of the query.
-      query: api.dryRun ? { dryRun: 'All' } : {},
-      body: {
-        apiVersion: 'policy/v1',
-        kind: 'Eviction',
-        metadata: { name, namespace },
-        deleteOptions: deleteOptions(pod),
-      },
-      replayable: true,
-      tooManyIsAnswer: true,
-    });
+    const subresource = 'eviction';
+    const metadata = { name, namespace };
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions: deleteOptions(pod) };
+    const sending = { replayable: true, tooManyIsAnswer: true };
+    const answer = await api.write(resource, { method: 'POST', name, subresource, body }, sending);
     const outcome = evictionOf(answer);
     if (outcome === 'many budgets') return { kind: outcome, budgets: await budgetsOf(api, pod).catch(() => []) };
     if (outcome !== undefined) return outcome;
-    throw api.refusal({ verb: 'create', resource, name, subresource: 'eviction' }, answer);
+    throw api.refusal({ verb: 'create', resource, name, subresource }, answer);
   }
 
   async function remove(pod: DrainPod): Promise<Removal> {
     const { namespace, name } = pod;
     const resource = { ...inJson(PODS), namespace };
-    const path = pathOf(resource, name);
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod) };
-    const answer = await transport.request({ method: 'DELETE', path, body, replayable: true });
+    const answer = await api.write(resource, { method: 'DELETE', name, body }, { replayable: true });
     const outcome = commonOutcome(answer, parseStatus(answer.text));
     if (outcome !== undefined) return outcome;
     throw api.refusal({ verb: 'delete', resource, name }, answer);

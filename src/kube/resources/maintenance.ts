@@ -6,18 +6,12 @@ import { isObject } from '../../nodepool/json.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
-import { EVENTS, inJson, NODES, pathOf, type Resource } from '../api/resource.ts';
+import { EVENTS, inJson, NODES, SELF_REVIEWS } from '../api/resource.ts';
 import type { PoolEvent } from '../cluster.ts';
 import type { Transport } from '../transport/transport.ts';
 import { toNodeEvent } from './events.ts';
 import type { WireNode } from './kept-annotations.ts';
 
-const SELF: Resource = {
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  plural: 'selfsubjectreviews',
-  kind: 'SelfSubjectReview',
-};
 /** Merges the list of conditions by their type: those of others are not sent. */
 const STRATEGIC_MERGE_PATCH = 'application/strategic-merge-patch+json';
 
@@ -61,12 +55,12 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
 
 /** Servers let every known user ask; an administrator can take the role `system:basic-user` away. */
 async function ownerOf(api: Api, transport: Transport): Promise<MaintenanceOwner> {
-  const body = { apiVersion: `${SELF.group}/${SELF.version}`, kind: SELF.kind };
-  const answer = await transport.request({ method: 'POST', path: pathOf(SELF), body, replayable: true });
+  const body = { apiVersion: `${SELF_REVIEWS.group}/${SELF_REVIEWS.version}`, kind: SELF_REVIEWS.kind };
+  const answer = await api.sendReview(SELF_REVIEWS, body);
   if (answer.status >= 200 && answer.status < 300) return checked({ name: usernameIn(answer.text), from: 'server' });
   // Refused, or not served.
   if (![403, 404, 405].includes(answer.status)) {
-    throw api.refusal({ verb: 'create', resource: SELF, name: 'of this user' }, answer);
+    throw api.refusal({ verb: 'create', resource: SELF_REVIEWS, name: 'of this user' }, answer);
   }
   const { user } = transport.access;
   return checked({ name: user.as ?? user.name, from: 'kubeconfig' });

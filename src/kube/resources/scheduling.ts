@@ -11,7 +11,7 @@ import {
   type Storage,
 } from '../../scheduling/volumes/storage.ts';
 import type { Api } from '../api/api.ts';
-import { inJson, ONLY_METADATA, PODS, pathOf, type Resource } from '../api/resource.ts';
+import { inJson, ONLY_METADATA, PODS, type Resource } from '../api/resource.ts';
 import { parseStatus, reasonOf } from '../api/status.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import { decodeLabelledPod, type PodFields, scheduledPodDecoder } from '../protobuf/scheduled-pod.ts';
@@ -45,7 +45,7 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
 
     pod: (namespace, name) => api.get<RawPod>({ ...inJson(PODS), namespace }, name),
 
-    rehearse: (namespace, pod) => rehearse(api, transport, namespace, pod),
+    rehearse: (namespace, pod) => rehearse(api, namespace, pod),
 
     async namespaces() {
       // The metadata itself in protobuf, an object with it in JSON.
@@ -81,12 +81,11 @@ async function boundVolumes(api: Api, namespaces: ReadonlySet<string>): Promise<
 }
 
 /** Any name may be taken: the server makes one. */
-async function rehearse(api: Api, transport: Transport, namespace: string, pod: RawPod): Promise<PodTrial> {
+async function rehearse(api: Api, namespace: string, pod: RawPod): Promise<PodTrial> {
   const { name: _, ...metadata } = pod.metadata ?? {};
   const body = { ...pod, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, namespace, generateName: 'fit-' } };
   const resource: Resource = { ...inJson(PODS), namespace };
-  const query = { dryRun: 'All' };
-  const answer = await transport.request({ method: 'POST', path: pathOf(resource), query, body, replayable: true });
+  const answer = await api.write(resource, { method: 'POST', body, query: { dryRun: 'All' } }, { replayable: true });
   if (answer.status < 300) return { kind: 'created', pod: api.object<RawPod>(resource, answer) };
   const status = parseStatus(answer.text);
   if (status === undefined) throw api.refusal({ verb: 'create', resource }, answer);

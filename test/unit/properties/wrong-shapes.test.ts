@@ -141,8 +141,8 @@ const SAMPLES = {
 };
 
 type Read = (api: Api, transport: Transport) => Promise<unknown>;
-const drain: (read: (port: ReturnType<typeof evictionsClient>) => unknown) => Read = read => async (api, transport) =>
-  read(evictionsClient(api, transport));
+const drain: (read: (port: ReturnType<typeof evictionsClient>) => unknown) => Read = read => async api =>
+  read(evictionsClient(api));
 const KINDS = ['Deployment', 'StatefulSet', 'ReplicaSet', 'ReplicationController', 'Job', 'CronJob'] as const;
 const pods = async (api: Api, transport: Transport) => {
   const seen: unknown[] = [];

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { projectFiles, ROOT } from '../../../../scripts/root.ts';
 import { Api, JSON_PATCH, MERGE_PATCH } from '../../../../src/kube/api/api.ts';
-import { EVENTS, NODE_POOLS, NODES, type Resource } from '../../../../src/kube/api/resource.ts';
+import { EVENTS, NODE_POOLS, NODES, PODS, type Resource } from '../../../../src/kube/api/resource.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
@@ -83,6 +86,26 @@ test('a write that does not ask for it is a dry run there, too', async () => {
     const [created, deleted] = sent as { query?: object; body?: object }[];
     assert.deepEqual([created?.query, deleted?.body], [{ dryRun: 'All' }, { dryRun: ['All'] }]);
   }
+});
+
+test('there, an eviction is one in the query for webhooks and in the body for the registry', async () => {
+  const { api, sent } = recording(true);
+  const body = { metadata: { name: 'p' }, deleteOptions: { preconditions: { uid: 'u' } } };
+  await api.write(PODS, { method: 'POST', name: 'p', subresource: 'eviction', body }, {});
+  const deleteOptions = { preconditions: { uid: 'u' }, dryRun: ['All'] };
+  assert.partialDeepStrictEqual(sent[0], { query: { dryRun: 'All' }, body: { ...body, deleteOptions } });
+});
+
+test('no write goes around that: other files send GETs alone, and only a review is sent without the flag', async () => {
+  const sendsMore = /transport\.request\([^;]*\b(?:method|body)\b/s;
+  const files = projectFiles(['src/kube/**/*.ts']);
+  assert.deepEqual(
+    files.filter(file => sendsMore.test(readFileSync(join(ROOT, file), 'utf8'))),
+    ['src/kube/api/api.ts'],
+  );
+  const { api, sent } = recording(true);
+  await assert.rejects(api.sendReview(PODS, {}), { message: 'Pod is no review' });
+  assert.deepEqual(sent, []);
 });
 
 test('errors of the transport and refusals are those of other requests', async () => {

@@ -1,7 +1,7 @@
 /** Responses of a kube-apiserver 1.36 to evictions, verbatim (pkg/registry/core/pod/storage/eviction.go). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Api } from '../../../../src/kube/api/api.ts';
+import { Api } from '../../../../src/kube/api/api.ts';
 import { evictionOf, evictionsClient, toBudget } from '../../../../src/kube/resources/evictions.ts';
 import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
@@ -94,7 +94,8 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
     asked.length = 0;
     for (const disableEviction of [false, true]) {
       const removal = { gracePeriodSeconds, disableEviction };
-      await evictionsClient({ dryRun } as Api, { request } as unknown as Transport, removal).evict(pod);
+      const api = new Api({ request } as unknown as Transport, () => new Date(), dryRun);
+      await evictionsClient(api, removal).evict(pod);
     }
     return asked.map(({ method, path, query, body }) => ({ method, path, query, body }));
   };
@@ -115,7 +116,7 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
   ]);
   const deleteOptions = { gracePeriodSeconds: 0, preconditions };
   assert.deepEqual(await run(false, 0), [
-    { method: 'POST', path: `${path}/eviction`, query: {}, body: { ...eviction, deleteOptions } },
+    { method: 'POST', path: `${path}/eviction`, query: undefined, body: { ...eviction, deleteOptions } },
     { method: 'DELETE', path, query: undefined, body: { ...options, ...deleteOptions } },
   ]);
 });
