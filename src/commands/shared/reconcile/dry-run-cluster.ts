@@ -1,25 +1,39 @@
-/** A client dry run: writes succeed in memory, so that a reconcile gives its result without a request. */
+/**
+ * A client dry run: writes succeed in memory, and reads are answered from the cluster state, so that a reconcile gives its result
+ * without a request. Each method is named here: with one of the server, a pool that is edited meanwhile would have two specs.
+ */
 
 import type { ClusterPort } from '../../../kube/cluster.ts';
+import { defined } from '../../../nodepool/json.ts';
 import { withAnnotation } from '../../../nodepool/spec/annotations.ts';
 import { patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
 /** The cluster as the state has it. Not known: what the server would refuse or alter. @param state follows the writes */
-export function dryRunCluster(cluster: ClusterPort, state: ClusterState): ClusterPort {
+export function dryRunCluster({ rules, nodes: { serverTime } }: ClusterPort, state: ClusterState): ClusterPort {
   return {
     isDryRun: true,
+    ...defined({ rules }),
     nodes: {
-      ...cluster.nodes,
+      list: async () => [...state.nodes()],
       get: async name => state.node(name),
+      serverTime,
+      // The state does not say who set a field.
+      fieldManager: async () => undefined,
+      fieldSetters: async () => undefined,
       async patch(name, patch) {
         const node = state.node(name);
         return node === undefined ? { kind: 'gone' } : { kind: 'written', node: patchedNode(node, patch) };
       },
+      watch: notReconciled,
     },
     pools: {
-      ...cluster.pools,
+      async get(name) {
+        const pool = state.pool(name);
+        return pool && { ...pool };
+      },
       getCoerced: async name => state.pool(name),
+      fieldManager: async () => undefined,
       async setFinalizers(pool, finalizers) {
         return { kind: 'written', pool: { ...pool, metadata: { ...pool.metadata, finalizers } } };
       },
@@ -28,21 +42,37 @@ export function dryRunCluster(cluster: ClusterPort, state: ClusterState): Cluste
         return { kind: 'written', pool: { ...pool, metadata: { ...pool.metadata, annotations } } };
       },
       patchStatus: async (pool, status) => ({ kind: 'written', pool: { ...pool, status } }),
+      list: notReconciled,
+      listCoerced: notReconciled,
+      firstNames: notReconciled,
+      watch: notReconciled,
+      watchRaw: notReconciled,
+      assertServed: notReconciled,
+      create: notReconciled,
+      patch: notReconciled,
+      delete: notReconciled,
     },
     runtimeClasses: {
-      ...cluster.runtimeClasses,
       get: async name => state.runtimeClass(name),
       create: async runtimeClass => ({ kind: 'created', runtimeClass }),
       patch: async (current, scheduling) => ({ kind: 'written', runtimeClass: { ...current, scheduling } }),
       delete: async ({ metadata: { finalizers = [] } }) => (finalizers.length > 0 ? 'marked' : 'deleted'),
+      list: notReconciled,
+      watch: notReconciled,
     },
+    // The history is no part of the result.
     revisions: {
-      ...cluster.revisions,
-      // The history is no part of the result.
       list: async () => [],
+      get: async () => undefined,
       create: async revision => ({ kind: 'created', revision }),
+      update: async () => ({ kind: 'gone' }),
+      delete: async () => 'gone',
     },
     createEvent: async () => {},
-    evictions: cluster.evictions,
+    evictions: notReconciled,
   };
+}
+
+function notReconciled(): never {
+  throw new Error('no reconcile of a dry run calls it');
 }

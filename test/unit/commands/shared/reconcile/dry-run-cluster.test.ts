@@ -1,4 +1,4 @@
-/** A client dry run gives the result of the run, and sends nothing. */
+/** A client dry run gives the result of the run, and asks the server nothing. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { reconcile } from '../../../../../src/commands/shared/reconcile/apply.ts';
@@ -6,6 +6,7 @@ import { dryRunCluster } from '../../../../../src/commands/shared/reconcile/dry-
 import { proposeReconcile } from '../../../../../src/commands/shared/reconcile/propose.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import { FINALIZER } from '../../../../../src/nodepool/types.ts';
+import { override, wrapped } from '../../../../override.ts';
 import { aNode, aPool } from '../../../nodepool/fixtures.ts';
 import { member, pool, role, server } from '../fake-server.ts';
 
@@ -55,4 +56,27 @@ test('gives the result of the run, and sends nothing', async () => {
       ['kept', 200, 0, 0, 1],
     ],
   );
+});
+
+test('a pool with a rollout that is edited meanwhile has the result of the spec that was read', async () => {
+  const spec = { labels: { tier: 'new' }, rollout: { maxConcurrent: 1 } };
+  const known = aPool(spec, { name: 'a', uid: 'uid-a', generation: 2, resourceVersion: '1', finalizers: [FINALIZER] });
+  const nodes = [member('a-1', 'a', 'old'), member('a-2', 'a', 'old')];
+  const { cluster } = server([known], nodes);
+  const proposal = await proposeReconcile([], { cluster, workloads: () => assert.fail('no RuntimeClass is deleted') });
+  const edited = { ...known, metadata: { ...known.metadata, generation: 3, resourceVersion: '9' } };
+  const asked: string[] = [];
+  const meanwhile = wrapped(
+    override(cluster, { pools: { get: async () => edited } }),
+    (name, call) =>
+      async (...args) => {
+        // A run that tries again for ever ends here.
+        assert.ok(asked.push(name) < 100, `${asked.length} requests`);
+        return call(...args);
+      },
+  );
+  const target = dryRunCluster(meanwhile, proposal.state);
+  const [summary] = await reconcile(proposal, { concurrency: 4 }, { ...deps, cluster: target });
+  assert.deepEqual([summary?.error, summary?.outcome?.failures, summary?.updated], [undefined, [], 1]);
+  assert.deepEqual(asked, []);
 });
