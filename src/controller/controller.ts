@@ -15,6 +15,8 @@ export type ReconcileResult =
   | { kind: 'done' }
   /** Succeeded; reconcile again after `ms`. */
   | { kind: 'requeueAfter'; ms: number }
+  /** Another writer was faster: reconcile again at once, and with the rate limiter's delay if that happens time after time. */
+  | { kind: 'requeue' }
   /** Retry with the rate limiter's delay, or after `ms`. */
   | { kind: 'error'; error: unknown; ms?: number };
 
@@ -102,6 +104,8 @@ export class Controller<K extends string = string> {
       case 'requeueAfter':
         queue.forget(key);
         return queue.addAfter(key, result.ms);
+      case 'requeue':
+        return queue.addAgain(key);
       case 'error':
         if (result.ms !== undefined) {
           queue.addAfter(key, result.ms);

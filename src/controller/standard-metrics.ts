@@ -11,6 +11,7 @@ const QUEUE_BOUNDS = [1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000];
 const RESULTS = {
   done: 'success',
   requeueAfter: 'requeue_after',
+  requeue: 'requeue_after',
   error: 'error',
 } as const;
 

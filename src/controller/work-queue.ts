@@ -88,6 +88,14 @@ export class WorkQueue<K extends string = string> {
     this.addAfter(key, this.#limiter.when(key));
   }
 
+  /** As addRateLimited(), but at once where the key has not failed since the last forget(). */
+  addAgain(key: K): void {
+    const isFirst = this.retries(key) === 0;
+    this.#metrics?.retried();
+    const ms = this.#limiter.when(key);
+    this.addAfter(key, isFirst ? 0 : ms);
+  }
+
   /** Resets the key's failures. A running delay is not cancelled. */
   forget(key: K): void {
     this.#limiter.forget(key);

@@ -341,8 +341,9 @@ export function poolReconcile(
     if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
     for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
     if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
-    // Interrupted: the process is stopping, and the queue is shut down.
-    if (outcome.isChanged || outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
+    if (outcome.isChanged) return { kind: 'requeue' };
+    // The process is stopping, and the queue is shut down.
+    if (outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
     const { failures, retryAfterMs } = outcome;
     if (waitsForCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
     const failure = failures.find(({ isThrottled }) => isThrottled !== true);

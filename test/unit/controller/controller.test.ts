@@ -110,6 +110,18 @@ describe('a controller', () => {
     assert.equal(answers.length, 0);
   });
 
+  test('requeue queues the key at once, and with growing delays if it comes time after time', async () => {
+    const at: number[] = [];
+    const { clock, queue } = create(async () => {
+      at.push(clock.now());
+      return at.length === 6 ? DONE : { kind: 'requeue' };
+    });
+    queue.add('a');
+    await clock.advance(1_000);
+    assert.deepEqual(at, [0, 0, 10, 30, 70, 150]);
+    assert.equal(queue.retries('a'), 0);
+  });
+
   test('stop() waits for reconciles in flight and begins no other', async () => {
     const { running, reconcile } = manual();
     const { queue, controller } = create(reconcile);

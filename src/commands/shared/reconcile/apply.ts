@@ -218,7 +218,7 @@ interface PoolInLoop {
 }
 
 /**
- * Reconciles the pools until each is done: one that was changed meanwhile at once, one whose pods are evicted later. That one is given
+ * Reconciles the pools until each is done: one that was changed meanwhile again, one whose pods are evicted later. That one is given
  * up, with a failure, when for `timeoutMs` no pod was evicted and no node was finished. It ends, too, when the signal is aborted or the
  * pool is edited. What is left goes on with the next run.
  * @returns results in the order of the pools
@@ -253,7 +253,7 @@ export async function untilIdle(
     const { outcome, error } = pool.result;
     if (outcome?.kind === 'interrupted') pool.result = interrupted(pool.result, state);
     if (outcome === undefined || error !== undefined || outcome.kind === 'interrupted') return { kind: 'done' };
-    if (outcome.isChanged) return { kind: 'requeueAfter', ms: 0 };
+    if (outcome.isChanged) return { kind: 'requeue' };
     if (outcome.drain?.afterMs === undefined) return { kind: 'done' };
     const left = outcome.drain.nodes.length + outcome.drain.pods;
     if (left < pool.least) [pool.least, pool.since] = [left, clock.now()];

@@ -37,6 +37,12 @@ test('retries slowly a pool that may not be prepared', async () => {
   );
 });
 
+test('a pool that was changed meanwhile leaves the pause to the queue', async () => {
+  const deps = { log: () => {}, onChanged: () => {}, onSuccess: () => {}, requeueAfter: () => {} };
+  const changed = async () => ({ ...emptyOutcome('worker'), isChanged: true });
+  assert.deepEqual(await poolReconcile({ reconcile: changed }, deps)('worker'), { kind: 'requeue' });
+});
+
 test('a reconcile that was interrupted is no success', async () => {
   const succeeded: string[] = [];
   const deps = {

@@ -89,6 +89,18 @@ test('a pool that was changed while it was reconciled is reconciled again at onc
   );
 });
 
+test('a pool that something keeps changing is reconciled after growing delays', async () => {
+  const changed = () => ({ ...emptyOutcome('worker'), isChanged: true });
+  const { run, clock, outcomes } = await runWith([...Array(10).fill(changed), () => emptyOutcome('worker')]);
+  await clock.advance(0);
+  assert.equal(outcomes.length, 9, 'the second one is at once');
+  await clock.advance(100);
+  assert.equal(outcomes.length, 6);
+  await clock.advance(10_000);
+  const [result] = await run;
+  assert.deepEqual([outcomes.length, result?.outcome?.kind], [0, 'reconciled']);
+});
+
 test('a run that is stopped does not wait for pods, and says what is left', async () => {
   const stopping = new AbortController();
   const { run, clock } = await runWith([() => draining], stopping.signal);
