@@ -56,6 +56,42 @@ export interface DrainState {
   afterMs: number | undefined;
 }
 
+/** What is left of a pool after a reconcile: the loop decides what comes of it. */
+export type NextReconcile =
+  /** The pool is another one by now. */
+  | { kind: 'changed' }
+  | { kind: 'interrupted' }
+  /** The first write that failed. @param isPermanent a retry alone helps none of them @param rest what waits beside */
+  | { kind: 'error'; failure: WriteFailure; isPermanent: boolean; rest: Waiting }
+  | Waiting;
+
+/** @param ms until the first of all that waits is due */
+type Waiting =
+  /** @param podsMs until pods are looked at again */
+  | { kind: 'pods'; ms: number; podsMs: number; drain: DrainState }
+  /** For a limit, or a node that settles. */
+  | { kind: 'after'; ms: number }
+  | { kind: 'done' };
+
+export function nextReconcile(outcome: PoolOutcome): NextReconcile {
+  const { kind, isChanged, failures } = outcome;
+  if (isChanged) return { kind: 'changed' };
+  if (kind === 'interrupted') return { kind };
+  const rest = waitingIn(outcome);
+  const failure = failures.find(({ isThrottled }) => isThrottled !== true);
+  if (failure === undefined) return rest;
+  const isPermanent = failures.every(({ isPermanent, isThrottled }) => isPermanent || isThrottled);
+  return { kind: 'error', failure, isPermanent, rest };
+}
+
+function waitingIn({ drain, retryAfterMs: ms }: PoolOutcome): Waiting {
+  if (drain?.afterMs !== undefined) {
+    const { afterMs: podsMs } = drain;
+    return { kind: 'pods', ms: Math.min(podsMs, ms ?? podsMs), podsMs, drain };
+  }
+  return ms === undefined ? { kind: 'done' } : { kind: 'after', ms };
+}
+
 /** Of two reconciles, as if they were one; the state of the pool is that after the second. */
 export function mergedOutcome(first: PoolOutcome, again: PoolOutcome): PoolOutcome {
   const warnings = [...first.warnings, ...again.warnings].map(warning => [warningText(warning), warning] as const);

@@ -27,7 +27,7 @@ import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { MoveRecorder, REASON } from '../../reconciler/events.ts';
 import { limitersOf, WORKERS } from '../../reconciler/limits/limiters.ts';
 import { StatusRateLimiter } from '../../reconciler/limits/rate-limiters.ts';
-import type { PoolOutcome } from '../../reconciler/outcome.ts';
+import { nextReconcile, type PoolOutcome } from '../../reconciler/outcome.ts';
 import { Reconciler } from '../../reconciler/reconciler.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { NodeBirths } from '../../reconciler/state/node-births.ts';
@@ -341,21 +341,21 @@ export function poolReconcile(
     if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
     for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
     if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
-    if (outcome.isChanged) return { kind: 'requeue' };
+    const next = nextReconcile(outcome);
+    if (next.kind === 'changed') return { kind: 'requeue' };
     // The process is stopping, and the queue is shut down.
-    if (outcome.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
-    const { failures, retryAfterMs } = outcome;
-    if (waitsForCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, retryAfterMs ?? CRD_RETRY_MS) };
-    const failure = failures.find(({ isThrottled }) => isThrottled !== true);
-    if (failure === undefined) {
-      if (failures.length === 0) onSuccess(name);
-      return retryAfterMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: retryAfterMs };
+    if (next.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
+    const waiting = next.kind === 'error' ? next.rest : next;
+    const dueMs = waiting.kind === 'done' ? undefined : waiting.ms;
+    if (waitsForCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, dueMs ?? CRD_RETRY_MS) };
+    if (next.kind !== 'error') {
+      if (outcome.failures.length === 0) onSuccess(name);
+      return dueMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: dueMs };
     }
     // What is throttled has a delay of its own: a retry with backoff would come too early or too late for it.
-    if (retryAfterMs !== undefined) requeueAfter(name, retryAfterMs);
-    const error = new NodepoolError('cluster', failure.message, failure.next);
-    const isPermanent = failures.every(({ isPermanent, isThrottled }) => isPermanent || isThrottled);
-    return { kind: 'error', error, ...(isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
+    if (dueMs !== undefined) requeueAfter(name, dueMs);
+    const error = new NodepoolError('cluster', next.failure.message, next.failure.next);
+    return { kind: 'error', error, ...(next.isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
   };
 }
 

@@ -24,6 +24,7 @@ import {
   mergedOutcome,
   messagesOf,
   type NodeMove,
+  nextReconcile,
   type PoolOutcome,
   specChangedFailure,
 } from '../../../reconciler/outcome.ts';
@@ -248,23 +249,27 @@ export async function untilIdle(
         return { kind: 'done' };
       }
     }
-    const next = await resultOf(name, reconciler.reconcile(name));
-    pool.result = pool.result === undefined ? next : merged(pool.result, next);
+    const result = await resultOf(name, reconciler.reconcile(name));
+    pool.result = pool.result === undefined ? result : merged(pool.result, result);
     const { outcome, error } = pool.result;
     if (outcome?.kind === 'interrupted') pool.result = interrupted(pool.result, state);
-    if (outcome === undefined || error !== undefined || outcome.kind === 'interrupted') return { kind: 'done' };
-    if (outcome.isChanged) return { kind: 'requeue' };
-    if (outcome.drain?.afterMs === undefined) return { kind: 'done' };
-    const left = outcome.drain.nodes.length + outcome.drain.pods;
+    if (outcome === undefined || error !== undefined) return { kind: 'done' };
+    const next = nextReconcile(outcome);
+    if (next.kind === 'changed') return { kind: 'requeue' };
+    // This run waits for pods alone: what failed or waits for a limit is left to the next one.
+    const waiting = next.kind === 'error' ? next.rest : next;
+    if (waiting.kind !== 'pods') return { kind: 'done' };
+    const { drain, podsMs } = waiting;
+    const left = drain.nodes.length + drain.pods;
     if (left < pool.least) [pool.least, pool.since] = [left, clock.now()];
     const leftMs = timeoutMs > 0 ? pool.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
     if (leftMs <= 0) {
-      const message = `gave up after ${timeoutMs / 1000} s without an eviction: ${drainingText(outcome.drain)}`;
+      const message = `gave up after ${timeoutMs / 1000} s without an eviction: ${drainingText(drain)}`;
       outcome.failures.push({ message, next: `continue with \`kubectl nodepool reconcile ${name}\`` });
       return { kind: 'done' };
     }
     pool.isWaiting = true;
-    return { kind: 'requeueAfter', ms: Math.min(outcome.drain.afterMs, leftMs) };
+    return { kind: 'requeueAfter', ms: Math.min(podsMs, leftMs) };
   };
   const controller = new Controller<string>({
     name: 'run',
