@@ -1,6 +1,6 @@
 /** Wires a controller process: caches, event handlers, work queue, workers, recorder of Events, leader election. */
 import { hostname } from 'node:os';
-import { type Clock, type NowClock, sleep } from '../../controller/clock.ts';
+import { type Clock, sleep } from '../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../controller/controller.ts';
 import { LeaderElector, type LeasePort } from '../../controller/leader-election.ts';
 import type { Log } from '../../controller/log.ts';
@@ -15,25 +15,18 @@ import { WorkQueue } from '../../controller/work-queue.ts';
 import type { ClusterPort, PoolEvent } from '../../kube/cluster.ts';
 import type { EventsPort } from '../../kube/resources/events.ts';
 import type { PodPlace, PodsPort } from '../../kube/resources/pods.ts';
-import { NodepoolError, warningText } from '../../nodepool/errors.ts';
-import type { WritePlan } from '../../nodepool/plan/plan.ts';
-import { DroppedFieldsError } from '../../nodepool/spec/schema.ts';
-import { formatTaint } from '../../nodepool/spec/syntax.ts';
-import { arrivingNoExecute } from '../../nodepool/spec/taints.ts';
-import { STATUS_WORDS } from '../../nodepool/status/status.ts';
-import { plural } from '../../nodepool/text.ts';
-import { API_VERSION, CONTROLLER, type NodePool, type NodePoolStatus } from '../../nodepool/types.ts';
+import { API_VERSION, CONTROLLER, type NodePool } from '../../nodepool/types.ts';
 import { EventHandlers } from '../../reconciler/event-handlers.ts';
 import { MoveRecorder, REASON } from '../../reconciler/events.ts';
 import { limitersOf, WORKERS } from '../../reconciler/limits/limiters.ts';
 import { StatusRateLimiter } from '../../reconciler/limits/rate-limiters.ts';
-import { nextReconcile, type PoolOutcome } from '../../reconciler/outcome.ts';
+import type { PoolOutcome } from '../../reconciler/outcome.ts';
 import { Reconciler } from '../../reconciler/reconciler.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { NodeBirths } from '../../reconciler/state/node-births.ts';
-import { lackingWarning, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../../reconciler/write/status-writer.ts';
-import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 import type { PoolMetrics } from './pool-metrics.ts';
+import { poolReconcile } from './pool-reconcile.ts';
+import { noExecuteLog, noMatchLog } from './watch-log.ts';
 
 export interface WatchOptions {
   /** Nodes and pools in progress at most. */
@@ -252,141 +245,4 @@ function starting(controller: Controller, begin: () => () => void) {
 function referenceTo({ metadata }: NodePool) {
   const { name, uid } = metadata;
   return { apiVersion: API_VERSION, kind: 'NodePool', name, ...(uid === undefined ? {} : { uid }) };
-}
-
-// Logs pools that no node matches, each once while its spec stays as it is: an autoscaler may take all nodes every night.
-
-/** To be called after a reconcile of the pool. */
-function noMatchLog(
-  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isActive' | 'nodes'>,
-  log: Log,
-): (pool: string) => void {
-  /** Generations, by pool. */
-  const said = new Map<string, number | undefined>();
-  return name => {
-    const pool = state.pool(name);
-    if (pool === undefined) {
-      said.delete(name);
-      return;
-    }
-    const { generation } = pool.metadata;
-    if (said.has(name) && said.get(name) === generation) return;
-    for (const warning of emptyPoolWarnings(state, [name])) {
-      // No warning: a pool may be there before its nodes.
-      log('info', warningText(warning), { pool: name });
-      said.set(name, generation);
-    }
-  };
-}
-
-// Logs that taints with the effect NoExecute are about to be set: `reconcile --watch` does not ask.
-
-/** Of a pool that sets one taint on many nodes, the first is logged. */
-const SILENT_MS = 60_000;
-
-const WITHIN = 'PodDisruptionBudgets are respected';
-const REGARDLESS = 'pods that do not tolerate it are evicted, and PodDisruptionBudgets are not respected';
-
-export function noExecuteLog(log: Log, clock: NowClock): (plan: WritePlan) => void {
-  const loggedAt = new Map<string, number>();
-  const say = (level: 'info' | 'warning', pool: string, what: string, more: string) => {
-    const [key, now] = [`${pool} ${what}`, clock.now()];
-    if (now - (loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < SILENT_MS) return;
-    loggedAt.set(key, now);
-    log(level, `${pool}: ${what}, first on ${more}`, { pool });
-  };
-  return ({ node, owner, previous, patch, drain, isCleared = false }) => {
-    const pool = owner ?? previous ?? '';
-    for (const taint of (drain?.hasBegun ? [] : (drain?.taints ?? [])).map(formatTaint)) {
-      say('info', pool, `evicting pods from nodes before they get taint ${taint}`, `${node.name}: ${WITHIN}`);
-    }
-    for (const taint of arrivingNoExecute(node.taints, patch.taints ?? []).map(formatTaint)) {
-      if (isCleared) say('info', pool, `setting taint ${taint} on nodes without pods that it evicts`, node.name);
-      else say('warning', pool, `setting taint ${taint} on nodes`, `${node.name}: ${REGARDLESS}`);
-    }
-  };
-}
-
-// One reconcile of a pool by `reconcile --watch`: logs what it did, and tells the controller when the next one is due.
-
-interface PoolReconcileDeps {
-  log: Log;
-  /** Gets each outcome that changed something. */
-  onChanged: (outcome: PoolOutcome) => void;
-  /** A reconcile of the pool ended without a failure. */
-  onSuccess: (pool: string) => void;
-  requeueAfter: (pool: string, ms: number) => void;
-}
-
-/** Between two attempts while the CRD lacks fields: CRDs are not watched. */
-const CRD_RETRY_MS = 10_000;
-/** After errors that a retry alone does not mend, such as a missing permission. Roles and policies are not watched. */
-const PERMANENT_RETRY_MS = 30_000;
-
-/** The reconcile function of the pools' controller. */
-export function poolReconcile(
-  reconciler: Pick<Reconciler, 'reconcile'>,
-  { log, onChanged, onSuccess, requeueAfter }: PoolReconcileDeps,
-): (pool: string) => Promise<ReconcileResult> {
-  const logLacking = lackingLog(log);
-  return async name => {
-    const outcome = await reconciler.reconcile(name).catch((error: unknown): ReconcileResult => {
-      if (error instanceof NodepoolError && error.isPermanent) return { kind: 'error', error, ms: PERMANENT_RETRY_MS };
-      if (!(error instanceof DroppedFieldsError)) throw error;
-      logLacking(name, error.fields);
-      return { kind: 'requeueAfter', ms: CRD_RETRY_MS };
-    });
-    if (!('pool' in outcome)) return outcome;
-    if (hasChanged(outcome)) onChanged(outcome);
-    if (outcome.status !== undefined && outcome.statusWritten) log('info', ...statusEntry(name, outcome.status));
-    for (const warning of outcome.warnings) log('warning', `${name}: ${warningText(warning)}`);
-    if (outcome.statusWritten || outcome.lacking.length > 0) logLacking(name, outcome.lacking);
-    const next = nextReconcile(outcome);
-    if (next.kind === 'changed') return { kind: 'requeue' };
-    // The process is stopping, and the queue is shut down.
-    if (next.kind === 'interrupted') return { kind: 'requeueAfter', ms: 0 };
-    const waiting = next.kind === 'error' ? next.rest : next;
-    const dueMs = waiting.kind === 'done' ? undefined : waiting.ms;
-    if (waitsForCrd(outcome)) return { kind: 'requeueAfter', ms: Math.min(CRD_RETRY_MS, dueMs ?? CRD_RETRY_MS) };
-    if (next.kind !== 'error') {
-      if (outcome.failures.length === 0) onSuccess(name);
-      return dueMs === undefined ? { kind: 'done' } : { kind: 'requeueAfter', ms: dueMs };
-    }
-    // What is throttled has a delay of its own: a retry with backoff would come too early or too late for it.
-    if (dueMs !== undefined) requeueAfter(name, dueMs);
-    const error = new NodepoolError('cluster', next.failure.message, next.failure.next);
-    return { kind: 'error', error, ...(next.isPermanent ? { ms: PERMANENT_RETRY_MS } : {}) };
-  };
-}
-
-function hasChanged({ kind, statusWritten, moves, runtimeClass }: PoolOutcome): boolean {
-  const wrote = statusWritten || moves.length > 0 || !['unchanged', 'foreign'].includes(runtimeClass.kind);
-  return kind === 'released' || wrote;
-}
-
-/** Whether all that is left to do is for want of what the CRD lacks. */
-function waitsForCrd({ lacking, failures }: PoolOutcome): boolean {
-  // A field that is only shown waits for the next change or resync: it is worth no request in 10 s.
-  const needed = lacking.filter(field => field !== UPDATED_COUNT);
-  return needed.length > 0 && failures.length === (lacking.includes(STATUS_SUBRESOURCE) ? 1 : 0);
-}
-
-/** Says what the CRD lacks, once for all pools that lack the same. */
-function lackingLog(log: Log): (pool: string, lacking: readonly string[]) => void {
-  const said = new Map<string, string>();
-  return (pool, lacking) => {
-    if (lacking.length === 0) {
-      said.delete(pool);
-      return;
-    }
-    const text = warningText(lackingWarning(lacking));
-    if (![...said.values()].includes(text)) log('warning', text);
-    said.set(pool, text);
-  };
-}
-
-function statusEntry(pool: string, { status, nodeCount, readyNodeCount = 0 }: NodePoolStatus) {
-  const word = STATUS_WORDS[status];
-  const message = `status of nodepool ${pool}: ${status} ${word}, ${readyNodeCount} of ${plural(nodeCount, 'node')} ready`;
-  return [message, { pool, status, nodeCount, readyNodeCount }] as const;
 }

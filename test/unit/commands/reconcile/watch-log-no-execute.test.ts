@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { noExecuteLog } from '../../../../src/commands/reconcile/watch.ts';
+import { noExecuteLog } from '../../../../src/commands/reconcile/watch-log.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode } from '../../nodepool/fixtures.ts';
 

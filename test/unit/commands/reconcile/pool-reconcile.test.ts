@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { poolReconcile } from '../../../../src/commands/reconcile/watch.ts';
+import { poolReconcile } from '../../../../src/commands/reconcile/pool-reconcile.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { emptyOutcome, type PoolOutcome, type WriteFailure } from '../../../../src/reconciler/outcome.ts';
 
