@@ -60,12 +60,12 @@ export async function start(root: string): Promise<void> {
 }
 
 /** Does not load oclif and the commands: completion has to be fast. */
-async function complete([asked, ...words]: string[], io: Io): Promise<number> {
+async function complete([command, ...words]: string[], io: Io): Promise<number> {
   const { complete } = await import('./cli/completion/complete.ts');
   const { openNames } = await import('./cli/factory.ts');
   const answer = await complete({
     words,
-    wholeWords: asked === COMPLETE_WORDS,
+    wholeWords: command === COMPLETE_WORDS,
     commands: grammar,
     io,
     openNames: flags => openNames(flags, { io, version: pjson.version }),

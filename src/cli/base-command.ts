@@ -76,8 +76,8 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
 }
 
 function refuseGlobalFlags({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags' | 'metadata'>): void {
-  const isGiven = (name: string) => flags[name] !== undefined && metadata.flags[name]?.setFromDefault !== true;
-  const name = Object.keys(globalFlags).find(isGiven);
+  const isSetByUser = (name: string) => flags[name] !== undefined && metadata.flags[name]?.setFromDefault !== true;
+  const name = Object.keys(globalFlags).find(isSetByUser);
   if (name === undefined) return;
   const message = `--${name} cannot be given here: the connection to the cluster is open already`;
   throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
@@ -104,12 +104,12 @@ function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
   const end = argv.indexOf('--');
   let words: string[] = [];
   for (const [i, arg] of (end < 0 ? argv : argv.slice(0, end)).entries()) {
-    const [, given = '', value = ''] = /^(--[a-z-]+|-[a-zA-Z])=(.*)$/s.exec(arg) ?? [];
-    const spellings = spellingsOf(given, flags);
+    const [, name = '', value = ''] = /^(--[a-z-]+|-[a-zA-Z])=(.*)$/s.exec(arg) ?? [];
+    const spellings = spellingsOf(name, flags);
     const [, flag, format] = /^(-o=?|--output=)?(json|yaml|name)$/i.exec(arg) ?? [];
     const isFormat = flag !== undefined || /^(-[a-zA-Z]*o|--output)$/.test(argv[i - 1] ?? '');
     if (arg === '--dry-run' && flags['dry-run']?.type === 'option') words.push('--dry-run=client');
-    else if (spellings.length > 0 && isTrue(given, value)) words.push(given);
+    else if (spellings.length > 0 && isTrue(name, value)) words.push(name);
     // As for any flag, the last one wins.
     else if (spellings.length > 0) {
       words = words.filter(word => !spellings.includes(word));
@@ -121,10 +121,10 @@ function asKubectlReads(argv: string[], flags: Interfaces.FlagInput): string[] {
 }
 
 /** The spellings of the boolean flag that this is one of; none for other flags. */
-function spellingsOf(given: string, flags: Interfaces.FlagInput): string[] {
+function spellingsOf(spelling: string, flags: Interfaces.FlagInput): string[] {
   for (const [name, { type, char }] of Object.entries(flags)) {
     const spellings = [`--${name}`, `-${char}`];
-    if (type === 'boolean' && spellings.includes(given)) return spellings;
+    if (type === 'boolean' && spellings.includes(spelling)) return spellings;
   }
   return [];
 }

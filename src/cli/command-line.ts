@@ -20,13 +20,15 @@ export const OPTIONS = 'options';
 export function readCommandLine(argv: string[], globalFlags: Flags): CommandLine {
   const words = argv[0] === '--version' ? ['version', '--client', ...argv.slice(1)] : commandFirst(argv, globalFlags);
   const end = words.indexOf('--');
-  const own = end < 0 ? words : words.slice(0, end);
+  const beforeDashes = end < 0 ? words : words.slice(0, end);
   return {
     words,
-    help: words.length === 0 ? '' : helpSubject(own),
-    color: valuesOf(/^--color(?:=(.*))?$/s, own).at(-1),
-    verbosity: Number(valuesOf(/^(?:-v|--v|--verbosity)(?:=?(\d+))?$/, own).find(value => /^\d+$/.test(value)) ?? 0),
-    jsonLog: valuesOf(/^--log-format(?:=(.*))?$/s, own.slice(1)).includes('json'),
+    help: words.length === 0 ? '' : helpSubject(beforeDashes),
+    color: valuesOf(/^--color(?:=(.*))?$/s, beforeDashes).at(-1),
+    verbosity: Number(
+      valuesOf(/^(?:-v|--v|--verbosity)(?:=?(\d+))?$/, beforeDashes).find(value => /^\d+$/.test(value)) ?? 0,
+    ),
+    jsonLog: valuesOf(/^--log-format(?:=(.*))?$/s, beforeDashes.slice(1)).includes('json'),
   };
 }
 

@@ -167,10 +167,10 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-/** @param asked the URL that the user named, for messages */
-function checked(url: string, asked: string): URL {
+/** @param requestedUrl the URL that the user named, for messages */
+function checked(url: string, requestedUrl: string): URL {
   const parsed = URL.parse(url);
-  const where = url === asked ? shownUrl(asked) : `${shownUrl(asked)}: ${shownUrl(url)}`;
+  const where = url === requestedUrl ? shownUrl(requestedUrl) : `${shownUrl(requestedUrl)}: ${shownUrl(url)}`;
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     const next = 'check the URL; download what another scheme has, and name the file';
     throw new NodepoolError('input', `${where}: it is no URL of http or https`, next);

@@ -28,8 +28,8 @@ export function privateFolder(path: string, user = process.geteuid?.()): string 
     if (!stats.isDirectory()) return undefined;
     const folder = realpathSync(path);
     if (user === undefined) return folder;
-    const isOwn = stats.uid === user && (stats.mode & OTHERS_ANY) === 0;
-    return isOwn && parentsOf(folder).every(parent => isSafe(lstatSync(parent), user)) ? folder : undefined;
+    const isPrivate = stats.uid === user && (stats.mode & OTHERS_ANY) === 0;
+    return isPrivate && parentsOf(folder).every(parent => isSafe(lstatSync(parent), user)) ? folder : undefined;
   } catch {
     return undefined;
   }

@@ -7,9 +7,9 @@ import { type Io, withColorFlag } from './io.ts';
 import { type Program, ProgramConfig } from './plugin.ts';
 
 /** Returns the exit code. Never throws; only an aborted `reconcile --watch` exits by itself. */
-export async function runCommand(line: CommandLine, given: Io, program: Program): Promise<number> {
+export async function runCommand(line: CommandLine, baseIo: Io, program: Program): Promise<number> {
   const { words, help: subject } = line;
-  const io = withColorFlag(given, line.color);
+  const io = withColorFlag(baseIo, line.color);
   const { commands } = program;
   const config = new ProgramConfig(program, io);
   const name = subject ?? words[0] ?? '';

@@ -33,8 +33,8 @@ export function endBySignal(signal: NodeJS.Signals): void {
  * slow readers of stdout and stderr.
  */
 export function leaveSoon(): void {
-  const look = () => {
+  const exitWhenFlushed = () => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };
-  setInterval(look, FLUSH_CHECK_MS).unref();
+  setInterval(exitWhenFlushed, FLUSH_CHECK_MS).unref();
 }

@@ -107,8 +107,8 @@ export class Recorder {
   /** Drops the waiting events and all later ones. */
   stop(): void {
     this.#stop.abort();
-    const left = this.#waiting.size;
-    if (left > 0) this.#options.log('warning', `${left} events dropped: the end has come`);
+    const waiting = this.#waiting.size;
+    if (waiting > 0) this.#options.log('warning', `${waiting} events dropped: the end has come`);
     this.#waiting.clear();
   }
 

@@ -24,31 +24,31 @@ interface ResyncCalls {
 
 export interface Resync {
   /** Calls onPause() if the process was just suspended. Call it before work that must not rely on older state. */
-  look(): void;
+  detectPause(): void;
   stop(): void;
 }
 
 export function startResync({ everyMs, clock, wall }: ResyncOptions, { onInterval, onPause }: ResyncCalls): Resync {
-  let due = clock.now() + everyMs;
+  let resyncAt = clock.now() + everyMs;
   let [seen, seenAt] = [clock.now(), wall().getTime()];
   let cancel = () => {};
-  const look = () => {
+  const detectPause = () => {
     const passed = Math.max(clock.now() - seen, wall().getTime() - seenAt);
     [seen, seenAt] = [clock.now(), wall().getTime()];
     if (passed <= TICK_MS + PAUSE_MS) return;
-    due = clock.now() + everyMs;
+    resyncAt = clock.now() + everyMs;
     onPause();
   };
   const tick = () => {
     cancel = clock.after(TICK_MS, () => {
-      look();
-      if (clock.now() >= due) {
-        due = clock.now() + everyMs;
+      detectPause();
+      if (clock.now() >= resyncAt) {
+        resyncAt = clock.now() + everyMs;
         onInterval();
       }
       tick();
     });
   };
   tick();
-  return { look, stop: () => cancel() };
+  return { detectPause, stop: () => cancel() };
 }

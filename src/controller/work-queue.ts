@@ -221,14 +221,14 @@ export class DelayHeap<K extends string> {
 
   /** Removes the keys that are due and returns them in the order of their times. */
   takeDue(now: number): K[] {
-    const due: K[] = [];
+    const dueKeys: K[] = [];
     for (let at = this.next(); at !== undefined && at <= now; at = this.next()) {
       const top = this.#removeTop();
       if (top === undefined) break;
       this.#times.delete(top.key);
-      due.push(top.key);
+      dueKeys.push(top.key);
     }
-    return due;
+    return dueKeys;
   }
 
   #removeTop(): DelayedKey<K> | undefined {

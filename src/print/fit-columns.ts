@@ -35,25 +35,25 @@ export function fitColumns<Row>(
 ): Column<Row>[] {
   const cells = rows.map(row => columns.map(({ cell }) => cell(row, now, Infinity)));
   const widths = columnWidths([columns.map(({ header }) => header), ...cells], minWidth);
-  let left = columns.map((column, i) => ({ column, width: Math.min(widths[i] ?? 0, column.wrapsAt ?? Infinity) }));
+  let kept = columns.map((column, i) => ({ column, width: Math.min(widths[i] ?? 0, column.wrapsAt ?? Infinity) }));
   for (;;) {
-    const highest = Math.max(...left.map(({ column: { rank = 0 } }) => rank));
+    const highest = Math.max(...kept.map(({ column: { rank = 0 } }) => rank));
     const isCut = ({ cutFrom = -1 }: Column<Row>) => cutFrom >= highest;
-    const last = left.at(-1);
-    const isWhole = last === undefined || left.length === columns.length;
+    const last = kept.at(-1);
+    const isWhole = last === undefined || kept.length === columns.length;
     const mark = isWhole ? 0 : Math.max(last.column.header.length + LEFT_OUT.length - last.width, 0);
-    const all = sum(left.map(({ width }) => width)) + gap * (left.length - 1) + mark;
-    const cuttable = left.filter(({ column }) => isCut(column)).map(({ width }) => width);
+    const all = sum(kept.map(({ width }) => width)) + gap * (kept.length - 1) + mark;
+    const cuttable = kept.filter(({ column }) => isCut(column)).map(({ width }) => width);
     const width = share(cuttable, terminalWidth - all + sum(cuttable));
     const fits = all <= terminalWidth || width >= LEAST_WIDTH;
     const most = Math.max(width, LEAST_WIDTH);
     // Names cut in vain tell less.
     const cutsNow = (column: Column<Row>) => isCut(column) && (fits || column.isName !== true);
-    const fitted = left.map(({ column }) => (cutsNow(column) ? cutTo(column, most, rows, now) : column));
-    if (highest === 0 || (fits && fitted.every((column, i) => tells(column, left[i]?.column, rows, now)))) {
+    const fitted = kept.map(({ column }) => (cutsNow(column) ? cutTo(column, most, rows, now) : column));
+    if (highest === 0 || (fits && fitted.every((column, i) => tells(column, kept[i]?.column, rows, now)))) {
       return isWhole ? fitted : fitted.map(each => (each === fitted.at(-1) ? marked(each) : each));
     }
-    left = left.filter(({ column }) => column.rank !== highest);
+    kept = kept.filter(({ column }) => column.rank !== highest);
   }
 }
 

@@ -20,7 +20,7 @@ export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces ca
 const NONE: readonly string[] = [];
 
 /** What follows from the pod alone. Sentences without a full stop, such as "limits of volumes a node". */
-export function ownNotJudged(spec: RawPodSpec): readonly string[] {
+export function podNotJudged(spec: RawPodSpec): readonly string[] {
   const texts: string[] = [];
   const { schedulerName = '', volumes = [] } = spec;
   if (schedulerName !== '' && schedulerName !== 'default-scheduler') {
@@ -36,7 +36,7 @@ export function ownNotJudged(spec: RawPodSpec): readonly string[] {
 
 /** Sentences as of ownNotJudged(). */
 export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: ClusterFacts): string[] {
-  const texts = [...ownNotJudged(spec)];
+  const texts = [...podNotJudged(spec)];
   const { affinity } = spec;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const requested = containers.flatMap(({ resources = {} }) =>

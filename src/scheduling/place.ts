@@ -84,14 +84,14 @@ function perCluster({ namespace, claims }: PodTraits, { storage }: Snapshot): nu
 /** Where replicas do not matter to each other, every node is filled. Returns the sites that got some. */
 function fill(judge: Judge, sites: Iterable<CandidateNode>, limit: number): CandidateNode[] {
   const taken: CandidateNode[] = [];
-  let left = limit;
-  if (left <= 0) return taken;
+  let remaining = limit;
+  if (remaining <= 0) return taken;
   for (const site of sites) {
     if (!takes(judge, site)) continue;
-    site.placed = Math.min(site.room, left);
-    left -= site.placed;
+    site.placed = Math.min(site.room, remaining);
+    remaining -= site.placed;
     taken.push(site);
-    if (left === 0) break;
+    if (remaining === 0) break;
   }
   return taken;
 }

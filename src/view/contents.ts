@@ -305,8 +305,8 @@ function fitWidths(
 ): (number | undefined)[] {
   const widths: (number | undefined)[] = [...natural];
   const taken = () => {
-    const left = widths.filter(each => each !== undefined);
-    return left.reduce((sum, each) => sum + each, 0) + Math.max(left.length - 1, 0) * GAP.length;
+    const shown = widths.filter(each => each !== undefined);
+    return shown.reduce((sum, each) => sum + each, 0) + Math.max(shown.length - 1, 0) * GAP.length;
   };
   const shrink = (column: number, least: number) => {
     const before = widths[column];

@@ -47,7 +47,7 @@ export function keysOf(input: string, key: InkKey): Key[] {
 // Text that is typed into the message line.
 
 /** The text after a key; undefined when backspace leaves an empty line. Other keys change nothing. */
-export function typed(text: string, key: Key): string | undefined {
+export function editedText(text: string, key: Key): string | undefined {
   if (key === 'ctrl-u') return '';
   if (key === 'backspace') return text === '' ? undefined : [...text].slice(0, -1).join('');
   return [...key].length === 1 ? text + key : text;
@@ -119,7 +119,7 @@ export function jump(state: ViewState, text: string, key: Key, screen: ScreenDat
   const browsing: ViewState = { ...state, mode: { kind: 'browse' } };
   if (key === 'escape') return browsing;
   if (key === 'enter') return text === '' ? browsing : goTo(browsing, text, screen);
-  const next = key === 'tab' ? completed(text, screen.names()) : typed(text, key);
+  const next = key === 'tab' ? completed(text, screen.names()) : editedText(text, key);
   return next === undefined ? browsing : { ...state, mode: { kind: 'jump', text: next } };
 }
 

@@ -2,7 +2,7 @@
  * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, drain) are
  * returned as an Effect.
  */
-import { isQuit, jump, type Key, move, typed } from './keys.ts';
+import { editedText, isQuit, jump, type Key, move } from './keys.ts';
 import {
   isText,
   type KeyEffect,
@@ -125,7 +125,7 @@ function typeFilter(state: ViewState, key: Key): ViewState {
   const { filter } = placeOf(state);
   if (key === 'enter') return browse(state);
   if (key === 'escape') return withPlace(browse(state), { filter: '' });
-  const text = typed(filter, key);
+  const text = editedText(filter, key);
   return text === undefined ? browse(state) : withPlace(state, { filter: text });
 }
 

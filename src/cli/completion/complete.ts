@@ -12,7 +12,7 @@ import { type CompletionLine, readWords } from './words.ts';
 /** cobra's ShellCompDirective bits. */
 const [NO_SPACE, NO_FILES] = [2, 4];
 
-export type GivenFlags = Record<string, string | string[] | boolean | undefined>;
+export type FlagValues = Record<string, string | string[] | boolean | undefined>;
 
 export interface CompletionCandidate {
   value: string;
@@ -28,7 +28,7 @@ export interface CompletionOptions {
   wholeWords: boolean;
   commands: Grammar;
   io: Pick<Io, 'env' | 'now'>;
-  openNames: (globalFlags: GivenFlags) => Promise<NamesPort>;
+  openNames: (globalFlags: FlagValues) => Promise<NamesPort>;
 }
 
 interface Completions {
@@ -93,12 +93,12 @@ async function argumentValues(
   line: CompletionLine,
   options: CompletionOptions,
 ): Promise<Completions> {
-  if (source.kind !== 'live') return values(source, typed, line.given, line, options);
+  if (source.kind !== 'live') return values(source, typed, line.earlierArgs, line, options);
   const { prefix, what, namespace } = splitPrefix(source.what, typed);
   const flags = namespace === undefined ? line.flags : new Map([...line.flags, ['namespace', [namespace]]]);
   const rest = typed.slice(prefix.length);
-  const found = await values({ ...source, what }, rest, line.given, { ...line, flags }, options);
-  const isNew = (name: string) => !line.given.includes(name);
+  const found = await values({ ...source, what }, rest, line.earlierArgs, { ...line, flags }, options);
+  const isNew = (name: string) => !line.earlierArgs.includes(name);
   return {
     candidates: found.candidates
       .map(({ value }) => prefix + value)
@@ -197,14 +197,14 @@ async function sortKeys(typed: string, live: () => Promise<string[]>, { flags }:
 }
 
 /** The pools whose nodes are offered: arguments other than nodes, and `--from`. */
-function poolsBefore({ grammar, given, flags }: CompletionLine): string[] {
+function poolsBefore({ grammar, earlierArgs, flags }: CompletionLine): string[] {
   const args = Object.values(grammar?.args ?? {});
-  const pools = given.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
+  const pools = earlierArgs.filter((_, at) => (args[at] ?? args.at(-1))?.name !== 'node');
   return [...pools, ...(flags.get('from') ?? [])].map(name => name.replace(POOL_KIND, ''));
 }
 
 /** The global flags so far: among them are those that choose server and user. */
-function accessFlags({ grammar, flags }: CompletionLine, { HOME: home = '~' }: Io['env']): GivenFlags {
+function accessFlags({ grammar, flags }: CompletionLine, { HOME: home = '~' }: Io['env']): FlagValues {
   const global = Object.values(grammar?.flags ?? {}).filter(({ helpGroup }) => helpGroup === GLOBAL);
   return Object.fromEntries(
     global.flatMap(({ name, type, multiple }) => {

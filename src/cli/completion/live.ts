@@ -122,10 +122,10 @@ const MAX_AGE_MS = 24 * 3_600_000;
 
 /** Undefined without a valid entry. @param key a file name */
 function readCache(folder: string, key: string, now: Date): { names: Names; ageMs: number } | undefined {
-  const own = privateFolder(folder);
-  if (own === undefined) return undefined;
+  const cacheFolder = privateFolder(folder);
+  if (cacheFolder === undefined) return undefined;
   try {
-    const { at, ...names }: Names & { at: number } = JSON.parse(readFileSync(join(own, key), 'utf8'));
+    const { at, ...names }: Names & { at: number } = JSON.parse(readFileSync(join(cacheFolder, key), 'utf8'));
     const ageMs = now.getTime() - at;
     // A clock that was set back must not make an entry last for ever.
     const isValid = isNames(names) && ageMs >= 0;
@@ -137,12 +137,12 @@ function readCache(folder: string, key: string, now: Date): { names: Names; ageM
 
 /** Writes atomically: another shell may read it at the same time. */
 function writeCache(folder: string, key: string, names: Names, now: Date): void {
-  const own = makePrivateFolder(folder);
-  if (own === undefined) return;
-  const path = join(own, key);
+  const cacheFolder = makePrivateFolder(folder);
+  if (cacheFolder === undefined) return;
+  const path = join(cacheFolder, key);
   try {
     const ready = `${path}.${process.pid}`;
-    removeOld(own, now);
+    removeOld(cacheFolder, now);
     writeFileSync(ready, JSON.stringify({ at: now.getTime(), ...names }), { mode: 0o600, flag: 'wx' });
     renameSync(ready, path);
   } catch {

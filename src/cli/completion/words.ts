@@ -19,13 +19,13 @@ export interface CompletionLine {
   /** Values of the flags given so far, by name; '' for a boolean flag. */
   flags: Map<string, string[]>;
   /** The arguments given so far. */
-  given: string[];
+  earlierArgs: string[];
 }
 
 /** @param words all after the program's name; the last is the one at the cursor, cut there, and may be empty */
 export function readWords(words: string[], commands: Grammar): CompletionLine {
   const grammar = { args: {}, flags: globalFlags(commands) };
-  const line: CompletionLine = { command: '', grammar, wanted: { kind: 'nothing' }, flags: new Map(), given: [] };
+  const line: CompletionLine = { command: '', grammar, wanted: { kind: 'nothing' }, flags: new Map(), earlierArgs: [] };
   const state = readBefore(words.slice(0, -1), commands, line);
   line.wanted = want(words.at(-1) ?? '', state, line);
   return line;
@@ -42,14 +42,14 @@ interface ParserState {
 /** Reads the words before the cursor into the line. */
 function readBefore(words: string[], commands: Grammar, line: CompletionLine): ParserState {
   const state: ParserState = { pending: undefined, ended: false };
-  const { flags, given } = line;
+  const { flags, earlierArgs } = line;
   const add = (flag: Flag, value: string) => flags.set(flag.name, [...(flags.get(flag.name) ?? []), value]);
   for (const word of words) {
     if (state.pending !== undefined) {
       add(state.pending, word);
       state.pending = undefined;
     } else if (state.ended || !word.startsWith('-') || word === '-') {
-      if (line.command !== '') given.push(word);
+      if (line.command !== '') earlierArgs.push(word);
       else {
         line.command = word;
         line.grammar = Object.hasOwn(commands, word) ? commands[word] : undefined;
@@ -68,9 +68,9 @@ function readBefore(words: string[], commands: Grammar, line: CompletionLine): P
 function want(
   current: string,
   { pending, ended }: ParserState,
-  { command, grammar, given }: CompletionLine,
+  { command, grammar, earlierArgs }: CompletionLine,
 ): CompletedWord {
-  if (command === 'help' && given.length === 0) return { kind: 'command' };
+  if (command === 'help' && earlierArgs.length === 0) return { kind: 'command' };
   if (grammar === undefined) return { kind: 'nothing' };
   if (pending !== undefined) return { kind: 'value', flag: pending, prefix: '' };
   if (!ended && current.startsWith('-')) {
@@ -80,8 +80,8 @@ function want(
   }
   if (command === '') return { kind: 'command' };
   const args = Object.values(grammar.args);
-  const arg = args[given.length] ?? args.at(-1);
-  return arg === undefined || (given.length >= args.length && !arg.multiple)
+  const arg = args[earlierArgs.length] ?? args.at(-1);
+  return arg === undefined || (earlierArgs.length >= args.length && !arg.multiple)
     ? { kind: 'nothing' }
     : { kind: 'argument', arg };
 }

@@ -116,8 +116,8 @@ export function insteadOf(error: unknown, command: string, bin: string): string 
   return text?.replaceAll('BIN', bin);
 }
 
-function forFlag(given: string, command: string): string | undefined {
-  const name = given.startsWith('--') ? given.replace(/=.*/s, '') : given.slice(0, 2);
+function forFlag(word: string, command: string): string | undefined {
+  const name = word.startsWith('--') ? word.replace(/=.*/s, '') : word.slice(0, 2);
   const flag = ownValue(SAME, name) ?? name;
   return ownValue(INSTEAD, `${command} ${flag}`) ?? ownValue(INSTEAD, flag);
 }

@@ -36,10 +36,10 @@ export async function createAdopted(
   const agreed = await agree(propose, deps.approve);
   if (agreed === undefined) return undefined;
   const { pools } = agreed.proposal;
-  const left = names.filter(name => pools.every(({ metadata }) => metadata.name !== name));
+  const remaining = names.filter(name => pools.every(({ metadata }) => metadata.name !== name));
   const { created, errors } = await createPools({ pools, nodes: [], concurrency: 1, dryRun }, async () => deps);
   const existing = errors.flatMap(error => (error instanceof PoolExistsError ? [error.pool] : []));
-  const taken = await takenBy([...left, ...existing], deps);
+  const taken = await takenBy([...remaining, ...existing], deps);
   return {
     created,
     errors: [

@@ -152,8 +152,8 @@ async function poolsToCreate(
     const { namespace } = pool.metadata;
     if (namespace !== undefined) {
       const place = placeOf('metadata.namespace');
-      const given = `metadata.namespace "${sanitizeLine(namespace)}"`;
-      showNote(io, `note: ${place}: ${given} is ignored: pools are cluster-scoped`);
+      const namespaceField = `metadata.namespace "${sanitizeLine(namespace)}"`;
+      showNote(io, `note: ${place}: ${namespaceField} is ignored: pools are cluster-scoped`);
     }
     return withoutServerFields(pool);
   });

@@ -34,26 +34,26 @@ export async function readLeases(facts: LeaseFacts): Promise<SeenLease[]> {
 /** @param own the namespace in which the controller in the cluster has its lease */
 export async function checkController(
   leases: Promise<readonly SeenLease[]>,
-  { own, findDeployment }: { own: string; findDeployment: FindDeployment },
+  { controllerNamespace, findDeployment }: { controllerNamespace: string; findDeployment: FindDeployment },
 ): Promise<CheckFinding> {
   const [deployment, seen] = await Promise.all([findDeployment(), leases]);
   const alive = seen.filter(({ isAlive }) => isAlive);
   const details = seen.map(leaseText);
   if (alive.length > 1) {
-    const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${own}`;
+    const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${controllerNamespace}`;
     return warning('two controllers run, each with its own lease', remedy, details);
   }
-  if (deployment !== undefined && !alive.some(({ namespace }) => namespace === own)) {
+  if (deployment !== undefined && !alive.some(({ namespace }) => namespace === controllerNamespace)) {
     if (hasNoReplicas(deployment)) {
       return error(
         'the controller is installed in the cluster and does not run: its Deployment has 0 replicas',
-        `start it: kubectl -n ${own} scale deployment nodepool-controller --replicas 2`,
+        `start it: kubectl -n ${controllerNamespace} scale deployment nodepool-controller --replicas 2`,
         details,
       );
     }
     return error(
       'the controller is installed in the cluster and does not run',
-      `see its pods and their logs: kubectl -n ${own} get deployments,pods; kubectl -n ${own} logs -l app.kubernetes.io/name=nodepool-controller --prefix`,
+      `see its pods and their logs: kubectl -n ${controllerNamespace} get deployments,pods; kubectl -n ${controllerNamespace} logs -l app.kubernetes.io/name=nodepool-controller --prefix`,
       details,
     );
   }

@@ -71,9 +71,9 @@ async function examine(
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
   const { controller: manifest, policies, bornInPool } = options;
   const findDeployment = once(() => deploymentOf(manifest, connection));
-  const own = namespaceOf(manifest);
+  const controllerNamespace = namespaceOf(manifest);
   const leases = readLeases({
-    namespaces: [own, LEASE_NAMESPACE],
+    namespaces: [controllerNamespace, LEASE_NAMESPACE],
     lease: connection.lease,
     now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
     sleep,
@@ -99,7 +99,7 @@ async function examine(
     ),
     unlessRefused(() => checkPermissions(needs, port)),
     unlessRefused(async () => checkControllerPermissions(manifest, await drainedPools(read), findDeployment, port)),
-    unlessRefused(() => checkController(leases, { own, findDeployment })),
+    unlessRefused(() => checkController(leases, { controllerNamespace, findDeployment })),
   ]);
   const policiesFound = await off;
   const known = 'value' in policiesFound ? policiesFound.value : undefined;

@@ -73,7 +73,7 @@ export function printFit(fits: readonly PodFit[], format: 'json' | 'yaml'): stri
 
 function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: PodFit) {
   const { kind, namespace, name, exists } = subject;
-  const own = rows.filter(({ pool }) => pool !== undefined);
+  const poolRows = rows.filter(({ pool }) => pool !== undefined);
   const rest = rows.find(({ pool }) => pool === undefined);
   return {
     object: { kind, namespace, name },
@@ -82,7 +82,7 @@ function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: PodFit
       [...pod.requests].map(([resource, amount]) => [resource, amountText(resource, amount)]),
     ),
     fits,
-    pools: own.map(row => ({ name: row.pool, ...rowJson(row) })),
+    pools: poolRows.map(row => ({ name: row.pool, ...rowJson(row) })),
     ...(rest === undefined ? {} : { unassigned: rowJson(rest) }),
     total: rowJson(total),
     ...(refused === undefined ? {} : { refused }),

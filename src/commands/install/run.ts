@@ -239,7 +239,7 @@ async function sharesOf(
 ): Promise<RoleShare[]> {
   if (roles.length === 0) return [];
   const ours = objects.filter(({ roleRef }) => roleRef !== undefined);
-  const own = new Set(ours.flatMap(subjectsOf));
+  const ourSubjects = new Set(ours.flatMap(subjectsOf));
   const isBinding = (object: ManifestObject) => roles.some(role => isOf(object, role));
   const [bindings = [], inNamespaces = [], aggregating = []] = await allPermitted([
     list({ apiVersion: RBAC, kind: 'ClusterRoleBinding' }, isBinding),
@@ -248,7 +248,7 @@ async function sharesOf(
   ]);
   return roles.flatMap(role => {
     const bound = [...bindings, ...inNamespaces].flatMap(binding => {
-      const others = subjectsOf(binding).filter(subject => !own.has(subject));
+      const others = subjectsOf(binding).filter(subject => !ourSubjects.has(subject));
       if (!isOf(binding, role) || others.length === 0) return [];
       return [{ text: `${textOf(binding)} binds ${textOf(role)} to ${firstFew(others, MAX_NAMED)}`, of: binding }];
     });

@@ -150,7 +150,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
     log,
     metrics: metrics.controller(CONTROLLER),
     async reconcile(name): Promise<ReconcileResult> {
-      resync.look();
+      resync.detectPause();
       // One confirmed cache is enough: a restore of etcd affects all of them. After a pause of the process none is trusted.
       const isUnconfirmed =
         caches.every(({ isConfirmed }) => !isConfirmed) || caches.some(({ isDoubted }) => isDoubted);
@@ -160,7 +160,7 @@ export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: 
       return result;
     },
   });
-  let resync: Resync = { look() {}, stop() {} };
+  let resync: Resync = { detectPause() {}, stop() {} };
   const begin = () => {
     poolMetrics.started();
     handlers.start();

@@ -53,7 +53,7 @@ async function askForFlags(prompt: string, io: Io, flags: Flags): Promise<string
     const typed = await question(io, prompt);
     if (typed === undefined || typed.trim() === 'q') return undefined;
     const words = shellWords(typed);
-    const [stray] = readWords(['drain', ...(words ?? []), ''], { drain: { args: {}, flags } }).given;
+    const [stray] = readWords(['drain', ...(words ?? []), ''], { drain: { args: {}, flags } }).earlierArgs;
     if (words !== undefined && stray === undefined && !words.includes('--')) return words;
     const message = words === undefined ? 'a quote is not closed' : `"${stray ?? '--'}" is no flag`;
     showError(io, { message, next: 'type flags and their values only, or nothing, and press enter' });

@@ -5,7 +5,7 @@
  * Not guaranteed: the types of fields that no reader uses, and of custom resources, whose readers check them themselves.
  */
 import { isObject } from '../../nodepool/json.ts';
-import { describeValue } from '../../nodepool/spec/typed.ts';
+import { describeValue } from '../../nodepool/spec/read-by-schema.ts';
 
 /**
  * `map`: of strings; `objects` and `strings` are lists; `opaque`: anything,

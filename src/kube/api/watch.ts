@@ -13,8 +13,8 @@ import { checkRequired, checkShape } from './shape.ts';
 import { reasonOf } from './status.ts';
 
 /** @param query of every list and watch, as `{ fieldSelector }` */
-export function listWatch(transport: Transport, asked: Resource, query: Query = {}): Source {
-  let resource = asked;
+export function listWatch(transport: Transport, preferred: Resource, query: Query = {}): Source {
+  let resource = preferred;
   return {
     async list(options) {
       try {

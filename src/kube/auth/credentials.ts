@@ -38,10 +38,10 @@ const PLUGIN_MS = 1_000;
 /** Reads files and runs the exec plugin, if any. Throws NodepoolError that names the user and the file. */
 export async function loadCredentials(
   access: Access,
-  given: Pick<LoginSurroundings, 'env'> & Partial<LoginSurroundings>,
+  overrides: Pick<LoginSurroundings, 'env'> & Partial<LoginSurroundings>,
 ): Promise<Credentials> {
   const signal = new AbortController().signal;
-  const surroundings = { now: Date.now, terminal: NO_TERMINAL, signal, log: () => {}, ...given };
+  const surroundings = { now: Date.now, terminal: NO_TERMINAL, signal, log: () => {}, ...overrides };
   const { user, cluster } = access;
   checkMethods(user);
   // As client-go: no credentials over plain HTTP.
@@ -58,8 +58,8 @@ export async function loadCredentials(
 
   async function read(refused: boolean): Promise<Credentials> {
     const ca = caOf(cluster);
-    const own = isPlain ? {} : plainAuthInfo(user, tokenOf(refused));
-    const authInfo = { ...own, ...(await source?.authInfo({ refused: refused || isUseless })) };
+    const plain = isPlain ? {} : plainAuthInfo(user, tokenOf(refused));
+    const authInfo = { ...plain, ...(await source?.authInfo({ refused: refused || isUseless })) };
     isUseless = true;
     tls = tlsOf(access, { ca, ...authInfo }, tls);
     const headers = sendable(headersOf(user, authInfo), user);

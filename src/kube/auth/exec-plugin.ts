@@ -54,13 +54,18 @@ export class ExecPlugin implements AuthInfoSource {
   }
 
   async #run(): Promise<CachedAuthInfo> {
-    const { command, args, env: own } = this.#config;
+    const { command, args, env: pluginEnv } = this.#config;
     const { env } = this.#surroundings;
     const found = lookPath(command, env);
     checkPolicy(readPluginPolicy(this.#surroundings), command, found, env);
     const interactive = this.#isInteractive();
     const info = execInfo(this.#config, this.#access.cluster, this.#ca, interactive);
-    const run = { file: this.#file(found), args, env: { ...env, ...own, KUBERNETES_EXEC_INFO: info }, interactive };
+    const run = {
+      file: this.#file(found),
+      args,
+      env: { ...env, ...pluginEnv, KUBERNETES_EXEC_INFO: info },
+      interactive,
+    };
     const ended = await runPlugin(run, this.#surroundings);
     if ('failed' in ended) throw this.#error(`it ${ended.failed}`, 'see what it said, and log in again with that tool');
     return this.#checked(ended.stdout);

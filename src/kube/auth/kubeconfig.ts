@@ -125,8 +125,8 @@ function choose(config: KubeconfigFile, options: AccessOptions, source: string):
   const found = config.clusters.find(({ name }) => name === clusterName);
   const { server } = options;
   // As for kubectl, --server needs no cluster in the file, unless one is named.
-  const isOwn = clusterName === '' && server !== undefined;
-  const named = found ?? (isOwn ? { name: server, server, skipTlsVerify: false } : undefined);
+  const isFromFlag = clusterName === '' && server !== undefined;
+  const named = found ?? (isFromFlag ? { name: server, server, skipTlsVerify: false } : undefined);
   if (named === undefined) {
     const flag = options.cluster === undefined ? `the cluster "${clusterName}"${of}` : `--cluster: "${clusterName}"`;
     throw unknown(`${flag} is not in ${source}`, 'clusters', config.clusters, '--cluster');
@@ -233,17 +233,17 @@ function inCluster(options: AccessOptions, lookedAt: string[]): Access {
 
 /** As kubectl, flags override the fields of the file; extras are merged by key. */
 function impersonate(user: UserEntry, { as, asUid, asGroup, asUserExtra }: AccessOptions): UserEntry {
-  const given = {
+  const fromFlags = {
     ...(as ? { as } : {}),
     ...(asUid ? { asUid } : {}),
     ...(asGroup?.length ? { asGroups: asGroup } : {}),
     ...(asUserExtra?.length ? { asUserExtra: { ...user.asUserExtra, ...extrasOf(asUserExtra) } } : {}),
   };
-  const all = { ...user, ...given };
+  const all = { ...user, ...fromFlags };
   if (all.as !== undefined) return all;
   const flags = { asGroups: '--as-group', asUid: '--as-uid', asUserExtra: '--as-user-extra' };
   for (const [name, flag] of Object.entries(flags)) {
-    if (name in given) throw new NodepoolError('usage', `${flag} needs a user to impersonate`, 'add --as USER');
+    if (name in fromFlags) throw new NodepoolError('usage', `${flag} needs a user to impersonate`, 'add --as USER');
     if (!(name in all)) continue;
     const field = { asGroups: 'as-groups', asUid: 'as-uid', asUserExtra: 'as-user-extra' }[name];
     const problem = `user "${user.name}" in the kubeconfig has ${field} and no user to impersonate`;

@@ -311,7 +311,7 @@ export async function issuerRequest(
   }
   if (!isGranted(answer)) {
     const said = [refreshToken, secret].reduce(
-      (text, own) => (own ? text.replaceAll(own, '<hidden>') : text),
+      (text, secret) => (secret ? text.replaceAll(secret, '<hidden>') : text),
       answer.body,
     );
     throw new Error(`${endpoint} answered ${answer.status}: ${quoted(said)}`);

@@ -64,8 +64,8 @@ export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | unde
 
 /** As Go, the system's authorities; and NODE_EXTRA_CA_CERTS; if there are none, Node's. */
 export function publicAuthorities(): string[] {
-  const own = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
-  return own.size > 0 ? [...own] : getCACertificates('default');
+  const systemCertificates = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);
+  return systemCertificates.size > 0 ? [...systemCertificates] : getCACertificates('default');
 }
 
 /** As client-go, data takes precedence over a file. */

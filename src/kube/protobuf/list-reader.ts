@@ -25,7 +25,7 @@ export class ListReader {
   readonly #chunks = new ChunkBuffer(bytes => this.#read(bytes, HEAD_BYTES), BLOCK_BYTES);
   #state: 'start' | 'envelope' | 'list' | 'other' = 'start';
   /** Bytes of the list that are not yet read; undefined before the list. */
-  #left: number | undefined;
+  #missingBytes: number | undefined;
   #meta: ListMeta = {};
 
   constructor(handler: ListHandler) {
@@ -38,10 +38,10 @@ export class ListReader {
 
   /** Call after the last chunk. Returns a body that is not protobuf unchanged. Throws if the list is cut off. */
   end(): { kind: 'list'; meta: ListMeta } | { kind: 'other'; body: Buffer } {
-    const left = this.#chunks.rest();
-    const rest = left.subarray(this.#read(left, 1).used);
+    const unread = this.#chunks.rest();
+    const rest = unread.subarray(this.#read(unread, 1).used);
     if (this.#state === 'other' || this.#state === 'start') return { kind: 'other', body: rest };
-    if (rest.length > 0 || this.#left !== 0) throw new Error('the list broke off');
+    if (rest.length > 0 || this.#missingBytes !== 0) throw new Error('the list broke off');
     return { kind: 'list', meta: this.#meta };
   }
 
@@ -74,7 +74,7 @@ export class ListReader {
   }
 
   #begin(length: number): void {
-    this.#left = length;
+    this.#missingBytes = length;
     if (length > 0) this.#state = 'list';
   }
 
@@ -83,8 +83,8 @@ export class ListReader {
       this.#meta = decodeListMeta(message);
       this.#handler.onMeta?.(this.#meta);
     } else if (field === LIST_ITEM) this.#handler.onItem(message);
-    this.#left = (this.#left ?? 0) - size;
-    if (this.#left === 0) this.#state = 'envelope';
+    this.#missingBytes = (this.#missingBytes ?? 0) - size;
+    if (this.#missingBytes === 0) this.#state = 'envelope';
   }
 }
 

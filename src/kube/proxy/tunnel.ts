@@ -75,7 +75,7 @@ export async function httpConnect(
 ): Promise<void> {
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const login = Buffer.from(`${username}:${password}`).toString('base64');
-  const asked = request({
+  const connectRequest = request({
     method: 'CONNECT',
     path: authority,
     headers: {
@@ -88,9 +88,9 @@ export async function httpConnect(
     insecureHTTPParser: true,
   });
   // node:http would send `Connection: close`; the tunnel stays open.
-  asked.removeHeader('Connection');
-  const answered = once(asked.end(), 'connect') as Promise<[IncomingMessage, Duplex, Buffer]>;
-  const [{ statusCode = 0, statusMessage }, , rest] = await answered.catch((error: NodeJS.ErrnoException) => {
+  connectRequest.removeHeader('Connection');
+  const response = once(connectRequest.end(), 'connect') as Promise<[IncomingMessage, Duplex, Buffer]>;
+  const [{ statusCode = 0, statusMessage }, , rest] = await response.catch((error: NodeJS.ErrnoException) => {
     throw problemOf(error);
   });
   if (statusCode < 200 || statusCode > 299)

@@ -214,7 +214,7 @@ export interface SelectorPath {
   /** Names of fields, from the object on; a list on the way is searched in each item. */
   fields: readonly string[];
   /** The flag and its value, where that names it. */
-  given?: string;
+  flagText?: string;
 }
 
 interface CustomSelecting {

@@ -47,9 +47,9 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
         throw error;
       }
     },
-    watchRaw({ names, labelSelector, fieldSelector: asked }) {
+    watchRaw({ names, labelSelector, fieldSelector: otherFields }) {
       // With the name as field selector, RBAC permits users who may only read that pool.
-      const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : asked;
+      const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : otherFields;
       const isMeant = ({ metadata }: RawPool) => names.length === 0 || names.includes(metadata.name);
       return {
         source: listWatch(transport, NODE_POOLS, { fieldSelector, labelSelector }),

@@ -50,8 +50,8 @@ export class Sessions {
     if (session === undefined) return this.#load(this.#options.credentials);
     const { renewal } = session.credentials;
     if (renewal === undefined) return session;
-    const due = this.#options.clock.now() - this.#since >= renewal.afterMs;
-    return due || this.#loading !== undefined ? this.#load(() => renewal.load({ refused: false })) : session;
+    const isOld = this.#options.clock.now() - this.#since >= renewal.afterMs;
+    return isOld || this.#loading !== undefined ? this.#load(() => renewal.load({ refused: false })) : session;
   }
 
   /** The session after a 401 for `refused`, which must have a renewal. Rejects as current(). */

@@ -149,10 +149,10 @@ export class Transport {
     let replayed = false;
     let refused: Session | undefined;
     for (let retries = 0; ; ) {
-      const asked = clock.now();
+      const loginStart = clock.now();
       const session = await this.#login(refused, ends);
       // A person may be logging in: the default deadline does not include that.
-      if (this.#options.deadlineMs === undefined) ends += clock.now() - asked;
+      if (this.#options.deadlineMs === undefined) ends += clock.now() - loginStart;
       this.#checkMaySend(request);
       let response: ApiResponse;
       try {
@@ -261,9 +261,9 @@ export class Transport {
   }
 
   /** Milliseconds; 0: none. */
-  #deadlineOf({ deadlineMs: own }: Pick<Request, 'deadlineMs'>): number {
+  #deadlineOf({ deadlineMs: requestDeadlineMs }: Pick<Request, 'deadlineMs'>): number {
     const { deadlineMs = DEFAULT_DEADLINE_MS } = this.#options;
-    return own === undefined ? deadlineMs : Math.min(own, deadlineMs || own);
+    return requestDeadlineMs === undefined ? deadlineMs : Math.min(requestDeadlineMs, deadlineMs || requestDeadlineMs);
   }
 }
 

@@ -44,9 +44,10 @@ export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]):
   const covered = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
   const several: BudgetForecast[] = [];
   for (const pod of pods.filter(isCounted)) {
-    const own = budgetsOf(pod);
-    const [first, ...others] = own;
-    if (others.length > 0) several.push({ kind: 'several', pod: podName(pod), budgets: own.map(({ name }) => name) });
+    const matching = budgetsOf(pod);
+    const [first, ...others] = matching;
+    if (others.length > 0)
+      several.push({ kind: 'several', pod: podName(pod), budgets: matching.map(({ name }) => name) });
     else if (first !== undefined) covered.get(first)?.push(pod);
   }
   const ofBudgets = [...covered].flatMap(([budget, pods]) => ofBudget(budget, pods) ?? []);
@@ -92,9 +93,10 @@ export function shortOf(
 ): { pending: number; needs: number } | undefined {
   const { status } = budget;
   const budgetsOf = budgetMatcher([budget]);
-  const own = pending.filter(pod => budgetsOf(pod).length > 0).length;
-  if (status === undefined || own === 0 || status.currentHealthy - own >= status.desiredHealthy) return undefined;
-  return { pending: own, needs: status.desiredHealthy };
+  const covered = pending.filter(pod => budgetsOf(pod).length > 0).length;
+  if (status === undefined || covered === 0 || status.currentHealthy - covered >= status.desiredHealthy)
+    return undefined;
+  return { pending: covered, needs: status.desiredHealthy };
 }
 
 /** Others are evicted without a look at budgets. */

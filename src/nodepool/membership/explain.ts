@@ -114,8 +114,8 @@ function startupReasons(
   if (record === undefined || record.pool !== owner || record.startup.size === 0) return {};
   const wanted = startupTaintsById(pools.get(owner)?.spec ?? {});
   const kept = new Set(keptStartupTaints(node, record).map(taintId));
-  const startup = [...record.startup].map(([id, given]) => ({
-    taint: taintFrom(id, given ?? ''),
+  const startup = [...record.startup].map(([id, recordedValue]) => ({
+    taint: taintFrom(id, recordedValue ?? ''),
     isHeld: kept.has(id),
     until: wanted.get(id)?.until?.nodeCondition,
     isGivenAgain: wanted.get(id)?.again === 'Boot',
@@ -179,8 +179,9 @@ export function strayPoolLabel(
 ): string | undefined {
   const value = ownValue(labels, POOL_LABEL);
   if (value === undefined || record?.labels.has(POOL_LABEL)) return undefined;
-  const isDue = owner !== undefined && (owner.spec.unmanaged === 'Remove' || ownValue(memberLabels(owner), POOL_LABEL));
-  return isDue ? undefined : value;
+  const isRemoved =
+    owner !== undefined && (owner.spec.unmanaged === 'Remove' || ownValue(memberLabels(owner), POOL_LABEL));
+  return isRemoved ? undefined : value;
 }
 
 /** An imperative without a trailing full stop. */

@@ -44,16 +44,17 @@ export function labelsToJoin(
   source?: NodePool,
 ): LabelPatch {
   const selector = membershipSelector(pool);
-  const left: Selector = source === undefined ? NO_SELECTOR : membershipSelector(source);
+  const sourceSelector: Selector = source === undefined ? NO_SELECTOR : membershipSelector(source);
   const patch: LabelPatch = {};
   const needed = partsOf(selector).flatMap(part => (needsLabel(part) ? part.key : []));
-  for (const key of Object.keys(left.labels)) {
+  for (const key of Object.keys(sourceSelector.labels)) {
     if (!needed.includes(key) && !isClusterSet(key)) setOwn<string | null>(patch, key, null);
   }
   for (const [key, value] of Object.entries(selector.labels)) {
     const live = labelOf(node, key);
     if (live === value) continue;
-    const isOurs = live === undefined || Object.hasOwn(left.labels, key) || record?.labels.get(key)?.value === live;
+    const isOurs =
+      live === undefined || Object.hasOwn(sourceSelector.labels, key) || record?.labels.get(key)?.value === live;
     if (!isOurs || isClusterSet(key)) throw notFree(node, pool, key, value, live);
     setOwn<string | null>(patch, key, value);
   }
@@ -62,13 +63,15 @@ export function labelsToJoin(
     part => !meetsNode(part, ownValue(labels, part.key)),
   );
   if (unmet !== undefined) throw notMet(node, pool, unmet, ownValue(labels, unmet.key));
-  if (source !== undefined && matches(left, labels)) {
+  if (source !== undefined && matches(sourceSelector, labels)) {
     const cannot = `node ${node.name} cannot leave pool ${source.metadata.name}`;
-    const key = expressionKey(left, needed);
+    const key = expressionKey(sourceSelector, needed);
     if (key !== undefined) throw isFact(cannot, node, source, key);
-    const by = selectorText(left);
-    const of = keysOf(left).every(isClusterSet) ? 'the cluster itself sets' : `pool ${pool.metadata.name} needs, too`;
-    const why = isAbsence(left) ? `nodes without a label, ${by}` : `it by ${by}, which ${of}`;
+    const by = selectorText(sourceSelector);
+    const of = keysOf(sourceSelector).every(isClusterSet)
+      ? 'the cluster itself sets'
+      : `pool ${pool.metadata.name} needs, too`;
+    const why = isAbsence(sourceSelector) ? `nodes without a label, ${by}` : `it by ${by}, which ${of}`;
     throw new NodepoolError('input', `${cannot}: that selects ${why}`, selectByOwnLabel(source));
   }
   return patch;
@@ -138,8 +141,8 @@ function isFact(cannot: string, node: Node, { metadata: { name } }: NodePool, ke
 /** What makes it possible to take nodes from a pool whose labels stay on them. */
 function selectByOwnLabel(pool: NodePool): string {
   const { name } = pool.metadata;
-  const own = `${ROLE_PREFIX}${name}=`;
-  return `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${quotedSelector(membershipSelector(pool))} ${own}\`, then \`kubectl nodepool edit ${name} --node-selector ${own}\`; nodes that are added later need that label`;
+  const roleLabel = `${ROLE_PREFIX}${name}=`;
+  return `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${quotedSelector(membershipSelector(pool))} ${roleLabel}\`, then \`kubectl nodepool edit ${name} --node-selector ${roleLabel}\`; nodes that are added later need that label`;
 }
 
 /** The patch without values that are already set. */

@@ -64,8 +64,8 @@ function raiseOne(total: Amounts, name: string, quantity: Quantity): void {
 
 /** a - b, but at least zero. */
 export function remaining(a: Quantity, b: Quantity): Quantity {
-  const left = addQuantities(a, { ...b, unscaled: -b.unscaled });
-  return left.unscaled < 0n ? ZERO : left;
+  const difference = addQuantities(a, { ...b, unscaled: -b.unscaled });
+  return difference.unscaled < 0n ? ZERO : difference;
 }
 
 // Which resources are displayed by default, and in which order.

@@ -83,9 +83,9 @@ function podAmounts(pod: DemandingPod, kind: AmountKind, read: ReadQuantity): Am
   const { spec, status } = pod;
   const declared = spec?.resources?.[kind];
   if (declared === undefined) return total;
-  const own =
+  const podLevel =
     status?.resources === undefined ? toAmounts(declared, read) : effective(declared, kind, status, infeasible, read);
-  for (const name of Object.keys(declared)) if (isPodLevel(name)) total.set(name, own.get(name) ?? ZERO);
+  for (const name of Object.keys(declared)) if (isPodLevel(name)) total.set(name, podLevel.get(name) ?? ZERO);
   return total;
 }
 

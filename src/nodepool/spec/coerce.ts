@@ -14,8 +14,8 @@ import {
   type ObjectMeta,
 } from '../types.ts';
 import { type FieldError, fieldErrors } from './field-error.ts';
+import { describeValue, fits, readBySchema } from './read-by-schema.ts';
 import { CONDITION_SCHEMA, droppedFields, POOL_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
-import { describeValue, fits, readTyped } from './typed.ts';
 
 /** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
 export const NEVER_OBSERVED = -1;
@@ -75,7 +75,7 @@ export function coerceConditions(raw: unknown[]): Condition[] {
 
 /** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */
 function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = []): unknown {
-  return fits(value, schema) ? value : readTyped(value, schema, path, { errors, unknownFields: 'dropped' });
+  return fits(value, schema) ? value : readBySchema(value, schema, path, { errors, unknownFields: 'dropped' });
 }
 
 // Strictly decodes a parsed YAML or JSON document: anything that the server would drop or reject is an error.
@@ -98,7 +98,7 @@ export function decodePool(value: unknown, source: string, placeOf?: (field: str
   }
   checkKind(value, source);
   const errors: FieldError[] = [];
-  const decoded = readTyped(value, POOL_SCHEMA, '', { errors, unknownFields: 'refused' });
+  const decoded = readBySchema(value, POOL_SCHEMA, '', { errors, unknownFields: 'refused' });
   if (errors.length > 0) throw fieldErrors(source, errors, placeOf);
   return { spec: {}, ...(decoded as Omit<NodePool, 'spec'>) };
 }

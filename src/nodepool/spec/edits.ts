@@ -100,9 +100,9 @@ function editTaints<T extends Taint>(
 ): T[] {
   let after = [...before];
   for (const { key, effect } of remove) {
-    const left = after.filter(taint => taint.key !== key || (effect !== undefined && taint.effect !== effect));
-    if (left.length === after.length) notFound.push(`${what} ${key}${effect === undefined ? '' : `:${effect}`}`);
-    after = left;
+    const remaining = after.filter(taint => taint.key !== key || (effect !== undefined && taint.effect !== effect));
+    if (remaining.length === after.length) notFound.push(`${what} ${key}${effect === undefined ? '' : `:${effect}`}`);
+    after = remaining;
   }
   for (const taint of set) {
     const at = after.findIndex(candidate => taintId(candidate) === taintId(taint));

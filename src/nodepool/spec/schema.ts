@@ -1,4 +1,4 @@
-/** The fields of a NodePool and their types, as in the CRD; typed.ts reads values by it. */
+/** The fields of a NodePool and their types, as in the CRD; read-by-schema.ts reads values by it. */
 
 import { NodepoolError, type Warning } from '../errors.ts';
 import { isObject, ownValue } from '../json.ts';

@@ -160,10 +160,11 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
         : []),
     ];
   };
-  const omission = (left: number): Condition[] => {
+  const omission = (omittedSums: number): Condition[] => {
     // Sorted, because members have no order and a different text would cause a write.
     const texts = members.flatMap(omittedTexts).toSorted();
-    if (left > 0) texts.unshift(`${plural(left, 'sum')} beyond ${MAX_RESOURCES} resources or 64 KiB of status`);
+    if (omittedSums > 0)
+      texts.unshift(`${plural(omittedSums, 'sum')} beyond ${MAX_RESOURCES} resources or 64 KiB of status`);
     if (texts.length === 0) return [];
     return [condition('ResourcesOmitted', true, 'ResourcesOmitted', `left out of allocatable: ${summarize(texts)}`)];
   };
@@ -213,11 +214,15 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
   return withSums(fitSums(sums, members, MAX_STATUS_BYTES - jsonBytes(withSums({}))));
 }
 
-function releaseText(left: readonly string[], failures: string[], fields: string): [reason: string, message: string] {
+function releaseText(
+  unreleased: readonly string[],
+  failures: string[],
+  fields: string,
+): [reason: string, message: string] {
   if (failures.length === 0) return ['Released', 'every node is released'];
-  const verb = left.length === 1 ? 'has' : 'have';
-  const nodes = `${plural(left.length, 'node')} still ${verb} its ${fields}: ${firstFew(left.toSorted(), MAX_NAMED)}`;
-  return ['WriteFailed', `cannot release the pool: ${summarize([left.length === 0 ? '' : nodes, ...failures])}`];
+  const verb = unreleased.length === 1 ? 'has' : 'have';
+  const nodes = `${plural(unreleased.length, 'node')} still ${verb} its ${fields}: ${firstFew(unreleased.toSorted(), MAX_NAMED)}`;
+  return ['WriteFailed', `cannot release the pool: ${summarize([unreleased.length === 0 ? '' : nodes, ...failures])}`];
 }
 
 /** Since when the pool is being deleted, and what blocks that, as far as the object says so. */

@@ -32,12 +32,12 @@ class Evaluation {
   #lastEnd = -1;
   readonly #mostValues: number;
   /** Of #mostValues. */
-  #left: number;
+  #remaining: number;
 
   constructor(parts: Template, mostValues: number) {
     this.#parts = parts;
     this.#mostValues = mostValues;
-    this.#left = mostValues;
+    this.#remaining = mostValues;
   }
 
   run(from: number, data: unknown): unknown[][] {
@@ -72,8 +72,8 @@ class Evaluation {
 
   /** @throws JsonPathError beyond MAX_VALUES */
   #spend(values: number): void {
-    this.#left -= values;
-    if (this.#left < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);
+    this.#remaining -= values;
+    if (this.#remaining < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);
   }
 
   #step(values: unknown[], step: Step): unknown[] {
@@ -115,7 +115,7 @@ class Evaluation {
     try {
       return branches.flatMap(branch => this.#walk(values, branch));
     } catch (error) {
-      if (error instanceof JsonPathError && this.#left >= 0) throw new JsonPathError(error.message, values);
+      if (error instanceof JsonPathError && this.#remaining >= 0) throw new JsonPathError(error.message, values);
       throw error;
     }
   }
@@ -134,7 +134,7 @@ class Evaluation {
     try {
       return this.#walk([item], steps).length > 0;
     } catch (error) {
-      if (error instanceof JsonPathError && this.#left >= 0) return error.values.length > 0;
+      if (error instanceof JsonPathError && this.#remaining >= 0) return error.values.length > 0;
       throw error;
     }
   }

@@ -61,16 +61,16 @@ export function placeEvicted(
   );
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
   const allowances = new BudgetAllowances(found, budgets);
-  const left = groups.map((group): EvictedGroup => {
+  const afterBudgets = groups.map((group): EvictedGroup => {
     const { next, blockedByBudget } = group;
     if (next === undefined || next.pending.length === 0) return group;
     const goes = (each: RunningPod) => !drainedPods.has(each) || allowances.take(each.pod);
     const gone = { ...next, pending: next.pending.filter(goes), waiting: next.waiting.filter(goes) };
     return { ...group, blockedByBudget: blockedByBudget + unplaced(next).length - unplaced(gone).length, next: gone };
   });
-  if (drained.length === 0) return { evicted: left.map(withoutPods), budgets: found };
+  if (drained.length === 0) return { evicted: afterBudgets.map(withoutPods), budgets: found };
   for (const { after } of drained) setNode(snapshot, after);
-  return { evicted: withAfterDrain(left, snapshot, parallel), budgets: found };
+  return { evicted: withAfterDrain(afterBudgets, snapshot, parallel), budgets: found };
 }
 
 /** Of one owner. */
@@ -122,8 +122,8 @@ function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'nex
  * the other one.
  */
 function whileDrained({ meanwhile, after }: PlannedChange): Node {
-  const isLeft = (taint: Taint) => after.taints.some(other => isSameTaint(other, taint));
-  return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isLeft(taint)) ?? [])] };
+  const isInAfter = (taint: Taint) => after.taints.some(other => isSameTaint(other, taint));
+  return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isInAfter(taint)) ?? [])] };
 }
 
 function withAfterDrain(
@@ -162,16 +162,16 @@ function budgetImpacts(
   const drained = new Map<Budget, EvictedPod[]>();
   const several = new Map<string, BudgetImpact>();
   for (const each of evicted) {
-    const own = budgetsOf(each.pod);
-    const [first, ...others] = own;
+    const matching = budgetsOf(each.pod);
+    const [first, ...others] = matching;
     if (first === undefined) continue;
-    if (!each.eviction.isDrained) for (const budget of own) all.set(budget, (all.get(budget) ?? 0) + 1);
+    if (!each.eviction.isDrained) for (const budget of matching) all.set(budget, (all.get(budget) ?? 0) + 1);
     else if (others.length === 0) {
       const pods = drained.get(first);
       if (pods === undefined) drained.set(first, [each]);
       else pods.push(each);
     } else {
-      const [budget = '', ...more] = own.map(nameOf).toSorted();
+      const [budget = '', ...more] = matching.map(nameOf).toSorted();
       const id = [budget, ...more].join();
       const pods = (several.get(id)?.pods ?? 0) + 1;
       several.set(id, { kind: 'several', budget, pods, others: more });
@@ -236,13 +236,13 @@ function neverEvicted(budgets: readonly Budget[]): (pod: EvictedPod) => boolean 
 
 /** Of pods that find no place, those that are evicted before their budget allows no more. */
 class BudgetAllowances {
-  readonly #left: Map<Budget, number>;
+  readonly #remaining: Map<Budget, number>;
   readonly #budgetsOf: (pod: PodTraits) => Budget[];
 
   constructor(found: readonly BudgetImpact[], budgets: readonly Budget[]) {
     const allowed = new Map(found.flatMap(each => (each.kind === 'stuck' ? [[each.budget, each.allowed]] : [])));
     const stuck = budgets.filter(budget => allowed.has(nameOf(budget)));
-    this.#left = new Map(stuck.map(budget => [budget, allowed.get(nameOf(budget)) ?? 0]));
+    this.#remaining = new Map(stuck.map(budget => [budget, allowed.get(nameOf(budget)) ?? 0]));
     this.#budgetsOf = budgetMatcher(stuck);
   }
 
@@ -250,9 +250,9 @@ class BudgetAllowances {
   take(pod: PodTraits): boolean {
     const [budget] = this.#budgetsOf(pod);
     if (budget === undefined) return true;
-    const left = this.#left.get(budget) ?? 0;
-    this.#left.set(budget, left - 1);
-    return left > 0;
+    const remaining = this.#remaining.get(budget) ?? 0;
+    this.#remaining.set(budget, remaining - 1);
+    return remaining > 0;
   }
 }
 
@@ -310,21 +310,21 @@ export function placeAgain(
     const pod = recreatedPod(snapshot.parts.traits(first.pod));
     const to = open.to(pod.placement);
     returnSeconds = Math.min(returnSeconds, to.returnSeconds);
-    let left = alike.length;
+    let remaining = alike.length;
     for (const [taking, found] of [
       [to.nodes, nodes],
       [to.returns, returns],
     ] as const) {
-      if (left === 0 || taking.length === 0) continue;
-      const placed = place(pod, taking, snapshot, left);
-      left -= placed.replicas;
+      if (remaining === 0 || taking.length === 0) continue;
+      const placed = place(pod, taking, snapshot, remaining);
+      remaining -= placed.replicas;
       for (const [node, count] of placed.byNode) {
         found.set(node, (found.get(node) ?? 0) + count);
         for (let at = 0; at < count; at++) snapshot.add(pod, node);
       }
     }
-    if (left === 0) continue;
-    pending.push(...alike.slice(alike.length - left));
+    if (remaining === 0) continue;
+    pending.push(...alike.slice(alike.length - remaining));
     // As the scheduler, for one pod.
     reasons ??= whyPending(pod, to, snapshot);
   }
@@ -341,7 +341,7 @@ function whyPending(pod: PodTraits, { nodes, returns, refused }: OpenTo, snapsho
   const reasons = new FitReasons();
   // A refusal of the pod itself comes before the rules of nodes.
   if (judge.refusal === undefined) reasons.addAll(refused);
-  const asked = judge.refusal === undefined ? [...nodes, ...returns] : snapshot.nodes.keys();
-  for (const node of asked) reasons.add(judge.firstWhyNot(node));
+  const judgedNodes = judge.refusal === undefined ? [...nodes, ...returns] : snapshot.nodes.keys();
+  for (const node of judgedNodes) reasons.add(judge.firstWhyNot(node));
   return reasons;
 }

@@ -138,8 +138,8 @@ function daemonChanges(
     const verdict = (node: Node) => shouldRunOn(set.template, node);
     const kind = kindOf(running.has(`${set.namespace}/${set.name}`), verdict(change.before), verdict(change.after));
     if (kind === undefined) return [];
-    const asked = (node: Node) => (kind === 'stops' ? verdict(node).shouldContinue : verdict(node).shouldRun);
-    return [{ set, node: change.after.name, kind, causes: causesOf(asked, change, keys) }];
+    const outcomeOn = (node: Node) => (kind === 'stops' ? verdict(node).shouldContinue : verdict(node).shouldRun);
+    return [{ set, node: change.after.name, kind, causes: causesOf(outcomeOn, change, keys) }];
   });
 }
 

@@ -51,14 +51,19 @@ export class LeavingPods {
 
   /** Undefined: the change does not evict it, or not sooner. */
   #eviction({ tolerations }: PodPlacement): PodEviction | undefined {
-    const due = (node: Node) => evictedAfter(tolerations, node.taints);
-    const [before, after] = [due(this.change.before), due(this.change.after)];
+    const evictionTime = (node: Node) => evictedAfter(tolerations, node.taints);
+    const [before, after] = [evictionTime(this.change.before), evictionTime(this.change.after)];
     if (after >= before) return undefined;
     // Its taints wait until pods are evicted.
     const { meanwhile } = this.change;
     const isDrained = meanwhile !== undefined;
     const mayReturn = isDrained && judgeTaints(meanwhile, tolerations) === undefined;
-    return { seconds: isDrained ? 0 : after, isDrained, mayReturn, causes: causesOf(due, this.change, this.keys) };
+    return {
+      seconds: isDrained ? 0 : after,
+      isDrained,
+      mayReturn,
+      causes: causesOf(evictionTime, this.change, this.keys),
+    };
   }
 }
 
@@ -145,13 +150,13 @@ class RecreatedPlacements {
   #recreate({ nodeTerms, tolerations }: PodPlacement, selector: [string, string][]): PodPlacement {
     const { before, after } = this.#change;
     const [had, gets] = [before.tolerations ?? [], after.tolerations ?? []];
-    const isOwn = (each: Toleration) =>
+    const isOfPod = (each: Toleration) =>
       !had.some(other => isSame(each, other)) && !gets.some(other => isSameButTime(each, other));
     return {
       nodeSelector: { ...Object.fromEntries(selector), ...after.nodeSelector },
       nodeTerms,
       // In this order, and without those that the RuntimeClass has for ever, as admission merges them.
-      tolerations: [...tolerations.filter(isOwn), ...gets],
+      tolerations: [...tolerations.filter(isOfPod), ...gets],
     };
   }
 }

@@ -39,8 +39,8 @@ export function roomFor(requests: Requests, { allocatable, requested, pods }: No
 }
 
 function shortText(name: string, requested: bigint, free: bigint): string {
-  const left = free < 0n ? 0n : free;
-  const [requestedText, freeText] = amountTexts(name, requested, left);
+  const shownFree = free < 0n ? 0n : free;
+  const [requestedText, freeText] = amountTexts(name, requested, shownFree);
   return `${requestedText} asked, ${freeText} free`;
 }
 
@@ -78,9 +78,9 @@ export function hostPortsOf({
 }: RawPodSpec): readonly HostPort[] {
   let ports: HostPort[] | undefined;
   const add = (container: (typeof containers)[number]) => {
-    for (const { containerPort, hostPort: given = 0, hostIP = '', protocol = '' } of container.ports ?? []) {
+    for (const { containerPort, hostPort: declaredPort = 0, hostIP = '', protocol = '' } of container.ports ?? []) {
       // The API server's default: in the network of the host, a port is one of the host.
-      const hostPort = given === 0 && hostNetwork ? (containerPort ?? 0) : given;
+      const hostPort = declaredPort === 0 && hostNetwork ? (containerPort ?? 0) : declaredPort;
       if (hostPort <= 0) continue;
       ports ??= [];
       ports.push({ port: `${protocol === '' ? 'TCP' : protocol}/${hostPort}`, ip: hostIP === '' ? ANY : hostIP });

@@ -4,7 +4,7 @@ import type { ReadQuantity } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { Toleration } from '../../nodepool/types.ts';
 import { hostPortsOf } from '../node/resources.ts';
-import { ownNotJudged } from '../not-judged.ts';
+import { podNotJudged } from '../not-judged.ts';
 import { podTermsOf } from '../spread/pod-affinity.ts';
 import { spreadOf } from '../spread/spread.ts';
 import type { Pod } from '../types.ts';
@@ -35,7 +35,7 @@ export function readPod({ metadata = {}, spec = {}, status }: RawPod, read: Read
     claims: claimsOf(spec.volumes),
     disks: disksOf(spec.volumes),
     gates: spec.schedulingGates?.map(gate => gate.name ?? '') ?? NO_GATES,
-    notJudged: ownNotJudged(spec),
+    notJudged: podNotJudged(spec),
     isTerminating: metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null,
   };
 }

@@ -10,12 +10,12 @@ function create() {
   const wall = () => new Date(clock.wall().getTime() + offset);
   const pauses: number[] = [];
   const calls = { onInterval: () => due.push(clock.now()), onPause: () => pauses.push(clock.now()) };
-  const { look, stop } = startResync({ everyMs: 600_000, clock, wall }, calls);
+  const { detectPause, stop } = startResync({ everyMs: 600_000, clock, wall }, calls);
   /** Sets the wall clock, not the monotonic clock. */
   const setWall = (ms: number) => {
     offset += ms;
   };
-  return { clock, due, pauses, look, stop, setWall };
+  return { clock, due, pauses, detectPause, stop, setWall };
 }
 
 test('is due at every interval', async () => {
@@ -34,13 +34,13 @@ test('reports a pause as soon as the process continues, and counts from then', a
   assert.deepEqual([pauses, due], [[30_000], [630_000]]);
 });
 
-test('reports a pause to look() before the next tick, once', async () => {
-  const { clock, pauses, look } = create();
+test('reports a pause to detectPause() before the next tick, once', async () => {
+  const { clock, pauses, detectPause } = create();
   await clock.advance(10_000);
-  look();
+  detectPause();
   clock.freeze(20_000);
-  look();
-  look();
+  detectPause();
+  detectPause();
   assert.deepEqual(pauses, [30_000]);
   await clock.advance(10_000);
   assert.deepEqual(pauses, [30_000]);

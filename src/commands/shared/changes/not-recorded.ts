@@ -10,14 +10,14 @@ const MAX_NAMED = 10;
 /** A text for each thing that is not up to date. A pool that was never reconciled has no counts yet. */
 export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const { name } = pool.metadata;
-  const due = state.managedNodes(name).flatMap(node => {
+  const recordPlans = state.managedNodes(name).flatMap(node => {
     const plan = nodePlan(state, node.name);
     const isOfRecord = plan !== undefined && dueOf(plan)?.changes.length === 0 && !mayWait(plan);
     return isOfRecord ? [plan] : [];
   });
   const nodes = (kept: boolean) =>
-    due.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));
-  const [lacking, left] = [nodes(true), nodes(false)];
+    recordPlans.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));
+  const [lacking, stale] = [nodes(true), nodes(false)];
   const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
   return [
     ...(lacking.length === 0
@@ -25,10 +25,10 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
       : [
           `${plural(lacking.length, 'node')} ${lacking.length === 1 ? 'has' : 'have'} no valid record of the pool: ${named(lacking)}`,
         ]),
-    ...(left.length === 0
+    ...(stale.length === 0
       ? []
       : [
-          `${plural(left.length, 'node')} left and still ${left.length === 1 ? 'has' : 'have'} its record: ${named(left)}`,
+          `${plural(stale.length, 'node')} left and still ${stale.length === 1 ? 'has' : 'have'} its record: ${named(stale)}`,
         ]),
     ...countsText(state, pool),
   ];

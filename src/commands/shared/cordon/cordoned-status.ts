@@ -19,8 +19,9 @@ export async function recordCordoned(
   cluster: CordonedStatusPort,
 ): Promise<string | undefined> {
   const recorded = await attempt(async () => {
-    let left = [...names];
-    for (let tries = 0; left.length > 0 && tries < MAX_ATTEMPTS; tries++) left = await record(left, cluster);
+    let remaining = [...names];
+    for (let tries = 0; remaining.length > 0 && tries < MAX_ATTEMPTS; tries++)
+      remaining = await record(remaining, cluster);
   });
   if ('value' in recorded) return undefined;
   return `'get' shows cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`;

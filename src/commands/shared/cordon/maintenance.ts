@@ -39,7 +39,7 @@ export function maintenanceClient(
   open: () => Promise<MaintenancePort>,
   sleep: (ms: number) => Promise<void>,
 ): MaintenanceClient {
-  let asked: Promise<MaintenanceOwner> | undefined;
+  let ownerRead: Promise<MaintenanceOwner> | undefined;
   let version: Promise<string> | undefined;
   const serverVersion = () => {
     version ??= open().then(port => port.serverVersion());
@@ -47,8 +47,8 @@ export function maintenanceClient(
   };
   return {
     owner() {
-      asked ??= open().then(port => port.owner());
-      return asked;
+      ownerRead ??= open().then(port => port.owner());
+      return ownerRead;
     },
     async publish(node) {
       const done = await attempt(() => publishMaintenance(node, { open, serverVersion, sleep }));

@@ -110,8 +110,8 @@ function cellText(state: MaintenanceState, now: Date): string {
 
 /** `2h-left`, `overdue-30m`. */
 function endText(until: string, now: Date): string {
-  const left = Date.parse(until) - now.getTime();
-  return left > 0 ? `${formatLeft(left)}-left` : `overdue-${formatDuration(-left)}`;
+  const remainingMs = Date.parse(until) - now.getTime();
+  return remainingMs > 0 ? `${formatLeft(remainingMs)}-left` : `overdue-${formatDuration(-remainingMs)}`;
 }
 
 /** Rounded up to the unit that is shown: what was set to 3 days is not shown as 2 days and 23 hours. */
@@ -141,8 +141,8 @@ function staleReason(why: 'schedulable' | 'recreated'): string {
 
 /** `in 2h`, `overdue for 30m`. */
 function relativeEnd(until: string, now: Date): string {
-  const left = Date.parse(until) - now.getTime();
-  return left > 0 ? `in ${formatLeft(left)}` : `overdue for ${formatDuration(-left)}`;
+  const remainingMs = Date.parse(until) - now.getTime();
+  return remainingMs > 0 ? `in ${formatLeft(remainingMs)}` : `overdue for ${formatDuration(-remainingMs)}`;
 }
 
 /** What a command is about to write, with the time that `--until` means. */

@@ -85,8 +85,8 @@ export async function showCordon(
   const warn = warnOnce(io);
   const left: string[] = [];
   let [failed, isChanged] = [false, false];
-  const isAsked = !change.unschedulable && !yes && dryRun === 'none';
-  const laterCordon = isAsked ? laterCordonOf(theirs, change, deps) : undefined;
+  const asksFirst = !change.unschedulable && !yes && dryRun === 'none';
+  const laterCordon = asksFirst ? laterCordonOf(theirs, change, deps) : undefined;
   for (const result of cordonNodes(nodes, change, { ...deps, laterCordon })) {
     const outcome = await result;
     failed ||= outcome.kind === 'failed';

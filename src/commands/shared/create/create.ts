@@ -86,9 +86,9 @@ async function create(
   const created: RawPool[] = [];
   const errors: NodepoolError[] = [];
   for (const [at, pool] of options.pools.entries()) {
-    const left = options.pools.slice(at);
+    const remaining = options.pools.slice(at);
     if (signal?.aborted) {
-      errors.push(interrupted(`${plural(created.length, 'nodepool')} created, ${left.length} left`));
+      errors.push(interrupted(`${plural(created.length, 'nodepool')} created, ${remaining.length} left`));
       break;
     }
     try {
@@ -102,7 +102,7 @@ async function create(
       created.push(result.pool);
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
-      errors.push(error.isGeneral ? withOthers(error, left.slice(1)) : error);
+      errors.push(error.isGeneral ? withOthers(error, remaining.slice(1)) : error);
       if (error.isGeneral) break;
     }
   }
@@ -127,24 +127,24 @@ async function join(
   // Not for requests, which the transport bounds: after Ctrl-C no further node is begun.
   const limitNodes = createLimiter(concurrency);
   const change = (node: Node) => ({ labels: labelsFor(node, pool) });
-  const left: string[] = [];
+  const remaining: string[] = [];
   const label = async (node: Node) => {
-    if (signal?.aborted) left.push(node.name);
+    if (signal?.aborted) remaining.push(node.name);
     else await patchLabels(node, change, cluster.nodes);
   };
   // All are waited for: after an error nothing is written any more.
   const writes = await Promise.allSettled(nodes.map(node => limitNodes(() => label(node))));
   const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
   const [first] = errors;
-  if (left.length > 0) {
+  if (remaining.length > 0) {
     const { name } = pool.metadata;
-    const done = `nodepool ${name} is created, ${plural(nodes.length - left.length - errors.length, 'node')} labelled`;
+    const done = `nodepool ${name} is created, ${plural(nodes.length - remaining.length - errors.length, 'node')} labelled`;
     const [failed] = errors;
     const why = failed instanceof NodepoolError ? `; ${failed.oneLine}` : '';
     throw interrupted(
-      `${done}, ${plural(left.length, 'node')} left${why}`,
+      `${done}, ${plural(remaining.length, 'node')} left${why}`,
       `add those that are left: \`kubectl nodepool add ${name} NODE...\``,
-      left,
+      remaining,
     );
   }
   if (first === undefined) return;

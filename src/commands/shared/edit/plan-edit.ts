@@ -121,9 +121,9 @@ function requiresNoLabel(was: NodePool, is: NodePool): boolean {
 /** Of what a reconcile of the edited pool would do, the nodes that get a NoExecute taint by the edit. */
 function planEvictions(state: ClusterState, is: NodePool): ClusterPlan {
   const named = [is.metadata.name];
-  const due = noExecuteOf(planCluster(state, { pools: named }).nodes);
+  const dueTaints = noExecuteOf(planCluster(state, { pools: named }).nodes);
   const plan = planCluster(state, { pools: named, specs: [is] });
-  return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !due.has(taint))) };
+  return { ...plan, nodes: plan.nodes.filter(node => [...noExecuteOf([node])].some(taint => !dueTaints.has(taint))) };
 }
 
 function releasedNodes(state: ClusterState, is: NodePool): LeavingNode[] {

@@ -49,8 +49,8 @@ export async function findImpact(
   const owners = new Map(plans.map(({ node, owner }) => [node.name, owner]));
   const poolOf = (node: string) => (owners.has(node) ? owners.get(node) : state.ownership(node)?.owner);
   if (leaving.length === 0) {
-    const given = paths.filter(path => path.given !== undefined);
-    const warnings = given.length === 0 ? [] : (await readCustom(await ports.impact(), given, [])).warnings;
+    const fromFlag = paths.filter(path => path.flagText !== undefined);
+    const warnings = fromFlag.length === 0 ? [] : (await readCustom(await ports.impact(), fromFlag, [])).warnings;
     return {
       impact: { keys: [], daemonSets: [], notAgain: [], evicted: [], budgets: [], notJudged: [] },
       isKnown: true,
@@ -165,7 +165,7 @@ export function parseSelectorPaths(texts: readonly string[], where: string): Sel
 }
 
 /** Of the command line: one whose resource the server does not serve is an error. */
-export function givenSelectorPaths(texts: readonly string[], flag: string): SelectorPath[] {
+export function selectorPathsOfFlag(texts: readonly string[], flag: string): SelectorPath[] {
   return texts.map(text => ({ ...parse(text, flag), given: `${flag}: "${text}"` }));
 }
 

@@ -250,8 +250,8 @@ function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
 function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   const { owner, next } = group;
   if (next === undefined) return [];
-  const own = owner === undefined ? 'no controller recreates it; a new one: ' : '';
-  return [`${podsText(group)}: ${own}${destinationText({ owner }, next, poolOf)}`];
+  const newPod = owner === undefined ? 'no controller recreates it; a new one: ' : '';
+  return [`${podsText(group)}: ${newPod}${destinationText({ owner }, next, poolOf)}`];
 }
 
 const BLOCKED_BY_BUDGET = 'as a PodDisruptionBudget holds up the drain';

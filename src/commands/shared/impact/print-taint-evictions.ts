@@ -18,10 +18,10 @@ const MIN_NAMES = 30;
  */
 export function renderEvictions(preview: EvictionPreview, width: number): string {
   const shown = preview.nodes.slice(0, MAX_NODES);
-  const left = [HEADER, ...shown.map(row)];
-  const room = Math.max(MIN_NAMES, width - 1 - takenWidth(left, GET));
+  const firstColumns = [HEADER, ...shown.map(row)];
+  const room = Math.max(MIN_NAMES, width - 1 - takenWidth(firstColumns, GET));
   const pods = ['PODS', ...shown.map(evictions => podsText(evictions, room))];
-  const table = renderTable(left.map((cells, line) => [...cells, pods[line] ?? '']));
+  const table = renderTable(firstColumns.map((cells, line) => [...cells, pods[line] ?? '']));
   const more = preview.nodes.length - shown.length;
   return [
     `${evictionsSentence(preview)}:`,

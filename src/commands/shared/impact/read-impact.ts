@@ -72,7 +72,7 @@ export async function readAll(
     return otherwise;
   };
   const kinds = labels.length > 0 ? SELECTING_KINDS : mayShutOut ? WITHOUT_PODS : [];
-  const requested = labels.length === 0 ? paths.filter(({ given }) => given !== undefined) : paths;
+  const requested = labels.length === 0 ? paths.filter(({ flagText }) => flagText !== undefined) : paths;
   const none = { selecting: [], warnings: [] };
   const budgets = async () => (await ports.cluster.evictions()).budgets();
   const [running, daemonSets, custom, budgetList, ...selecting] = await Promise.all([
@@ -113,13 +113,13 @@ type Namespaces = ReadonlyMap<string, Record<string, string>> | undefined;
 /** Throws NodepoolError for a path of the command line whose resource the server does not serve. */
 export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[], labels: readonly string[]) {
   const { selecting, unserved, unset } = await port.custom(paths, labels);
-  const wrong = unserved.find(({ given }) => given !== undefined);
-  if (wrong?.given !== undefined) {
-    const message = `${wrong.given}: the server serves no resource ${wrong.resource}`;
+  const wrong = unserved.find(({ flagText }) => flagText !== undefined);
+  if (wrong?.flagText !== undefined) {
+    const message = `${wrong.flagText}: the server serves no resource ${wrong.resource}`;
     throw new NodepoolError('usage', message, '`kubectl api-resources -o name` lists those that it serves');
   }
-  const warnings = unset.flatMap(({ path: { given, fields }, kind }): Warning[] =>
-    given === undefined ? [] : [`${given}: no ${kind} has the field .${fields.join('.')}`],
+  const warnings = unset.flatMap(({ path: { flagText, fields }, kind }): Warning[] =>
+    flagText === undefined ? [] : [`${flagText}: no ${kind} has the field .${fields.join('.')}`],
   );
   return { selecting, warnings };
 }

@@ -16,10 +16,10 @@ export async function impactFinder(
   env: Readonly<Record<string, string | undefined>>,
   connection: ImpactPorts,
 ): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
-  const { givenSelectorPaths, parseSelectorPaths, WELL_KNOWN } = await import('./find-impact.ts');
+  const { selectorPathsOfFlag, parseSelectorPaths, WELL_KNOWN } = await import('./find-impact.ts');
   const { findImpact } = await import('./find-impact.ts');
   const ofEnv = (env[PATHS_ENV] ?? '').split(',').flatMap(text => text.trim() || []);
-  const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...givenSelectorPaths(paths, '--impact-path')];
+  const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...selectorPathsOfFlag(paths, '--impact-path')];
   return (plan, state) => findImpact(plan, state, all, connection);
 }
 

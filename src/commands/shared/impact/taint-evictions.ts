@@ -54,8 +54,8 @@ export async function previewEvictions(
   for (const [node, { before, after, taints, isDrained }] of arriving) {
     const found: NodeEvictions = { node, taints, now: [], later: [] };
     for (const pod of byNode.get(node) ?? []) {
-      const due = evictedAfter(pod.tolerations, after);
-      const seconds = isDrained && due < Infinity ? 0 : due;
+      const evictedSeconds = evictedAfter(pod.tolerations, after);
+      const seconds = isDrained && evictedSeconds < Infinity ? 0 : evictedSeconds;
       if (seconds >= evictedAfter(pod.tolerations, before)) continue;
       gone.push({ pod, seconds });
       const name = `${pod.namespace}/${pod.name}`;

@@ -123,11 +123,11 @@ export async function formerRoles(
 
 /** @param others the other API groups that serve nodepools @param former see formerRoles() */
 export function checkNames(others: readonly string[], former: readonly string[] = []): CheckFinding {
-  const left = `left of an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
+  const formerText = `left of an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
   const remove = `bind people to nodepool.lailin.xyz:view and nodepool.lailin.xyz:edit instead, then: kubectl delete clusterrole ${former.join(' ')}`;
   if (others.length > 0) {
     const message = `${named(others)} also serves nodepools: \`kubectl get nodepools\` may show those`;
-    return warning(message, USE_FULL_NAME, former.length === 0 ? [] : [`${left}; ${remove}`]);
+    return warning(message, USE_FULL_NAME, former.length === 0 ? [] : [`${formerText}; ${remove}`]);
   }
-  return former.length === 0 ? ok('no other API group serves nodepools') : warning(left, remove);
+  return former.length === 0 ? ok('no other API group serves nodepools') : warning(formerText, remove);
 }

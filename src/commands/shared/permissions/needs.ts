@@ -341,8 +341,8 @@ export function questionText(question: AccessQuestion): string {
 /** The same of several, each object once: `get,patch nodes`. */
 export function questionTexts(questions: readonly AccessQuestion[]): string[] {
   const byObject = Map.groupBy(questions, objectText);
-  return [...byObject].map(([object, asked]) => {
-    const verbs = new Set(asked.map(({ verb }) => verb));
+  return [...byObject].map(([object, requirements]) => {
+    const verbs = new Set(requirements.map(({ verb }) => verb));
     return `${[...verbs].join(',')} ${object}`;
   });
 }

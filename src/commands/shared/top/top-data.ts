@@ -26,10 +26,10 @@ export function printTop(found: TopResult, rows: RowKind, format: 'json' | 'yaml
 
 /** Of each pool, of the nodes of none, and of all. */
 export function usageFields({ pools, total }: Pick<TopResult, 'pools' | 'total'>) {
-  const own = pools.filter(({ pool }) => pool !== undefined);
+  const existing = pools.filter(({ pool }) => pool !== undefined);
   const rest = pools.find(({ pool }) => pool === undefined);
   return {
-    pools: own.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
+    pools: existing.map(({ pool, tally }) => ({ name: pool, ...tallyJson(tally) })),
     ...(rest === undefined ? {} : { unassigned: tallyJson(rest.tally) }),
     total: tallyJson(total),
   };

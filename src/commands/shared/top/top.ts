@@ -200,10 +200,10 @@ class TopTable {
   }
 
   #addNode(pool: string | undefined, node: Node, tally: ResourceTotals): void {
-    const own = this.#tally();
-    own.add(this.#factsOf(node), this.#reading);
-    tally.addAll(own);
-    this.nodes.push({ node, pool, tally: own });
+    const nodeTotals = this.#tally();
+    nodeTotals.add(this.#factsOf(node), this.#reading);
+    tally.addAll(nodeTotals);
+    this.nodes.push({ node, pool, tally: nodeTotals });
   }
 
   #tally(): ResourceTotals {

@@ -1,7 +1,7 @@
 /** Completes words against pool and node names that the test gives in place of a cluster. */
 import assert from 'node:assert/strict';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
-import { complete, type GivenFlags } from '../../../../src/cli/completion/complete.ts';
+import { complete, type FlagValues } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
 import type { Names, NamesPort } from '../../../../src/kube/resources/names.ts';
 
@@ -27,7 +27,7 @@ export const START = new Date('2026-01-01T00:00:00Z');
 
 export interface FakeNames extends NamesPort {
   asked: string[];
-  flags: GivenFlags[];
+  flags: FlagValues[];
 }
 
 /** A NamesPort that records its calls. */

@@ -38,7 +38,7 @@ async function check(leases: Record<string, LeaseRecord>, { isInstalled = false,
   });
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'c' }, spec: { replicas } };
   const findDeployment = async () => (isInstalled ? deployment : undefined);
-  const finding = await checkController(seen, { own: 'nodepool-system', findDeployment });
+  const finding = await checkController(seen, { controllerNamespace: 'nodepool-system', findDeployment });
   return { ...finding, slept };
 }
 

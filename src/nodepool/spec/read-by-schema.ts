@@ -4,7 +4,7 @@ import { suggest } from '../text.ts';
 import type { FieldError } from './field-error.ts';
 import type { Schema } from './schema.ts';
 
-export interface TypedReading {
+export interface SchemaReading {
   /** Receives an error for each wrong field. */
   errors: FieldError[];
   /** Fields that are not in the schema are never kept; `refused` reports them as errors. */
@@ -17,7 +17,7 @@ export interface TypedReading {
  *
  * @param path of the value, for errors
  */
-export function readTyped(value: unknown, schema: Schema, path: string, reading: TypedReading): unknown {
+export function readBySchema(value: unknown, schema: Schema, path: string, reading: SchemaReading): unknown {
   switch (schema.type) {
     case 'any':
       return value;
@@ -30,7 +30,7 @@ export function readTyped(value: unknown, schema: Schema, path: string, reading:
     case 'list':
       if (!Array.isArray(value)) return wrong(value, 'a list', path, reading);
       return value
-        .map((item, index) => readTyped(item, schema.of, `${path}[${index}]`, reading))
+        .map((item, index) => readBySchema(item, schema.of, `${path}[${index}]`, reading))
         .filter(item => item !== undefined);
     case 'string':
       return typeof value === 'string' ? value : wrong(value, 'a string', path, reading);
@@ -85,7 +85,7 @@ function readObject(
   value: Record<string, unknown>,
   { fields, required = [] }: Extract<Schema, { type: 'object' }>,
   path: string,
-  reading: TypedReading,
+  reading: SchemaReading,
 ): Record<string, unknown> | undefined {
   const { errors, unknownFields } = reading;
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
@@ -95,7 +95,7 @@ function readObject(
   for (const [name, item] of Object.entries(value)) {
     const field = ownValue(fields, name);
     if (field !== undefined) {
-      if (item !== null && item !== undefined) kept.push([name, readTyped(item, field, at(name), reading)]);
+      if (item !== null && item !== undefined) kept.push([name, readBySchema(item, field, at(name), reading)]);
     } else if (unknownFields === 'refused') {
       const near = suggest(name, Object.keys(fields));
       const next = near === undefined ? {} : { next: `did you mean ${at(near)}?` };
@@ -111,12 +111,12 @@ function readMap(
   value: Record<string, unknown>,
   { of, what }: Extract<Schema, { type: 'map' }>,
   path: string,
-  reading: TypedReading,
+  reading: SchemaReading,
 ): Record<string, unknown> {
   const { errors } = reading;
   const entries = Object.entries(value).map(([key, item]) => {
     const before = errors.length;
-    const kept = readTyped(item, of, `${path}[${key}]`, reading);
+    const kept = readBySchema(item, of, `${path}[${key}]`, reading);
     const error = errors[before];
     if (error !== undefined) error.next = item === null ? `write "" for the empty value` : `quote it: ${what}`;
     return [key, kept] as const;
@@ -124,7 +124,7 @@ function readMap(
   return Object.fromEntries(entries.filter(([, kept]) => kept !== undefined));
 }
 
-function wrong(value: unknown, expected: string, path: string, { errors }: TypedReading): undefined {
+function wrong(value: unknown, expected: string, path: string, { errors }: SchemaReading): undefined {
   errors.push({ field: path, message: `expected ${expected}, found ${describeValue(value)}` });
 }
 
