@@ -10,7 +10,7 @@ import { commands } from './commands/index.ts';
 const grammar = manifest.commands as Grammar;
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
 
-/** The first argument of a request for completions: kubectl's scripts need cobra's answers, ours need whole words. */
+/** The first argument of a request for completions: kubectl's scripts expect cobra's format, those of this program whole words. */
 const COMPLETE = '__complete';
 const COMPLETE_WORDS = '__completeWords';
 const isCompletion = ([first]: string[]) => first === COMPLETE || first === COMPLETE_WORDS;

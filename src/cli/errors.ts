@@ -118,7 +118,7 @@ export function reportError(error: unknown, context: ErrorContext): number {
   return exit;
 }
 
-/** Its message may be others' text, and have lines that pass for ours. */
+/** Its message may be text from the cluster, with lines that look like those of this program. */
 function stackOf({ stack, message }: Error): string | undefined {
   return stack?.replace(message, () => oneLine(message));
 }

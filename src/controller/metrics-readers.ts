@@ -44,7 +44,7 @@ interface CachedDecision {
 const ALLOWED_MS = 60_000;
 const REFUSED_MS = 10_000;
 const MAX_DECISIONS = 1_000;
-/** Anyone who reaches the port can send tokens that nobody knows: their reviews must not keep the reconciler waiting. */
+/** Every client of the port can send unknown tokens: their reviews must not delay the reconciler. */
 const CONCURRENT_REVIEWS = 4;
 
 const NO_TOKEN: ReaderRefusal = { status: 401, body: 'Unauthorized\n' };

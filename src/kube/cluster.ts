@@ -36,7 +36,7 @@ export interface NodesClient<Listed extends Node = Node> {
   list(labelSelector?: string): Promise<Listed[]>;
   watch(): WatchedResource<Node>;
   get(name: string): Promise<Node | undefined>;
-  /** The clock by which nodes have their timestamps: the server's as of its last response, ours before the first. */
+  /** The clock of the timestamps of nodes: the server's by its last response, the local one before the first. */
   serverTime(): Date;
   /** The field manager other than us that set the field last, as `['metadata', 'labels', 'tier']`; undefined when there is none. */
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
@@ -59,7 +59,7 @@ export interface NodePoolsClient {
   listCoerced(): Promise<NodePool[]>;
   /** As listCoerced(). */
   getCoerced(name: string): Promise<NodePool | undefined>;
-  /** As of NodesClient. */
+  /** As in NodesClient. */
   fieldManager(name: string, path: readonly string[]): Promise<string | undefined>;
   /** Throws where the server does not serve NodePools. */
   assertServed(): Promise<void>;
@@ -98,7 +98,7 @@ export interface RuntimeClassesClient {
 }
 
 export interface ControllerRevisionsClient {
-  /** Those with the label of the pool, whoever owns them. */
+  /** All with the label of the pool, of any owner. */
   list(pool: string): Promise<ControllerRevision[]>;
   get(name: string): Promise<ControllerRevision | undefined>;
   create(revision: ControllerRevision): Promise<{ kind: 'created'; revision: ControllerRevision } | { kind: 'exists' }>;

@@ -18,7 +18,7 @@ export interface ManagedFields extends FieldSetter {
   fields: unknown;
 }
 
-/** What has not the form of an entry is left out. */
+/** Skips malformed entries. */
 export function readManagedFields(managedFields: unknown): ManagedFields[] {
   const entries = Array.isArray(managedFields) ? managedFields.filter(isObject) : [];
   return entries.flatMap(({ manager, operation, time, subresource, fieldsV1 }): ManagedFields[] => {
@@ -42,7 +42,7 @@ export function managedAt({ fields }: Pick<ManagedFields, 'fields'>, path: reado
 
 /**
  * The entry of the manager that created the object: the one of that second, or, of several, the only one that has its spec.
- * Undefined where it cannot be told.
+ * Undefined where it is not known.
  */
 export function creatorOf(
   entries: readonly ManagedFields[],
@@ -68,7 +68,7 @@ export function lastSetter(entries: readonly ManagedFields[], path: readonly str
   return { manager, operation, ...(time === undefined ? {} : { time }) };
 }
 
-/** A node with what a reconcile has no use for. */
+/** A node with fields that a reconcile does not need. */
 export interface DatedNode {
   node: Node;
   managedFields: readonly ManagedFields[];

@@ -92,7 +92,7 @@ export interface NodePoolSpec {
   matchExpressions?: Requirement[];
   unmanaged?: 'Keep' | 'Remove';
   annotations?: Record<string, string>;
-  /** See startup-taints.ts. */
+  /** Taints that nodes get when they join, until a condition lifts them (startup-taints.ts). */
   startupTaints?: StartupTaint[];
   /** Nothing is written to the nodes of the pool. */
   paused?: boolean;

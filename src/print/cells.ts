@@ -89,7 +89,7 @@ export function stateCell(membership: NodeMembership, changes: number, style: St
   }
 }
 
-/** Characters shown of a reason and of a message: ours are far shorter, those of others may have a megabyte. */
+/** Characters shown of a reason and of a message: those of this program are far shorter, those of others may have a megabyte. */
 export const [REASON_WIDTH, MESSAGE_WIDTH] = [128, 1024] as const;
 
 /** Reason and message of the most important condition, cut for a screen. */

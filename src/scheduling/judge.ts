@@ -26,7 +26,7 @@ export class Judge {
   /** Every node refuses the pod: the scheduler looks at none. */
   readonly refusal: UnfitReason | undefined;
   readonly volumes: PodVolumes;
-  // Made when first asked for: they look at all groups of pods, and where no node is open nobody asks.
+  // Computed at the first use: it takes all groups of pods, and is not needed where no node takes the pod anyway.
   #spread: TopologySpread | undefined;
   #affinity: PodAffinity | undefined;
   readonly #snapshot: Snapshot;

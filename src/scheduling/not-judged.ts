@@ -9,7 +9,7 @@ export interface ClusterFacts {
   offered: ReadonlySet<string>;
 }
 
-/** A higher priority is no reason to have a place: which pods would lose theirs is not known. */
+/** Preemption is not considered: which pods would be evicted for a pod of higher priority is not known. */
 export const PREEMPTION = 'preemption, by which pods of a higher priority take the place of others';
 
 const VOLUME_LIMITS = 'how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)';
@@ -34,7 +34,7 @@ export function podNotJudged(spec: RawPodSpec): readonly string[] {
   return texts.length === 0 ? NONE : texts;
 }
 
-/** Sentences as of ownNotJudged(). */
+/** Sentences as podNotJudged() returns them. */
 export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: ClusterFacts): string[] {
   const texts = [...podNotJudged(spec)];
   const { affinity } = spec;

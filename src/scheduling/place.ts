@@ -38,7 +38,7 @@ export function placeBy(
   const sites = sitesOf(judge, nodes, snapshot, most);
   const total = Math.min(limit, perCluster(pod, snapshot));
   const isDependent = dependsOnItself(judge);
-  // Anti-affinity alone orders no nodes, so a single replica takes the first, and the others need not be looked at.
+  // Anti-affinity alone does not rank nodes, so a single replica takes the first one; the others are not judged.
   const isOrdered = pod.spread.length > 0 || pod.affinity.length > 0;
   const inTurns = isDependent && (total > 1 || isOrdered);
   const taken = inTurns ? placeInTurns(judge, [...sites], total) : fill(judge, sites, total);

@@ -84,7 +84,7 @@ export interface ClaimUse {
 
 // Why a node, or every node, does not take a pod.
 
-/** In the order in which kube-scheduler asks its rules; `gates` and `claims` are asked before any node is looked at. */
+/** In the order in which kube-scheduler applies its rules; it applies `gates` and `claims` before it filters nodes. */
 type SchedulerRule =
   | 'gates'
   | 'claims'

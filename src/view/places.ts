@@ -29,7 +29,7 @@ export interface SortOrder {
 }
 
 export interface CordonTarget {
-  /** As of the question. */
+  /** As it was when the question was shown. */
   node: Node;
   unschedulable: boolean;
 }

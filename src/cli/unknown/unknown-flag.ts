@@ -165,7 +165,7 @@ function hintFor(format: string, formats: readonly string[]): string | undefined
   return kind === 'name' ? '`kubectl nodepool get -o name` prints the names of pools' : undefined;
 }
 
-// What to type, of ours or of kubectl's, where a command that takes names of pools is given a node, a pod or a type.
+// The command to use instead, of this program or of kubectl, for a node, a pod or a type in place of a pool's name.
 
 /** These take a type before the name in kubectl. */
 const TYPED = ['get', 'describe', 'edit', 'delete', 'top', 'wait'];

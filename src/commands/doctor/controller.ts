@@ -108,7 +108,7 @@ function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
 /** The live Deployment; undefined when the controller is not installed. */
 export type FindDeployment = () => Promise<ManifestObject | undefined>;
 
-/** How the controller's objects are put back: by what installed them. */
+/** The command that restores the controller's objects: that of the tool that installed them. */
 export function reinstallRemedy(deployment: ManifestObject): string {
   const release = helmReleaseOf(deployment);
   return release === undefined

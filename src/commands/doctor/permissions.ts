@@ -26,7 +26,7 @@ import { evictionsFlag, type FindDeployment, reinstallRemedy } from './controlle
 
 /** Permissions that only `install --controller`, `--admission` and their like need, one by one. */
 const MAX_OF_CONTROLLER = 8;
-/** The command without which no other is of use. */
+/** The command that all others depend on. */
 const LEAST_NEEDED = 'get';
 /** Where pods come back to a node: a role of an earlier version lacks it. */
 const BUDGETS: AccessQuestion = { verb: 'list', group: 'policy', resource: 'poddisruptionbudgets' };
@@ -208,7 +208,7 @@ export function checkPolicies(
     const message = 'admission policies that come with the controller are not in force';
     return warning(message, reinstallRemedy(deployment), details);
   }
-  // Somebody has applied them, and relies on both.
+  // They were applied on purpose: both are relied on.
   if (born.kind === 'installed' || off.length === 1)
     return warning(
       'admission policies are only partly in force',

@@ -155,7 +155,7 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
   return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
 }
 
-/** Of a pool whose spec changed since, the status tells of the rollout before. */
+/** After a change of the spec, the status is about the previous rollout. */
 function stoppedRollout(pool: NodePool): string[] {
   const progress = progressOf(pool);
   if (progress?.reason !== 'RolloutStopped' || lateness(pool) !== undefined) return [];
@@ -177,7 +177,7 @@ function whyNot200(pool: NodePool): string {
   return code + (message === '' ? '' : `: ${message}`);
 }
 
-/** Whether the status or a record is behind what the nodes are now: by a change of this moment, or for want of a reconcile. */
+/** Whether the status or a record is out of date: because of a change just now, or because nothing reconciles. */
 export function isBehind(pool: NodePool, state: ClusterState): boolean {
   return lateness(pool) === undefined && notRecorded(state, pool).length > 0;
 }

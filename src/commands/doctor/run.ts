@@ -55,7 +55,7 @@ export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<
   return CHECKS.map(id => ({ id, ...(findings[id] ?? skipped(why)) }));
 }
 
-/** @returns what was found, and why nothing of the rest */
+/** @returns what was found, and why the rest was skipped */
 async function examine(
   options: DoctorOptions,
   { connect, now, sleep }: DoctorDeps,
@@ -81,7 +81,7 @@ async function examine(
   const seen = attempt(() => leases);
   const controllerRuns = async () => {
     const found = await seen;
-    // Where leases may not be read, one may run.
+    // Where leases may not be read, a controller may run.
     return 'refusal' in found || found.value.some(({ isAlive }) => isAlive);
   };
   const read = readState(connection, port, { controllerRuns, sleep });
@@ -137,7 +137,7 @@ function isNotServed(pools: DoctorState['pools']): boolean {
   return !(refusal instanceof ForbiddenError) && !refusal.isGeneral && !refusal.isTransient;
 }
 
-/** Of a user who may not read it: pools that can be listed show that there is one. */
+/** The user may not read the CRD: pools that can be listed show that there is one. */
 async function findCrd(
   expected: Record<string, unknown>,
   connection: Connection,
@@ -247,7 +247,7 @@ export function checkVersion({ version }: ServerProbe): CheckFinding {
   return ok(`Kubernetes ${version}`);
 }
 
-/** Milliseconds that the server's clock is ahead of ours. Its Date header leaves out the part of a second. */
+/** Milliseconds that the server's clock is ahead of the local one. Its Date header has whole seconds. */
 export function clockSkewMs({ clocks }: ServerProbe): number | undefined {
   return clocks && clocks.server.getTime() + 500 - clocks.ours.getTime();
 }

@@ -1,4 +1,4 @@
-/** What is read of pools, nodes and RuntimeClasses, and what that shows. */
+/** Reads pools, nodes and RuntimeClasses, and checks them. */
 import type { Connection } from '../../kube/connect.ts';
 import type { DoctorPort, ExaminedNode } from '../../kube/resources/doctor.ts';
 import {
@@ -43,7 +43,7 @@ export interface DoctorState {
   pools: Attempt<NodePool[]>;
   nodes: Attempt<ExaminedNode[]>;
   runtimeClasses: Attempt<RuntimeClass[]>;
-  /** Of the pools and nodes that could be read. */
+  /** The pools and nodes that could be read. */
   cluster: ClusterState;
 }
 
@@ -52,7 +52,7 @@ const SETTLE_MS = 3_000;
 
 /**
  * Reads once more where a pool is behind its nodes, so that what a controller is about to write is not reported.
- * @param controllerRuns asked only then
+ * @param controllerRuns called only in that case
  */
 export async function readState(
   connection: Connection,
@@ -229,7 +229,7 @@ function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   return ok(pools.length === 0 ? 'there are no pools' : 'every member is Ready', empty);
 }
 
-// Startup taints that nobody lifts: those that a node registered with, too.
+// Startup taints that stay for too long, also those that a node registered with.
 
 function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now: Date): CheckFinding {
   const details = pools.flatMap(pool => {

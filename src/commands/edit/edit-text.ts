@@ -83,7 +83,7 @@ export async function editAsText(name: string, text: TextEdit, options: EditOpti
   }
 }
 
-/** What is not agreed to is not edited again: the text is kept. */
+/** A proposal that was refused is not edited again: the text is kept. */
 async function agreeOrKeep(
   before: RawPool,
   after: RawPool,
@@ -220,7 +220,7 @@ async function cancel(editor: EditSession, why: string): Promise<EditResult> {
   return { kind: 'cancelled', why };
 }
 
-/** The text stays where it is, and the message says where. */
+/** The file with the text is kept, and the message names it. */
 class KeptError extends NodepoolError {}
 
 function keep(editor: EditSession, outcome: string, reason = '', ...items: string[]): KeptError {

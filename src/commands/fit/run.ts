@@ -324,7 +324,7 @@ function claimTemplates(value: unknown, document: SubjectDocument): ClaimTemplat
   return shapedAt<ClaimTemplate[]>(templates, CLAIM_TEMPLATES, 'spec.volumeClaimTemplates', document);
 }
 
-/** Each pod gets a claim of its own, as of an ephemeral volume. */
+/** Each pod gets its own claim, as for an ephemeral volume. */
 function withClaims(spec: RawPodSpec, templates: readonly ClaimTemplate[]): RawPodSpec {
   if (templates.length === 0) return spec;
   const names = templates.map(({ metadata }) => metadata?.name);

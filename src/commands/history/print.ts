@@ -21,7 +21,7 @@ type SubjectKind = Timeline['subject']['kind'];
 /** A detail is not wrapped to less while other columns can be cut. */
 const LEAST_DETAIL = 24;
 
-/** What is so now, and since when nobody knows. */
+/** What is so now, for an unknown time. */
 const NOW = 'now';
 
 export function renderTimeline(
@@ -104,7 +104,7 @@ function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cel
   return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
 }
 
-/** Names the other object where an entry is about two: the node of a pool, or the pool of a node whose Event it is. */
+/** Names the second object of an entry: the node in the history of a pool, the pool in that of a node. */
 function detailCell({ detail, node, pool, sources }: TimelineEntry, kind: SubjectKind): string {
   if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
   const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');

@@ -43,7 +43,7 @@ export interface Timeline {
   unread: number;
   /** What the user may not read, and is left out. */
   forbidden: NodepoolError[];
-  /** Of a pool: a node has the same name. */
+  /** In the history of a pool: a node has the same name. */
   hasNamesake: boolean;
   /** Events about an earlier pool or node of the same name, which are left out. */
   ofEarlier: number;
@@ -151,7 +151,7 @@ function isOfEarlier({ uid = '', lastSeen }: { uid?: string | undefined; lastSee
   return Date.parse(lastSeen) < createdAt(node);
 }
 
-/** Of an Event that began with an earlier node of the name, nobody knows how many are about this one. */
+/** An Event that began with an earlier node of the name: how many of its count are about this node is not known. */
 function sinceNode<T extends { firstSeen: string; count: number }>(event: T, node: Node | undefined): T {
   const isOlder = node !== undefined && Date.parse(event.firstSeen) < createdAt(node);
   return isOlder ? { ...event, count: 1 } : event;

@@ -109,7 +109,7 @@ function othersOf({ metadata }: ManifestObject): string[] {
   return [...new Set(entries.map(({ manager }) => manager))].filter(manager => manager !== FIELD_MANAGER);
 }
 
-/** For a warning, which is not worth an error. */
+/** For a warning: an error of this read does not fail the command. */
 async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
   const read = await attempt(() => crd.otherGroups());
   return 'value' in read ? read.value : [];

@@ -136,7 +136,7 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
     },
     deps,
   );
-  // A watch that is refused ends the other one, after its list.
+  // A refused watch also ends the other one, after its list.
   const end = async (watch: Promise<void>, { resolve }: typeof gotPools) => {
     await watch.finally(resolve).catch(() => undefined);
     await Promise.all([gotPools.promise, gotNodes.promise]);
@@ -177,7 +177,7 @@ class NodeRows {
     this.#options.onStart(found.sort((a, b) => (a.node.name < b.node.name ? -1 : 1)));
   }
 
-  /** Reports what differs from the state so far, which would take restored objects for the past. */
+  /** Reports what differs from the state so far. That state would ignore restored objects as older ones. */
   restore(state: ClusterState): void {
     for (const name of [...this.#reported.keys()]) {
       const lost = state.node(name) === undefined ? this.#state.node(name) : undefined;

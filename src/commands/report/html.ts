@@ -1,4 +1,4 @@
-/** Pieces of the report: tables, times, escaped HTML, the style sheet. */
+/** Parts of the report page: tables, times, escaped HTML, the style sheet. */
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Excerpt } from './run.ts';
 
@@ -56,13 +56,13 @@ export function bar(percent: number | undefined): Html | string {
   return html`<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="back" width="100" height="4"/><rect class="normal" width="${width}" height="4"/></svg>`;
 }
 
-/** The word says it, and a sign; the colour only repeats it. */
+/** A word and a sign; the colour only repeats them. */
 export function mark(kind: 'good' | 'warn' | 'bad', text: string): Html {
   const sign = { good: '', warn: '▲ ', bad: '✖ ' }[kind];
   return html`<span class="${kind}">${sign === '' ? '' : html`<span aria-hidden="true">${sign}</span>`}${text}</span>`;
 }
 
-// A tagged template for HTML: every value is escaped, whoever wrote it, but what such a template made. The only place that
+// A tagged template for HTML: every value is escaped, except the result of such a template. The only place that
 // decides on it.
 
 /** What a template made: it is not escaped again. */
@@ -76,7 +76,7 @@ export class Html {
 
 type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
-/** Attributes are to be quoted. Of a list the items follow each other; undefined is nothing. */
+/** Quote attributes. The items of a list are concatenated; undefined is empty. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(strings.map((string, at) => string + textOf(values[at])).join(''));
 }
@@ -94,7 +94,7 @@ function textOf(value: HtmlValue): string {
   if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'object') return value.map(textOf).join('');
-  // What is not seen, or turns a line around, would forge a page as it would a terminal.
+  // Invisible characters and direction overrides could forge text in a page as in a terminal.
   return sanitizeLine(String(value)).replace(/[&<>"'`]/g, character => ENTITIES[character] ?? '');
 }
 

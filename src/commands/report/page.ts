@@ -15,7 +15,7 @@ import type { EventCount, EventTrend, Report, ReportConflict, ReportMaintenance,
 const PLAIN = makeStyle(false);
 /** Changes of one node. */
 const MAX_CHANGES = 10;
-/** Of these and more of what is allocatable, pods may find no place. */
+/** Percent of allocatable that is requested, from which on new pods may not fit. */
 const FULL = 95;
 
 function poolsSection({ pools }: Report): Html {

@@ -55,7 +55,7 @@ export interface ReportConflict {
 export interface ReportMaintenance {
   node: string;
   pool: string | undefined;
-  /** Undefined: the node is cordoned, and nobody said why. */
+  /** Undefined: the node is cordoned without a reason. */
   maintenance: Maintenance | undefined;
   isOverdue: boolean;
 }
@@ -70,11 +70,11 @@ export interface Report {
   context: string | undefined;
   clusterName: string;
   serverVersion: string | undefined;
-  /** By the server's clock, or by ours where it did not say. */
+  /** By the server's clock, or the local one without a Date header. */
   time: Date;
   /** By name. */
   pools: Excerpt<ReportPool>;
-  /** Conditions of these pools that need somebody. */
+  /** Conditions of these pools that somebody has to act on. */
   conditions: Excerpt<{ pool: string; condition: Condition }>;
   capacity: TopResult;
   drift: Excerpt<PoolNode>;
@@ -103,7 +103,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
     ...{ pods: true, nodes: false, eachPod: false },
   };
   const requests = [permitted(deps.events.list()), deps.serverFacts()] as const;
-  // Where it fails, nobody waits for them.
+  // Where capacityOf() throws, these are not awaited.
   for (const each of requests) each.catch(() => {});
   const found = await capacityOf(options, { ...deps, cluster });
   const [events, server] = await Promise.all(requests);

@@ -89,7 +89,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       } catch (error) {
         if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
           throw error;
-        // As kubectl: the others are still done.
+        // As kubectl, continues with the other pools.
         showError(deps.io, error);
         exit = EXIT.error;
       }
@@ -138,7 +138,7 @@ async function setPaused(
   return EXIT.done;
 }
 
-/** A flag of another action would be ignored, and be taken for done. */
+/** A flag of another action would be ignored silently. */
 function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: FlagsOf<typeof Rollout>): void {
   const only = [
     ['revision', ['history', 'status'], flags.revision !== undefined],

@@ -78,7 +78,7 @@ export async function assertLatest(name: string, wanted: number, deps: Revisions
   throw new NodepoolError('input', message, whereToLook(found.pool, found.revisions));
 }
 
-/** What to do for want of a revision. */
+/** The next step where a revision does not exist. */
 export function whereToLook(
   { metadata: { name }, spec }: RawPool,
   revisions: readonly ControllerRevision[],

@@ -62,7 +62,7 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
     );
   }
   if (isStopped) times.push(parseTime(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
-  // Times of the cluster: the clock of whoever types this may be wrong.
+  // Times of the cluster: the local clock may be wrong.
   const until = Math.max(...times.filter(time => !Number.isNaN(time) && !isTooFarAhead(time, now.getTime())));
   const date = Number.isFinite(until) ? new Date(until) : now;
   return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(date) } } };
@@ -84,7 +84,7 @@ async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, i
     const isUp = ready && node.deletionTimestamp === undefined && !isBeingRemoved(node, pool, applied);
     return { ready, readySince, isUp, isChanged: applied.changed !== undefined };
   });
-  // None of them can be the canary.
+  // No node can be the canary.
   const isNoneUp = !isStopped && !owned.some(({ isUp }) => isUp);
   return owned.flatMap(node => (!node.ready && (node.isChanged || isNoneUp) ? node.readySince * 1000 : []));
 }

@@ -27,7 +27,7 @@ export async function rolloutStatus(
 ): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
   if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
-  // Without a controller it would wait for ever, and say nothing.
+  // Without a controller it would wait for ever without output.
   const hint = {
     message: `no news for ${QUIET_MS / 1000} s`,
     next: 'if no controller runs, `kubectl nodepool reconcile --watch`, which does step after step',

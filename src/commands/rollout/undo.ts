@@ -34,7 +34,7 @@ import { type PoolRevisions, readRevisions, whereToLook } from './history.ts';
 import { renderSpecChanges } from './print.ts';
 
 export interface UndoFlags {
-  /** 0: the one before. */
+  /** 0: the previous one. */
   toRevision: number;
   dryRun: DryRun;
   yes: boolean;
@@ -117,7 +117,7 @@ async function rolloutUndo(
   return { kind: patch === undefined ? 'skipped' : 'rolled back', pool, before, revision };
 }
 
-/** Asks also before a revision that this program did not make. */
+/** Also asks before a revision that another field manager created. */
 function withWriter(question: Question | undefined, revision: ControllerRevision, pool: string): Question | undefined {
   const writer = foreignWriter(revision);
   if (writer === undefined) return question;

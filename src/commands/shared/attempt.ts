@@ -1,4 +1,4 @@
-/** A read or write whose refusal is a value: the caller goes on without it. */
+/** A read or write whose refusal is a value: the caller continues without it. */
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 
 export type Attempt<T> = { value: T } | { refusal: NodepoolError };

@@ -86,7 +86,7 @@ export function notChecked({ lines, next }: NodepoolError): CheckFinding {
   return { status: 'warning', message: `not checked: ${message}`, details, remedy: next };
 }
 
-/** What the check finds, or that it could not look. */
+/** The finding of the check, or that the check could not be made. */
 export async function unlessRefused(check: () => Promise<CheckFinding>): Promise<CheckFinding> {
   const result = await attempt(check);
   return 'value' in result ? result.value : notChecked(result.refusal);

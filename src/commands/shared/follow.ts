@@ -20,9 +20,9 @@ interface FollowOptions<T> {
   resource: string;
   /** Objects that it transforms to undefined are skipped. */
   watched: WatchedResource<T | undefined>;
-  /** Called once, with what is there, in no order. */
+  /** Called once, with the existing objects, unordered. */
   onStart: (objects: T[]) => void;
-  /** An object that is new, or is not what it was. */
+  /** An object that is new or has changed. */
   onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
   /** The last state of an object that is gone. */
   onDeleted: (object: T) => void;
@@ -31,7 +31,7 @@ interface FollowOptions<T> {
    * The store has all that was restored by then.
    */
   onRestored?: () => void;
-  /** What is followed. Written here alone. */
+  /** The store of what is followed. Only this module writes it. */
   store?: Store<T | undefined>;
   /** Ends the watch. */
   signal: AbortSignal;

@@ -29,7 +29,7 @@ const NO_TIME = new Date(0);
 
 const METERED = ['cpu', 'memory'];
 
-/** Narrow enough for several of them in 80 columns. */
+/** Narrow enough for several such columns in 80 characters. */
 const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
 
 /** Pools, then their total. */
@@ -108,7 +108,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style)
     cell: figures => percentCell(figures.used, figures, style),
     isUsage: true,
   };
-  // What still fits is shown longest: of a pool on one node, of a node all that is free.
+  // The last columns to be left out show what still fits: for a pool on one node, for a node all that is free.
   const maxFree: FigureColumn = {
     suffix: '-FIT',
     rank: 0,

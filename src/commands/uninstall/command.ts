@@ -168,7 +168,7 @@ type UninstallControllerOutcome = (
   /** With a dry run: what would have been deleted. */
   | { kind: 'deleted'; objects: ManifestObject[] }
 ) & {
-  /** Those that have a name of ours and are somebody else's: they stay. */
+  /** Objects of others that have a name of this program: they are not deleted. */
   foreign: ManifestObject[];
 };
 

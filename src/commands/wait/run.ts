@@ -10,9 +10,9 @@ import { type NamesDeps, namesToSuggest, poolsNotFound } from '../shared/pools/n
 
 export interface WaitOptions {
   pools: PoolChoice;
-  /** A pool that meets one goes on with the next; creation comes first. */
+  /** In order: a pool that meets one condition waits for the next; creation comes first. */
   conditions: readonly WaitCondition[];
-  /** In milliseconds; 0 looks once. */
+  /** In milliseconds; 0: checks once. */
   timeoutMs: number;
 }
 
@@ -96,7 +96,7 @@ function goneText({ kind }: WaitCondition): string | undefined {
 /** Whether the condition is met, or why that cannot be known. */
 function judge(condition: WaitCondition, pool: RawPool): boolean | NodepoolError {
   try {
-    // A path may lead to fields that we do not know.
+    // A path may lead to fields that this version does not know.
     return isMet(condition, condition.kind === 'object' ? pool : coercePool<RawPool>(pool));
   } catch (error) {
     if (error instanceof NodepoolError) return error;

@@ -85,7 +85,7 @@ export class Api {
     return { ...(isTrial ? { dryRun: 'All' } : {}), fieldManager: FIELD_MANAGER };
   }
 
-  /** The server's clock as of its last response; ours before the first. */
+  /** The server's clock by its last response; the local clock before the first. */
   serverTime(): Date {
     return this.#transport.serverTime() ?? this.#now();
   }

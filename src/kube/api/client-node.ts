@@ -45,7 +45,7 @@ export async function writeCustomObject(
 
 /** Transport puts the address of the server before the path. */
 const SERVER = new ServerConfiguration('http://server', {});
-/** What client-node is told: Api reads the answer, and refusals have texts of our own. */
+/** The response that client-node gets: Api reads the real one, and has its own texts for refusals. */
 const UNREAD = new ResponseContext(
   200,
   { 'content-type': 'application/json' },

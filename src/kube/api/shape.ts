@@ -79,7 +79,7 @@ const BUILT_IN = new Set([
 
 /**
  * Removes nulls, which are the same as absent, in place. Throws ShapeError that names the first field of a wrong type. Of
- * objects of other groups than Kubernetes' own, only the metadata is looked at.
+ * objects of other groups than Kubernetes' own, only the metadata is checked.
  */
 export function checkShape(object: Record<string, unknown>, group: string): void {
   if (BUILT_IN.has(group)) checkObject(object, '', 0);

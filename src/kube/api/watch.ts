@@ -63,7 +63,7 @@ export function listWatch(transport: Transport, preferred: Resource, query: Quer
   };
 }
 
-/** An event whose object has fields of other types is none: the reflector logs and skips it, and the watch goes on. */
+/** An event whose object has fields of wrong types is unusable: the reflector logs and skips it, and the watch continues. */
 function eventOf(event: unknown, resource: Resource): object {
   if (!isObject(event)) return event as object;
   return event.type === 'ERROR' || isReadable(event.object, resource, event.type) ? event : {};

@@ -77,7 +77,7 @@ export function around(read: FieldReader): FieldReader {
 /** A meta/v1 Time as in JSON, to the second; undefined if empty, or not one that JSON can have. */
 export function time(reader: BinaryReader): string | undefined {
   const seconds = secondsOf(reader);
-  // Whoever sends protobuf can store any time.
+  // Clients that send protobuf can store any time.
   const ms = writable(Number(seconds ?? Number.NaN) * 1000);
   return Number.isNaN(ms) ? undefined : timestamp(new Date(ms));
 }

@@ -103,7 +103,7 @@ function isSame(before: WireCrd, after: WireCrd): boolean {
 export interface CrdPort {
   /** The installed CRD, raw, or undefined. */
   get(): Promise<Record<string, unknown> | undefined>;
-  /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may mean theirs. */
+  /** The other API groups that serve nodepools, such as karpenter.sh: kubectl may choose one of them. */
   otherGroups(): Promise<string[]>;
   /** Creates or updates it: server-side apply, field manager kubectl-nodepool. */
   apply(crd: Record<string, unknown>): Promise<'created' | 'configured' | 'unchanged'>;

@@ -94,7 +94,7 @@ export interface ServerProbe {
   version: string | undefined;
   /** Of one request on an open connection. */
   latencyMs: number;
-  /** By the server's clock, to the second, and by ours, when an answer came; undefined when the server did not say. */
+  /** When an answer came, by the server's clock, to the second, and by the local one; undefined without a Date header. */
   clocks: { server: Date; ours: Date } | undefined;
   /** The server took no credentials of this user, and answers requests as those of system:anonymous, who may do nothing. */
   isAnonymous: boolean;

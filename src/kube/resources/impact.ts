@@ -66,7 +66,7 @@ async function listCustom(
   return { selecting, unserved: paths.filter(({ resource }) => !served.has(resource)), unset };
 }
 
-/** Of a list on the way, in one of its items; in an empty one nobody knows. @param value of valuesAt() */
+/** Of a list on the way, in one of its items; of an empty list it is not known. @param value of valuesAt() */
 function isSet(value: unknown): boolean {
   return Array.isArray(value) ? value.length === 0 || value.some(isSet) : value !== undefined;
 }

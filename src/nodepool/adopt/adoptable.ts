@@ -215,7 +215,7 @@ export function readNodeAnnotations(metadata: {
     if (typeof value !== 'string' || isOwned(key) || !isPoolAnnotation(key)) continue;
     const owners = entries.filter(entry => managedAt(entry, ['metadata', 'annotations', key]) !== undefined);
     const managers = owners.map(({ manager }) => manager);
-    // Of a pool, or what a pool has restored: then nobody knows whose it was.
+    // Of a pool, or restored by a pool: then it is not known who set it first.
     if (managers.includes(FIELD_MANAGER)) continue;
     if (managers.length > 0 && managers.every(manager => COMMANDS.includes(manager))) byCommand.set(key, value);
     else byOthers.push(key);

@@ -2,7 +2,7 @@
  * The maintenance of a node: who has taken it out of service, why, and until when. One annotation, which is written and
  * removed by the patch that cordons or uncordons the node (docs/decisions/0047).
  *
- * Not guaranteed: that it is authentic. Whoever may write annotations of the node may write it, its kubelet included, so
+ * Not guaranteed: that it is authentic. Everyone who may write annotations of the node may write it, its kubelet included, so
  * any text is read; and it says nothing once the node is schedulable, or another object.
  */
 import { isObject } from '../json.ts';

@@ -17,7 +17,7 @@ export interface CordonChange {
   unschedulable: boolean;
   /** Begins a maintenance, or changes the user's own; undefined begins none. */
   maintenance?: RequestedMaintenance | undefined;
-  /** Of another user's maintenance. Without it, nodes in one are left alone. */
+  /** Also changes nodes in the maintenance of another user. Default: they are not changed. */
   takeover?: boolean;
 }
 
@@ -84,7 +84,7 @@ interface CordonOutcome {
   requested: CordonChange['maintenance'];
 }
 
-/** What is not wished stays as it is. Whoever takes it over has it from now on. */
+/** Fields that the command does not set stay as they are. A takeover makes the user the owner. */
 function maintenanceAfter({ node, holder, isMine, owner, requested = {} }: CordonOutcome, now: Date): string {
   if (owner === undefined) throw new Error('the owner of a maintenance is not known');
   const reason = requested.reason ?? holder?.reason;

@@ -109,7 +109,7 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
       `change which nodes the pool has: \`kubectl nodepool edit ${name}\``,
     );
   }
-  // As of a pool that adopt created.
+  // As for a pool that adopt created.
   throw new NodepoolError(
     'input',
     `${cannot}: the cluster itself sets the labels ${selectorText(selector)}`,
@@ -160,7 +160,7 @@ export function patchedLabels(labels: Record<string, string>, patch: LabelPatch)
   return merged;
 }
 
-/** Also where it is not set again once it is gone: it says what the machine is, and not who wants it. */
+/** Also labels that are not set again once they are removed: they describe the machine. */
 function isClusterSet(key: string): boolean {
   return isClusterLabel(key) || FACTS.test(key) || providerOf(key) !== undefined;
 }
@@ -225,7 +225,7 @@ const DOMAINS = [
   ...MORE_DOMAINS,
 ];
 
-/** Labels and taints that the pool sets and that belong to another tool: whoever writes last would win. */
+/** Labels and taints that the pool sets although another tool sets them: the last writer would win. */
 export function keysOfOthers({ labels = {}, taints = [], startupTaints = [] }: NodePoolSpec): {
   provider: string;
   key: string;

@@ -20,7 +20,7 @@ export interface Ownership {
   conflicting: readonly string[];
 }
 
-/** Shared, because most nodes have no conflict. */
+/** Shared: most nodes have no conflict. */
 const NONE: readonly string[] = [];
 
 interface SelectingPool {
@@ -206,7 +206,7 @@ function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<
         .map(taint => [taintId(taint), taint.value ?? ''] as const)
         .filter(([id, value]) => live.get(id) === value),
     ),
-    // That operator set none. Which nodes joined before it had a say is not known: none of them gets startup taints.
+    // That operator set none. Which nodes joined in its time is not known: none of them gets startup taints.
     annotations: NO_SLOTS,
     startup: NO_STARTUP,
   };

@@ -55,7 +55,7 @@ export function addQuantities(a: Quantity, b: Quantity): Quantity {
 
 /**
  * a + b in a format that does not depend on the order of the additions, as long as no quantity is negative: BinarySI if
- * any non-zero term has it, otherwise DecimalSI likewise, otherwise DecimalExponent.
+ * any non-zero term has it, otherwise DecimalSI if any has that, otherwise DecimalExponent.
  */
 export function addInAnyOrder(a: Quantity, b: Quantity): Quantity {
   const sum = addQuantities(a, b);
@@ -260,7 +260,7 @@ const SUFFIX = /^[eEinumkKMGTP]*[-+]?[0-9]*$/;
 /** The smallest unit, 1n, as a power of ten. */
 const NANO = -9;
 /**
- * Our limit: Go builds numbers of any size, and a node must not be able to make this program do that. Real quantities
+ * A limit of this program: Go builds numbers of any size, and a node must not be able to cause that here. Real quantities
  * have about 20 characters.
  */
 const MAX_TEXT_LENGTH = 512;

@@ -46,7 +46,7 @@ export function readBySchema(value: unknown, schema: Schema, path: string, readi
 }
 
 /**
- * Whether readTyped() would return the value unchanged: all types are right, nothing is null or unknown. In plain loops: a
+ * Whether readBySchema() would return the value unchanged: all types are right, nothing is null or unknown. In plain loops: a
  * list of pools is checked before anything is compiled.
  */
 export function fits(value: unknown, schema: Schema): boolean {

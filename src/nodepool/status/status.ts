@@ -63,7 +63,7 @@ export interface PoolObservation {
   draining?: string | undefined;
   /** NoExecute taints that were not set again by this reconcile: nodes by the text of the taint. */
   withheld?: readonly (readonly [taint: string, nodes: readonly string[]])[];
-  /** Startup taints that nobody lifts, as sentences. */
+  /** Startup taints that stay on their nodes for too long, as sentences. */
   stuckStartup?: readonly string[];
   /** What others keep setting back, slowly: see reconciler/limits/contested-keys.ts. */
   contested?: string | undefined;
@@ -266,7 +266,7 @@ export function contestIn(status: NodePoolStatus | undefined): string | undefine
   return messageIn(status, 'Contested');
 }
 
-/** Startup taints that nobody lifts from nodes of the pool. */
+/** Startup taints that stay on nodes of the pool for too long. */
 export function stuckStartupIn(status: NodePoolStatus | undefined): string | undefined {
   return messageIn(status, 'StartupTaintsStuck');
 }

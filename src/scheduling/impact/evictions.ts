@@ -150,7 +150,7 @@ function setNode(snapshot: Snapshot, node: Node): void {
 
 /**
  * In the order of their names.
- * @param lost of the evicted pods, those that their budgets miss afterwards: they stay Pending, or nobody creates them again
+ * @param lost of the evicted pods, those that their budgets miss afterwards: they stay Pending, or no controller recreates them
  */
 function budgetImpacts(
   evicted: readonly EvictedPod[],
@@ -186,7 +186,7 @@ function budgetImpacts(
   return found.toSorted((a, b) => (a.budget < b.budget ? -1 : 1));
 }
 
-/** Taints ask no budget. */
+/** Evictions by taints ignore PodDisruptionBudgets. */
 function undercut(budget: Budget, pods: number): BudgetImpact | undefined {
   const allowed = Math.max(0, budget.status?.disruptionsAllowed ?? 0);
   if (pods <= allowed) return undefined;
@@ -216,7 +216,7 @@ function blockedDrain(
   return { kind: 'waits', ...of, healthy: currentHealthy, needs: desiredHealthy };
 }
 
-/** Pods that come back are evicted once more, all of a node at once: see the drainer of nodes. */
+/** Pods that come back are evicted once more, all pods of a node at once (reconciler/evict/node-drainer.ts). */
 function returningTo(budget: Budget, drained: readonly EvictedPod[]): BudgetImpact | undefined {
   const { disruptionsAllowed = 0, expectedPods = 0, desiredHealthy = 0 } = budget.status ?? {};
   const allowed = Math.max(disruptionsAllowed, expectedPods - desiredHealthy);
@@ -246,7 +246,7 @@ class BudgetAllowances {
     this.#budgetsOf = budgetMatcher(stuck);
   }
 
-  /** Whether the budget lets one more go. */
+  /** Whether the budget allows one more eviction. */
   take(pod: PodTraits): boolean {
     const [budget] = this.#budgetsOf(pod);
     if (budget === undefined) return true;
@@ -260,7 +260,7 @@ function nameOf({ namespace, name }: Budget): string {
   return `${namespace}/${name}`;
 }
 
-// Where the scheduler can put evicted pods, one owner after the other: those that come first take the room.
+// Where the scheduler can put evicted pods, one owner after the other: the first owners take the room.
 
 /** Whether its controller creates no pod before the earlier ones run. @param parallel StatefulSets with podManagementPolicy Parallel */
 export function isInOrder({ namespace, owner }: PodsImpact, parallel: ReadonlySet<string>): boolean {

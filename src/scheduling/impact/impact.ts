@@ -121,7 +121,7 @@ export function impactOf({
 interface DaemonChange {
   set: DaemonSet;
   node: string;
-  /** `stays`: its pod goes on running, and would not be created again. */
+  /** `stays`: its pod continues to run, and would not be created again. */
   kind: 'starts' | 'stops' | 'stays';
   causes: readonly ChangedKey[];
 }
@@ -206,7 +206,7 @@ function placeStranded(
   });
 }
 
-// Workloads that no node takes any more because of taints. Between two runs, or without replicas, no pod of theirs says so.
+// Workloads that no node takes any more because of taints. Between two runs, or without replicas, they have no pod that shows it.
 
 interface ShutOut {
   workload: SelectingObject;

@@ -32,7 +32,7 @@ export interface EvictedPod extends RunningPod {
 export interface PodEviction {
   /** After the change. */
   seconds: number;
-  /** By the Eviction API, which asks budgets. */
+  /** By the Eviction API, which respects PodDisruptionBudgets. */
   isDrained: boolean;
   /** It tolerates what keeps pods away until the taint is set, and so may come back to the node. */
   mayReturn: boolean;
@@ -66,7 +66,7 @@ export interface KeyUse {
   isNeeded?: boolean;
   /** The scheduler may ignore it. */
   isPreference?: boolean;
-  /** What it asks of the value. Absent: any other value makes a difference, as of a topology key. */
+  /** Whether it selects the value. Absent: each value counts, as for a topology key. */
   requirements?: readonly Requirement[];
 }
 
@@ -115,7 +115,7 @@ export interface EvictionImpact extends PodsImpact {
 export interface PodDestination {
   /** By node, how many fit. */
   nodes: ReadonlyMap<string, number>;
-  /** Those that only nodes take whose taints evict them again after a time. */
+  /** Pods that only nodes take whose taints evict them again after some time. */
   returns: ReadonlyMap<string, number>;
   /** The shortest time until such a node evicts them again, in seconds; Infinity: none takes them. */
   returnSeconds: number;

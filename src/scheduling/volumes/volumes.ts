@@ -64,7 +64,7 @@ export class PodVolumes {
     }
   }
 
-  /** A claim of theirs is bound by the first pod: after it, other nodes may be out of reach. */
+  /** The first pod binds a claim of these volumes: after it, other nodes may be out of reach. */
   get isSharedAndUnbound(): boolean {
     return this.#waiting.some(({ use }) => use.template === undefined);
   }

@@ -17,7 +17,7 @@ const MAX_READ = 50;
 
 /**
  * The same with `setBy` where it is known. Reads nodes with a value that others set, at most MAX_READ; of a node that
- * cannot be read nobody is named.
+ * cannot be read, no field manager is named.
  */
 export async function withSetters<P extends PlannedNode>(
   planned: readonly P[],

@@ -18,7 +18,7 @@ export interface Approval {
   yes: boolean;
   /** Shows evictions and does not ask: nothing will be written. */
   dryRun: boolean;
-  /** Undefined while the command has written nothing. */
+  /** Undefined: the command has written nothing yet. */
   written?: () => EarlierWrite | undefined;
 }
 
@@ -56,7 +56,7 @@ export function approver(
 
   /** Once for a plan. */
   let shown: ClusterPlan | undefined;
-  /** Risks whose impact was looked at. */
+  /** Risks whose impact was computed. */
   const weighed = new Set<string>();
   const impactPlan = ({ plan, asksImpactOf }: Proposal) =>
     asksImpactOf ?? (plan instanceof NodepoolError ? undefined : plan);

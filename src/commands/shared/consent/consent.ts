@@ -8,7 +8,7 @@ import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 
 /** What a person agrees to before anything is written. */
 export interface Proposal {
-  /** Or why it cannot be made: then the evicted pods are not known. */
+  /** The plan, or the error where it cannot be made: then the evicted pods are not known. */
   plan: ClusterPlan | NodepoolError;
   /** Asked on a terminal also where no pod is evicted. */
   question?: Question;
@@ -30,7 +30,7 @@ export interface Question {
  */
 export type ConsentAnswer = 'clear' | 'asked' | 'waived' | 'declined';
 
-/** Asks about what the proposal has beyond what was agreed to before. */
+/** Asks about what this proposal adds to those agreed to before. */
 export type Approve = (proposal: Proposal) => Promise<ConsentAnswer>;
 
 export interface AgreedProposal<P extends Proposal> {

@@ -5,7 +5,7 @@ import type { Warning } from '../../../nodepool/errors.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 
 /**
- * Whether the cluster keeps kubelets from joining and leaving the pools; see warnOfKubelets(). Reads nothing where no kubelet
+ * Whether the cluster keeps kubelets from joining and leaving the pools, for warnOfKubelets(). Reads nothing where no kubelet
  * gains anything by that.
  */
 export async function readProtection(

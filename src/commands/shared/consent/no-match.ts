@@ -29,7 +29,7 @@ export function emptyPoolWarnings(
   state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isActive' | 'nodes'>,
   pools: readonly string[],
 ): NoMatch[] {
-  // The index knows the others, without a look at all nodes.
+  // For the other pools the index is enough; it does not go through all nodes.
   const empty = pools.filter(
     name => state.isActive(name) && state.members(name).length === 0 && state.lost(name).length === 0,
   );

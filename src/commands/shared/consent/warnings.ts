@@ -92,7 +92,7 @@ function strips(record: AppliedRecord | undefined): boolean {
 
 // What questions say about nodes that leave a pool.
 
-/** As a yes covers it. */
+/** A text for each thing that a yes covers. */
 export function leavesText(node: string): string {
   return `node ${node} leaves`;
 }

@@ -1,6 +1,6 @@
 /**
  * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
- * it is so already. Nodes in the maintenance of another user are left alone.
+ * it is so already. Nodes in the maintenance of another user are not changed.
  */
 
 import { conflictDelay } from '../../../controller/backoff.ts';
@@ -28,7 +28,7 @@ import {
   unrecordedWarning,
 } from './maintenance.ts';
 
-/** What writes of nodes work with. */
+/** Clients and options for the writes of nodes. */
 export interface CordonOptions {
   cluster: { nodes: Pick<NodesClient, 'get' | 'patch'> };
   maintenance: MaintenanceClient;
@@ -43,7 +43,7 @@ export interface CordonOptions {
 export type CordonResult =
   | {
       /**
-       * `maintained`: only the maintenance is another. `left`: its maintenance ended, and it stays unschedulable, as it was
+       * `maintained`: only the maintenance changed. `left`: its maintenance ended, and it stays unschedulable, as it was
        * before.
        */
       kind: 'changed' | 'maintained' | 'already' | 'left';
@@ -87,7 +87,7 @@ export function cordonNodes(
 
 /**
  * A refusal is a value.
- * @param node as it was seen last: another one that has its name by now is left alone, and `gone` is the answer
+ * @param node as it was seen last: another node of that name is not changed, and the result is `gone`
  */
 export async function cordonNode(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
   try {
@@ -110,7 +110,7 @@ async function writeCordon(node: Node, change: CordonChange, options: CordonOpti
     const plan = planCordon(current, { ...change, takeover }, owner, now());
     if (plan.kind === 'refused') {
       if (current !== node) throw maintenanceError(plan.holder, now());
-      // It may have ended since the node was seen.
+      // The maintenance may have ended since the node was read.
       current = await cluster.nodes.get(name);
       if (current?.resourceVersion === node.resourceVersion) throw maintenanceError(plan.holder, now());
       continue;
@@ -176,7 +176,7 @@ async function published(
   return warnings.length === 0 ? {} : { warnings };
 }
 
-/** Throws if the server has not what was sent. */
+/** Throws if the server stored something else. */
 function checkWritten(node: Node, sent: { unschedulable?: boolean; maintenance?: string | null }): void {
   const altered = [];
   if (sent.unschedulable !== undefined && node.unschedulable !== sent.unschedulable)

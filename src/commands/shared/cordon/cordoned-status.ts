@@ -35,7 +35,7 @@ async function record(names: readonly string[], cluster: CordonedStatusPort): Pr
     const { name } = pool.metadata;
     const { status } = pool;
     const unschedulableNodeCount = members.get(name)?.filter(({ unschedulable }) => unschedulable).length ?? 0;
-    // What the CRD drops or a wrong type hides would be lost by a write.
+    // A write would delete fields that the CRD drops or that have a wrong type.
     if (status === undefined || pool.dropped !== undefined) continue;
     if (status.unschedulableNodeCount === unschedulableNodeCount) continue;
     const write = await cluster.pools.patchStatus(pool, { ...status, unschedulableNodeCount });

@@ -13,7 +13,7 @@ export const maintenanceFlags = {
   takeover: takeoverFlag,
 };
 
-/** Undefined without one of the flags. Throws usage errors. */
+/** Undefined where none of the flags is set. Throws usage errors. */
 export function parseMaintenance(
   { reason, until }: { reason?: string | undefined; until?: string | undefined },
   now: Date,

@@ -1,4 +1,4 @@
-/** Who is asking, and the condition that publishes a maintenance: both asked of the server only where a node needs it. */
+/** The user's name, and the condition that publishes a maintenance: both are requested only where a node needs them. */
 
 import { conflictDelay } from '../../../controller/backoff.ts';
 import type { MaintenancePort, NodeCondition, PublishedMaintenance } from '../../../kube/resources/maintenance.ts';
@@ -19,16 +19,16 @@ import { attempt } from '../attempt.ts';
 export interface MaintenanceClient {
   /** Asks once. */
   owner(): Promise<MaintenanceOwner>;
-  /** Publishes what the node says, where the server has a condition for it. @returns why it could not */
+  /** Publishes the maintenance of the node, where the server has a condition for it. @returns why it could not */
   publish(node: Node): Promise<NodepoolError | undefined>;
-  /** Creates an Event about a maintenance that is over: the node does not tell of it any more. @returns why it could not */
+  /** Creates an Event about a maintenance that ended, as the node no longer has it. @returns why it could not */
   record(node: Node, ended: EndedMaintenance): Promise<NodepoolError | undefined>;
 }
 
 export interface EndedMaintenance {
   maintenance: Maintenance;
   by: MaintenanceOwner;
-  /** That one has it from now on. */
+  /** The new owner. */
   isTakenOver: boolean;
 }
 
@@ -71,7 +71,7 @@ function endedText({ maintenance, by, isTakenOver }: EndedMaintenance): string {
   return `${ownerText(by)} ${isTakenOver ? 'took it over' : 'ended it'}: ${what}`;
 }
 
-/** Why a node is left alone. */
+/** Why a node is not changed. */
 export function maintenanceError(holder: Maintenance, now: Date): NodepoolError {
   const next = `ask ${ownerText(holder.owner)}, or use --takeover`;
   return new NodepoolError('cluster', `it is in maintenance of ${maintenanceText(holder, now)}`, next);
@@ -95,7 +95,7 @@ interface NodeInMaintenance {
   holder: Maintenance;
 }
 
-/** Those of the nodes that are in a maintenance of others: they will be left alone. */
+/** Those of the nodes that are in the maintenance of another user: they will not be changed. */
 export async function nodesInMaintenance(
   nodes: readonly Node[],
   { takeover = false }: Pick<CordonChange, 'takeover'>,
@@ -125,10 +125,10 @@ export function maintenanceWarnings(others: readonly NodeInMaintenance[], now: (
 
 // Publishes the maintenance of a node as its condition MaintenanceInProgress, a name that Kubernetes reserves from 1.37 on
 // (KEP-5683). The annotation decides: the condition follows the node as it is read for the write, so a run that was killed
-// in between is completed by the next one, and one of somebody else is left alone.
+// in between is completed by the next one; the maintenance of another user is not changed.
 
 const MAINTENANCE_CONDITION = 'MaintenanceInProgress';
-/** Tells ours from those of others: Kubernetes defines no owner of the condition. */
+/** Identifies conditions of this program: Kubernetes defines no owner of the condition. */
 export const CONDITION_REASON = 'NodepoolMaintenance';
 
 const FIRST_MINOR = 37;

@@ -47,7 +47,7 @@ export function cordonLine(result: CordonResult, unschedulable: boolean, suffix:
   }
 }
 
-/** That a node which is cordoned begins a maintenance needs no words: kubectl's line stays as it is. */
+/** The line for a node that is cordoned stays kubectl's, also where a maintenance begins. */
 function changeText(change: MaintenanceChange | undefined, kind: CordonResult['kind']): string {
   switch (change?.kind) {
     case undefined:

@@ -104,7 +104,7 @@ export async function showCordon(
   return failed ? EXIT.error : EXIT.done;
 }
 
-/** More would not fit on a command line that somebody reads. */
+/** More would make a command line that nobody reads. */
 const MAX_NODES = 20;
 
 function uncordonOf(pools: readonly string[], nodes: readonly string[]): string {
@@ -131,7 +131,7 @@ interface CordonReaders {
 }
 
 /**
- * Asks for the metadata of each node that would be opened. A cordon by this program itself, in an earlier run as in this one, is
+ * Asks for the metadata of each node that would be opened. A cordon by this program itself, in this run or an earlier one, is
  * nobody else's.
  */
 async function foreignCordons(

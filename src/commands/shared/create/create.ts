@@ -124,7 +124,7 @@ async function join(
   { concurrency }: CreateOptions,
   { cluster, signal }: Pick<CreateDeps, 'cluster'> & { signal: AbortSignal | undefined },
 ): Promise<void> {
-  // Not for requests, which the transport bounds: after Ctrl-C no further node is begun.
+  // Stops between two nodes, as after Ctrl-C. The transport limits the requests themselves.
   const limitNodes = createLimiter(concurrency);
   const change = (node: Node) => ({ labels: labelsFor(node, pool) });
   const remaining: string[] = [];
@@ -132,7 +132,7 @@ async function join(
     if (signal?.aborted) remaining.push(node.name);
     else await patchLabels(node, change, cluster.nodes);
   };
-  // All are waited for: after an error nothing is written any more.
+  // Waits for all: nothing is written after an error was thrown.
   const writes = await Promise.allSettled(nodes.map(node => limitNodes(() => label(node))));
   const errors = writes.flatMap(write => (write.status === 'rejected' ? [write.reason as unknown] : []));
   const [first] = errors;
@@ -164,7 +164,7 @@ function interrupted(
   return new NodepoolError('interrupted', `interrupted: ${what}${named}`, next);
 }
 
-/** The labels that make the node a member. Throws where one is not ours to set: a cloud's zone is not overwritten. */
+/** The labels that make the node a member. Throws for labels of others: a cloud's zone is not overwritten. */
 function labelsFor(node: Node, pool: NodePool): LabelPatch {
   try {
     return labelsToJoin(node, node.record === undefined ? undefined : parseRecord(node.record), pool);
@@ -226,7 +226,7 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   return nodes;
 }
 
-/** The error with the pools that were not tried after it. */
+/** The error, with the names of the pools that were not tried. */
 function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
   if (others.length === 0) return error;
   const names = others.map(({ metadata }) => metadata.name).join(', ');
@@ -235,7 +235,7 @@ function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
 
 // What new pools would do to nodes, before they are created.
 
-/** The youngest of all: a pool that is still to be created takes no node from another. */
+/** The youngest pool: a pool that is not created yet takes no node from another. */
 const NOT_YET = '9999-12-31T23:59:59Z';
 
 interface NewPools {
@@ -251,7 +251,7 @@ async function planCreate(wanted: NewPools, nodes: Node[], cluster: ClusterReade
   return planCreation(wanted, nodes, cluster, existing);
 }
 
-/** As planCreate(), in any case. @param existing pools, where they were read */
+/** As planCreate(), but always. @param existing pools, where they were read */
 async function planCreation(
   wanted: NewPools,
   nodes: Node[],
@@ -327,7 +327,7 @@ async function tryLabels(
 ): Promise<void> {
   const first = nodes.find(node => !isLabelled(node, { labels }));
   if (first === undefined) return;
-  // A conflict says nothing of the next attempt, and who is gone is not missed before it is looked for.
+  // A conflict does not predict the next attempt, and a node that is gone is reported by its own write.
   await client.patch(first.name, { resourceVersion: first.resourceVersion, labels }, { isTrial: true });
 }
 

@@ -1,4 +1,4 @@
-/** The error for a new pool whose name is taken. */
+/** The error for a new pool whose name exists. */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import type { NodePool, ObjectMeta } from '../../../nodepool/types.ts';
@@ -22,7 +22,7 @@ export function alreadyExists(
   existing?: Pick<NodePool, 'metadata'>,
 ): PoolExistsError {
   const edit = `change it with \`kubectl nodepool edit ${name}\``;
-  // What stdin or a URL gave cannot be named so that it is given again.
+  // Input from stdin or a URL cannot be named in a command to repeat.
   const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
   // Of a pool that it has not made, kubectl apply keeps what the file has not, and warns; with --server-side it conflicts.
   const isApplied = existing?.metadata.annotations?.[LAST_APPLIED] !== undefined;

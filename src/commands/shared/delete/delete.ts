@@ -1,4 +1,4 @@
-/** Deletes pools and does the release work itself: it never hangs for want of a controller. */
+/** Deletes pools and releases their nodes itself: it needs no controller. */
 
 import { withoutType } from '../../../cli/unknown/unknown-flag.ts';
 import { createLimiter } from '../../../controller/limiter.ts';
@@ -32,7 +32,7 @@ import { type NamesDeps, namesToSuggest, poolNotFound } from '../pools/not-found
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from '../reconcile/apply.ts';
 
 export interface DeleteOptions extends ApplyOptions {
-  /** As findPools() gave them: a pool that was recreated under its name since is not deleted. */
+  /** As findPools() returned them: a pool that was recreated since then is not deleted. */
   pools: readonly RawPool[];
   /** Also takes the label `node-role.kubernetes.io/<pool>` off the nodes. */
   detachNodes: boolean;
@@ -90,7 +90,7 @@ export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Prom
   const deleted = new Map(marked.map(({ metadata: { name, uid = '' } }) => [name, uid]));
   const { chosen, others } = await apply(state, intent, { ...options, deleted }, deps);
   const moves = movesOf([...chosen, ...others]);
-  // A node without a record had nothing of the pool that could be released; the next owner gives it something.
+  // A node without a record has no values of the pool to release; it gets those of the next owner.
   const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
   const released = Map.groupBy(moves, formerOf);
   // The deletion is done all the same.
@@ -120,7 +120,7 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
 }
 
 async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
-  // One that has lost the finalizer would be gone at once, before its RuntimeClass is. On one with fields of wrong types
+  // A pool without the finalizer would be deleted at once, before its RuntimeClass. On a pool with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
     await addFinalizer(pool, { ...deps, limitObjects: work => work(), state: new ClusterState([pool], [], []) });
@@ -128,7 +128,7 @@ async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
   await deps.cluster.pools.delete(pool);
 }
 
-/** Throws when the name now is another pool's. One that is gone may have left nodes, and those are released. */
+/** Throws when the name is now that of another pool. A deleted pool may still have values on nodes, which are released. */
 function checkMarked(pool: RawPool, state: ClusterState, { cluster, now }: ApplyDeps): void {
   const { name, uid } = pool.metadata;
   const current = state.pool(name);
@@ -244,7 +244,7 @@ export async function proposeDeletion(
   const users = await findRuntimeClassUsers(classesDeletedWith(pools, classes), workloads);
   covers.push(...users.covers);
   const what = names.map(name => `${name} (releases ${plural(counts.get(name) ?? 0, 'node')})`);
-  // The command line names them otherwise.
+  // Otherwise the command line names them.
   const needsYes = 'names' in choice ? users.needsYes : needsYesFor(names, users.needsYes);
   const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
   return { pools, missing, plan, warnings: users.warnings, question: { text, covers, needsYes } };

@@ -45,7 +45,7 @@ import { describeEvents, type EventRow } from './print-events.ts';
 export interface PoolDescription {
   pool: NodePool;
   nodes: DescribedNode[];
-  /** The RuntimeClass of the pool's name, whoever owns it. */
+  /** The RuntimeClass of the pool's name, of any owner. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
   /** What each member has of the pool: its record and its taints. */
   reached?: readonly Reached[];

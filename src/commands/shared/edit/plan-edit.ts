@@ -110,7 +110,7 @@ async function readState({ cluster }: EditOptions) {
   return { state: clusterStateOf(cluster, pools, nodes), nodes };
 }
 
-/** Whether a new selector matches nodes without any label, and is not that of before with more requirements. */
+/** Whether a new selector matches nodes without any label, and is not the previous one with more requirements. */
 function requiresNoLabel(was: NodePool, is: NodePool): boolean {
   const [before, after] = [membershipSelector(was), membershipSelector(is)];
   if (!isSelectorKnown(is) || isEmpty(after) || requiredLabel(after) !== undefined) return false;

@@ -23,7 +23,7 @@ export interface FoundImpact {
   isKnown: boolean;
   /** What could not be read: the impact on it is not known. */
   warnings: Warning[];
-  /** Labels change, and of custom resources only WELL_KNOWN fields were looked at. */
+  /** Labels change, and only WELL_KNOWN fields of custom resources were checked. */
   isWellKnownOnly: boolean;
   runtimeClasses: ClusterPlan['runtimeClasses'];
   /** The pool of a node after the change. */
@@ -91,7 +91,7 @@ export async function readOwnership({ pools, nodes }: ClusterReader): Promise<Cl
   return new ClusterState(known, listed, []);
 }
 
-/** A plan that repairs a node which waits for its turn has the rest of its changes in another one. */
+/** A plan that repairs a node without a slot of the rollout has the rest of its changes in a later plan. */
 function changesOf(plans: readonly DuePlan[]): PlannedChange[] {
   return [...Map.groupBy(plans, ({ node }) => node.name).values()].flatMap((ofNode): PlannedChange[] => {
     const [first] = ofNode;
@@ -145,7 +145,7 @@ function isRisk(change: Change): boolean {
 
 // Fields of custom resources that name labels of nodes: well-known ones, and those that the user names.
 
-/** Their loss takes a cluster's network down: they are looked at wherever the server serves them. */
+/** A wrong selection here takes the cluster's network down: these fields are checked wherever the server serves them. */
 export const WELL_KNOWN: readonly SelectorPath[] = [
   'bgppeers.crd.projectcalico.org:.spec.nodeSelector',
   'bgppeers.crd.projectcalico.org:.spec.peerSelector',

@@ -1,4 +1,4 @@
-/** Reads what the impact of a change is computed from. What may not be read is named in one warning. */
+/** Reads the input for the impact of a change. One warning names what the user may not read. */
 import { countPod } from '../../../controller/collect.ts';
 import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resources/impact.ts';
 import type { LabelledPod, SchedulingPort } from '../../../kube/resources/scheduling.ts';
@@ -161,7 +161,7 @@ function unreadWarning(unread: readonly UnreadObjects[]): Warning[] {
 interface RunningPods {
   /** With every pod that is on a node and has not ended; none counts for others yet. Without volumes, claims and namespaces. */
   snapshot: Snapshot;
-  /** On nodes that change, by node. Of 50,000 others, the sums in the snapshot are enough. */
+  /** On nodes that change, by node. For the others (50,000), the sums in the snapshot are enough. */
   here: Map<string, RunningPod[]>;
   /** Namespaces of those of them with claims. */
   claiming: Set<string>;

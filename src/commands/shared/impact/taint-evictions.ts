@@ -25,7 +25,7 @@ export interface EvictionPreview {
   ofDaemonSets: number;
   withoutController: number;
   ended: number;
-  /** What a yes covers beside the taints: see coversOf(). */
+  /** What a yes covers beside the taints, as coversOf() names it. */
   covers: string[];
 }
 

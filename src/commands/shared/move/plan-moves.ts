@@ -111,7 +111,7 @@ function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[]
   return nodes;
 }
 
-/** Of those that a selector found. Whoever takes nodes out of a pool by their labels means that pool's. */
+/** Of the nodes that a selector found, those of the pool: `remove` and `--from` are about that pool's nodes. */
 function meantNodes(selected: string[], options: MoveOptions, state: ClusterState): string[] {
   const { kind, from } = options;
   return selected.filter(node => {

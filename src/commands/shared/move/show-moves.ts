@@ -96,7 +96,7 @@ interface MoveResult {
   moved: MovedNode[];
   failures: WriteFailure[];
   warnings: Warning[];
-  /** Of every pool that was looked at. */
+  /** Of every pool that was reconciled. */
   results: PoolResult[];
 }
 

@@ -121,7 +121,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   reconcile: RECONCILE,
   'reconcile with NoExecute': PODS,
   'reconcile with noExecute: Drain': EVICT,
-  // Without it, one-shot runs do not notice others that keep changing a key, as nobody counts their repairs.
+  // Without it, one-shot runs do not detect others that keep changing a key: they cannot count the earlier repairs.
   'reconcile with drift': [`list ${EVENTS}`],
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
@@ -147,7 +147,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   uncordon: CORDON,
   // Without it, a maintenance is not published as a condition of the node.
   [PUBLISHES]: ['patch nodes/status'],
-  // Without it, no Event tells of a maintenance that ended.
+  // Without it, the end of a maintenance has no Event.
   'uncordon after cordon --reason': [`create ${EVENTS}`],
   drain: [
     ...CORDON,

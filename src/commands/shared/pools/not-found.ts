@@ -1,4 +1,4 @@
-/** What was named and is not there. */
+/** Errors for names that do not exist. */
 import { forNodes, withoutType } from '../../../cli/unknown/unknown-flag.ts';
 import type { NodePoolsClient, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -56,7 +56,7 @@ export interface NamesDeps {
 }
 
 /**
- * What to suggest for pools that were asked for one by one: the names of pools, and the node of the first name, by a request
+ * Suggestions for pools that were requested one by one: the names of pools, and the node of the first name, by a request
  * each. Nothing of a request that is refused.
  */
 export async function namesToSuggest(

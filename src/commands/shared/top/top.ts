@@ -72,7 +72,7 @@ export interface TopResult {
   total: ResourceTotals;
   /** What figures there are for. */
   resources: string[];
-  /** Undefined where nobody asked for it. */
+  /** Undefined where it was not requested. */
   usage: NodeUsage | undefined;
   podUsage: PodUsage | undefined;
   /** What counts as nothing because it cannot be read, and resources that no node has; each a sentence. */
