@@ -398,9 +398,9 @@ async function listAgain(removals: PodRemovals): Promise<void> {
   }
 }
 
-/** A list each second while a pod is terminating; else the delay until the next eviction. */
+/** A list each second while a pod terminates, or is not as it was listed; else the delay until the next eviction. */
 function pauseMs({ remaining, evictor, options: { clock, timeoutMs } }: PodRemovals, began: number): number {
-  const asks = [...remaining.values()].map(pod => evictor.dueInMs(pod) ?? LIST_AGAIN_MS);
+  const asks = [...remaining.values()].map(pod => evictor.dueInMs(pod) || LIST_AGAIN_MS);
   const end = timeoutMs > 0 ? began + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
   return Math.max(0, Math.min(end, ...asks));
 }

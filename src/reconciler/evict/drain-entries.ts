@@ -142,16 +142,15 @@ function begunAt(since: number, now: number): number {
   return now >= since && now - since < SEEN_MS ? Number.NaN : Math.min(since, now);
 }
 
-/** Milliseconds until the next poll. */
-export function pauseMs({ pods, evictor }: NodeDrain): number {
+/**
+ * Milliseconds until the next poll, which asks about all pods that are due by then: POLL_MS, or where all are refused, until the first is
+ * due. Up to a quarter more, so that the nodes of a pool do not stay in step.
+ * @param random in [0, 1)
+ */
+export function pollDelayMs({ pods, evictor }: NodeDrain, random = Math.random()): number {
   const { evicted, blockedPods } = evictor;
-  if (evicted.size > 0 || blockedPods.size < pods || blockedPods.size === 0) return POLL_MS;
-  return Math.max(POLL_MS, evictor.blockedMs());
-}
-
-/** Up to a quarter more, so that the nodes of a pool do not stay in step. */
-export function withJitter(ms: number): number {
-  return ms * (1 + Math.random() / 4);
+  const isRefused = evicted.size === 0 && blockedPods.size > 0 && blockedPods.size >= pods;
+  return (isRefused ? Math.max(POLL_MS, evictor.blockedMs()) : POLL_MS) * (1 + random / 4);
 }
 
 function sentences(node: string, blocked: readonly BlockedPod[]): string[] {

@@ -15,14 +15,14 @@ export type EvictionEvent =
   | { kind: 'blocked'; node: string; pod: string; why: string };
 
 export interface EvictorOptions {
+  /** Whose pods are evicted. */
   node: string;
+  /** Monotonic. */
   clock: NowClock;
   /** Once aborted, no further pod is evicted. */
   signal?: AbortSignal | undefined;
   /** The server checks every eviction and keeps the pods. */
   isDryRun?: boolean;
-  /** Milliseconds until a pod is evicted again, from the least that it takes. Default: no more. */
-  jitter?: (ms: number) => number;
   /** What helps besides where a pod has several budgets, as the end of a sentence. */
   otherwise?: string;
   /** For people, in order. */
@@ -51,8 +51,6 @@ type OnAnswer = (pod: DrainPod, removal: Removal) => void;
 
 /** Between two evictions of a pod that is blocked, as kubectl drain. */
 export const RETRY_MS = 5_000;
-/** After a conflict. */
-const CONFLICT_MS = 1_000;
 
 export class Evictor {
   /** By UID. */
@@ -67,16 +65,19 @@ export class Evictor {
     this.#options = options;
   }
 
-  /** Milliseconds until the pod is asked about again; undefined once its eviction was accepted. */
-  dueInMs({ uid }: Pick<DrainPod, 'uid'>): number | undefined {
-    if (this.evicted.has(uid)) return undefined;
-    const now = this.#options.clock.now();
-    return Math.max(0, (this.#askAt.get(uid) ?? now) - now);
+  /** Milliseconds until the pod may be asked about again, after a new list of pods; undefined once its eviction was accepted. */
+  dueInMs({ uid }: DrainPod): number | undefined {
+    return this.evicted.has(uid) ? undefined : this.#askInMs(uid);
   }
 
   /** Milliseconds until the first pod that is blocked is asked about again. */
   blockedMs(): number {
-    return Math.min(...[...this.blockedPods.keys()].map(uid => this.dueInMs({ uid }) ?? 0));
+    return Math.min(...[...this.blockedPods.keys()].map(uid => this.#askInMs(uid)));
+  }
+
+  #askInMs(uid: string): number {
+    const now = this.#options.clock.now();
+    return Math.max(0, (this.#askAt.get(uid) ?? now) - now);
   }
 
   /**
@@ -164,7 +165,7 @@ export class Evictor {
         break;
       case 'changed':
         // The next list shows whether the name is another pod's by now.
-        this.#askAt.set(pod.uid, this.#options.clock.now() + CONFLICT_MS);
+        this.#askAt.set(pod.uid, this.#options.clock.now());
         break;
       case 'budget': {
         const { budget, message } = removal;
@@ -192,12 +193,12 @@ export class Evictor {
 
   /** The pod is asked about again after RETRY_MS. @param afterMs not sooner */
   block(pod: DrainPod, why: string, afterMs = 0): void {
-    const { node, clock, jitter = ms => ms, onEvent } = this.#options;
+    const { node, clock, onEvent } = this.#options;
     const now = clock.now();
     const before = this.blockedPods.get(pod.uid);
     const { since = now, isReported = false } = before ?? {};
     this.blockedPods.set(pod.uid, { pod: podName(pod), why, since, isReported });
-    this.#askAt.set(pod.uid, now + jitter(Math.max(afterMs, RETRY_MS)));
+    this.#askAt.set(pod.uid, now + Math.max(afterMs, RETRY_MS));
     if (before?.why !== why) onEvent?.({ kind: 'blocked', node, pod: podName(pod), why });
   }
 

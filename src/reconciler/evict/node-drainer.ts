@@ -32,7 +32,7 @@ import { nodePlan } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/pool-checks.ts';
-import { DrainEntries, type NodeDrain, pauseMs, withJitter } from './drain-entries.ts';
+import { DrainEntries, type NodeDrain, pollDelayMs } from './drain-entries.ts';
 import { Evictor, manyBudgetsError, type Stop } from './evictor.ts';
 
 /** `cleared`: no pod is left. */
@@ -63,7 +63,7 @@ export class NodeDrainer {
     this.entries = new DrainEntries(
       clock,
       () => cluster.nodes.serverTime(),
-      node => new Evictor({ node, clock, signal, jitter: withJitter, onEvent }),
+      node => new Evictor({ node, clock, signal, onEvent }),
     );
   }
 
@@ -84,7 +84,7 @@ export class NodeDrainer {
       const isLate = () => clock.now() - requested >= LIMIT_MS;
       const result = await limitPolls(async () => (isLate() ? 'late' : this.#pollOnce(plan, entry, goesOn)));
       if (result === 'late') return 'waits';
-      if (result === 'waits') entry.pollAt = clock.now() + withJitter(pauseMs(entry));
+      if (result === 'waits') entry.pollAt = clock.now() + pollDelayMs(entry);
       return result;
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
