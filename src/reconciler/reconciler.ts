@@ -228,7 +228,7 @@ interface PoolFindings {
 function observe(
   pool: NodePool,
   state: ClusterState,
-  { runtimeClass, moves }: Pick<PoolOutcome, 'runtimeClass' | 'moves'>,
+  { runtimeClass, moves }: PoolOutcome,
   { unmet, differing, step, drain, contested, podsOn, stuckStartup }: PoolFindings,
 ): PoolObservation {
   const { name } = pool.metadata;

@@ -104,7 +104,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
 
   const pools = reflector<NodePool>('nodepools', cluster.pools.watch());
   const nodes = reflector<Node>('nodes', cluster.nodes.watch());
-  const readAnnotations = annotationReader(cluster.nodes, () => clusterState, changed);
+  const readAnnotations = annotationReader(cluster.nodes.list, () => clusterState, changed);
   const events = reflector<PoolEventRecord | undefined>('events', deps.events.watch());
   pools.subscribe(event => {
     showAnew(pools.name);

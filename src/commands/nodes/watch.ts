@@ -80,7 +80,7 @@ export async function followNodes(options: FollowNodesOptions, deps: FollowNodes
     readAnnotations();
   };
   const readAnnotations = annotationReader(
-    deps.cluster.nodes,
+    deps.cluster.nodes.list,
     () => rows.state,
     () => rows.refreshAll(),
   );

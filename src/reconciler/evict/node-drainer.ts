@@ -285,7 +285,7 @@ function rememberEviction(entry: NodeDrain, pod: DrainPod, listed: readonly Drai
 }
 
 /** Pods without a controller count as those of one owner: whoever recreates them may give them new names. */
-function ownerOf({ namespace, controller }: Pick<DrainPod, 'namespace' | 'controller'>): string {
+function ownerOf({ namespace, controller }: DrainPod): string {
   return JSON.stringify([namespace, controller?.apiVersion, controller?.kind, controller?.name]);
 }
 

@@ -138,8 +138,6 @@ function wanted(changes: readonly Change[]): string {
 const BURST = 20;
 const INTERVAL_MS = 2_000;
 
-type Pool = Pick<ObjectMeta, 'name' | 'uid' | 'generation'>;
-
 interface StatusWrites {
   /** When the whole burst is available again. */
   freeAt: number;
@@ -164,14 +162,14 @@ export class StatusRateLimiter {
   }
 
   /** Milliseconds until the status may be written; 0: now. */
-  wait(pool: Pool): number {
+  wait(pool: ObjectMeta): number {
     const entry = this.#entries.get(keyOf(pool));
     if (entry === undefined || entry.generation !== pool.generation) return 0;
     return Math.max(0, entry.freeAt - this.#clock.now() - (BURST - 1) * INTERVAL_MS);
   }
 
   /** The server accepted a write. */
-  written(pool: Pool): void {
+  written(pool: ObjectMeta): void {
     const [key, now] = [keyOf(pool), this.#clock.now()];
     const freeAt = Math.max(this.#entries.get(key)?.freeAt ?? now, now) + INTERVAL_MS;
     this.#entries.delete(key);
@@ -183,6 +181,6 @@ export class StatusRateLimiter {
   }
 }
 
-function keyOf({ name, uid }: Pool): string {
+function keyOf({ name, uid }: ObjectMeta): string {
   return `${name} ${uid}`;
 }

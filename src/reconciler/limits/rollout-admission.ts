@@ -174,12 +174,12 @@ export class RolloutAdmission {
 const MIN_LOOK = 100;
 
 export class RefusedNodes {
-  readonly #state: Pick<ClusterState, 'node'>;
+  readonly #state: ClusterState;
   /** UIDs by name. */
   readonly #uids = new Map<string, string>();
   #lookAt = MIN_LOOK;
 
-  constructor(state: Pick<ClusterState, 'node'>) {
+  constructor(state: ClusterState) {
     this.#state = state;
   }
 

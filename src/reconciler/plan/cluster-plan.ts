@@ -51,7 +51,7 @@ export interface PlannedRuntimeClass {
 }
 
 /** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
-export function plansToTheEnd({ nodes, later }: Pick<ClusterPlan, 'nodes' | 'later'>): DuePlan[] {
+export function plansToTheEnd({ nodes, later }: { nodes: DuePlan[]; later: LaterPlan[] }): DuePlan[] {
   return [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
 }
 
@@ -107,10 +107,7 @@ function rolloutsOf(state: ClusterState, pools: readonly string[], now: Date): P
   });
 }
 
-function ofPools(
-  state: ClusterState,
-  pools: readonly string[],
-): Pick<ClusterPlan, 'conflicts' | 'runtimeClasses' | 'invalid'> {
+function ofPools(state: ClusterState, pools: readonly string[]) {
   // A pool that is being deleted is released whatever its spec says.
   const errorsOf = (name: string) => (state.isActive(name) ? state.poolIndex.errors(name) : []);
   return {

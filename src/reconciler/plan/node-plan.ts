@@ -129,10 +129,7 @@ function behindPause(plan: NodePlan, pool: string): NodePlan {
 }
 
 /** The pool whose pause forbids a write of the node: the one that holds it, or the one that would get it. */
-export function pausedPool(
-  state: ClusterState,
-  { record, owner }: Pick<Ownership, 'record' | 'owner'>,
-): string | undefined {
+export function pausedPool(state: ClusterState, { record, owner }: Ownership): string | undefined {
   const pools = [record?.pool, owner].flatMap(name => (name === undefined ? [] : (state.pool(name) ?? [])));
   return pools.find(isPaused)?.metadata.name;
 }
@@ -261,7 +258,7 @@ export function patchedNode(node: Node, patch: NodePatch): Node {
   };
 }
 
-function patchedAnnotations({ annotations }: Node, patch: NodePatch): Pick<Node, 'annotations'> {
+function patchedAnnotations({ annotations }: Node, patch: NodePatch): { annotations?: Record<string, string> } {
   if (patch.annotations === undefined) return annotations === undefined ? {} : { annotations };
   return { annotations: patchedLabels(annotations ?? {}, patch.annotations) };
 }

@@ -13,7 +13,6 @@
 import { systemClock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
 import { isOlder } from '../../controller/resource-version.ts';
-import type { ClusterPort, NodesClient } from '../../kube/cluster.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import { type Ownership, type PoolIndex, sameOwnership } from '../../nodepool/membership/membership.ts';
 import { matches, membershipSelector } from '../../nodepool/membership/selector.ts';
@@ -269,7 +268,7 @@ export class ClusterState {
 
 /** A state for plans: with the rules and the server's time of the cluster. */
 export function clusterStateOf(
-  { rules, nodes: { serverTime } }: Pick<ClusterPort, 'rules'> & { nodes: Pick<NodesClient, 'serverTime'> },
+  { rules, nodes: { serverTime } }: { rules?: PlanRules; nodes: { serverTime(): Date } },
   pools: Iterable<NodePool>,
   nodes: Iterable<Node>,
   runtimeClasses: Iterable<RuntimeClass> = [],

@@ -15,8 +15,6 @@ import { assertNotRestored, isSamePool, notDeleted, readPool } from './live-read
 /** `paused`: the cluster state has it. `edited`: its spec. `gone`: deleted or recreated, and the cluster state has it as it was. */
 type PoolChange = 'same' | 'paused' | 'edited' | 'gone';
 
-type Pools = Pick<NodePlan, 'previous' | 'owner'>;
-
 /** A pool or a node that was read more than that ago is read again. */
 export const MAX_AGE_MS = 1_000;
 
@@ -58,18 +56,18 @@ export class ChangedMeanwhile {
    * the end of the run. Throws SpecChangedError where the spec of one was edited: neither the former nor the new one is written; NodepoolError
    * where one cannot be read.
    */
-  async check(plan: Pools): Promise<'same' | 'paused'> {
+  async check(plan: NodePlan): Promise<'same' | 'paused'> {
     const found = await this.#found(plan);
     for (const [pool, what] of found) if (what === 'edited') throw new SpecChangedError(pool);
     return found.some(([, what]) => what === 'paused') ? 'paused' : 'same';
   }
 
   /** Whether a pool of the plan is the one that was planned with, as far as the server says. Throws NodepoolError where one cannot be read. */
-  async isSame(plan: Pools): Promise<boolean> {
+  async isSame(plan: NodePlan): Promise<boolean> {
     return (await this.#found(plan)).every(([, what]) => what === 'same');
   }
 
-  async #found({ previous, owner }: Pools): Promise<[pool: string, found: PoolChange][]> {
+  async #found({ previous, owner }: NodePlan): Promise<[pool: string, found: PoolChange][]> {
     const { hasCaches = false, cluster } = this.#options;
     if (hasCaches || cluster.isDryRun) return [];
     const pools = new Set([previous, owner].filter(name => name !== undefined));

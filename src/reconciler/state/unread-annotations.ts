@@ -10,8 +10,6 @@ import { membershipSelector, selectorText } from '../../nodepool/membership/sele
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
 import type { ClusterState } from './cluster-state.ts';
 
-type Lists = Pick<NodesClient, 'list'>;
-
 /** Whether members of a pool were read without annotations that it sets. */
 export function hasUnread(state: ClusterState): boolean {
   for (const { metadata } of state.pools()) if (unread(state, metadata.name).length > 0) return true;
@@ -19,7 +17,7 @@ export function hasUnread(state: ClusterState): boolean {
 }
 
 /** Lists the nodes once more into the state if that is so. */
-export async function readAnnotations(state: ClusterState, list: Lists['list']): Promise<void> {
+export async function readAnnotations(state: ClusterState, list: NodesClient['list']): Promise<void> {
   if (hasUnread(state)) await readInto(state, list);
 }
 
@@ -27,7 +25,7 @@ export async function readAnnotations(state: ClusterState, list: Lists['list']):
  * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeGates.
  * Undefined when nothing is read.
  */
-export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Lists): Promise<void> | undefined {
+export function readAnnotationsOf(pool: string, state: ClusterState, nodes: NodesClient): Promise<void> | undefined {
   const known = state.pool(pool);
   if (known === undefined || unread(state, pool).length < 2) return undefined;
   const selector = selectorText(membershipSelector(known));
@@ -35,7 +33,7 @@ export function readAnnotationsOf(pool: string, state: ClusterState, nodes: List
 }
 
 /** For a display that follows pools and nodes: call it after each change of a pool. Lists once at a time. */
-export function annotationReader({ list }: Lists, state: () => ClusterState, onRead: () => void): () => void {
+export function annotationReader(list: NodesClient['list'], state: () => ClusterState, onRead: () => void): () => void {
   let isReading = false;
   return () => {
     if (isReading || !hasUnread(state())) return;
@@ -56,7 +54,7 @@ function unread(state: ClusterState, pool: string): string[] {
   });
 }
 
-async function readInto(state: ClusterState, list: Lists['list']): Promise<void> {
+async function readInto(state: ClusterState, list: NodesClient['list']): Promise<void> {
   const readTime = state.beginRead();
   for (const node of await list()) state.setNode(node, readTime);
 }

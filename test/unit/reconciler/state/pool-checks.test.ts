@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../../../src/controller/clock.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { ChangedMeanwhile, MAX_AGE_MS, SpecChangedError } from '../../../../src/reconciler/state/pool-checks.ts';
-import { aPool } from '../../nodepool/fixtures.ts';
+import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { reconcilerOptions } from '../reconciler-options.ts';
 
 /** A run without caches that began long ago, on a server that has the pool. */
@@ -19,7 +19,8 @@ function create({ aheadMs = 10 * MAX_AGE_MS, madeAt = 0 } = {}) {
   const cluster = { isDryRun: false, pools: { getCoerced } } as never;
   const clock = { now: () => systemClock.now() + lateMs };
   const changed = new ChangedMeanwhile(reconcilerOptions(cluster, state, { clock }));
-  const isPaused = async () => (await changed.check({ previous: undefined, owner: 'worker' })) === 'paused';
+  const isPaused = async () =>
+    (await changed.check({ kind: 'same', node: aNode(), previous: undefined, owner: 'worker' })) === 'paused';
   const later = (ms: number) => {
     lateMs += ms;
   };

@@ -122,7 +122,7 @@ test('a display lists once at a time, and goes on after a refusal', async () => 
   const answers = [Promise.withResolvers<Node[]>(), Promise.withResolvers<Node[]>()];
   let [lists, reads] = [0, 0];
   const read = annotationReader(
-    { list: () => answers[lists++]?.promise ?? assert.fail() },
+    () => answers[lists++]?.promise ?? assert.fail(),
     () => state,
     () => reads++,
   );
