@@ -98,7 +98,7 @@ interface OversizedPlan extends Planned {
 export interface RolloutStepPlan extends Planned {
   kind: 'rollout step';
   after: UnreadPlan | DuePlan;
-  /** What is written while it waits, if anything is: see planRepair(). */
+  /** What is written while it waits, if anything is: see planWhileWaiting(). */
   meanwhile?: UnreadPlan | WritePlan;
 }
 

@@ -21,7 +21,7 @@ import {
   type RolloutStepPlan,
   waiting,
 } from '../../nodepool/plan/plan.ts';
-import { planRepair } from '../../nodepool/plan/plan-repair.ts';
+import { planWhileWaiting } from '../../nodepool/plan/plan-while-waiting.ts';
 import { MAX_RECORD_LENGTH, MAX_RECORD_SLOTS } from '../../nodepool/plan/record.ts';
 import { transientKeysOf } from '../../nodepool/plan/transient-states.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
@@ -42,16 +42,16 @@ export function nodePlan(state: ClusterState, name: string, isCleared = false): 
   if (known !== undefined) return known;
   const plan = withNextSteps(state, [planForOwner(state, node, ownership, isCleared)]);
   const whole =
-    plan.kind === 'rollout step' ? { ...plan, ...defined({ meanwhile: repairOf(state, node, ownership) }) } : plan;
+    plan.kind === 'rollout step' ? { ...plan, ...defined({ meanwhile: planUntilSlot(state, node, ownership) }) } : plan;
   if (!isCleared) plans.set(ownership, whole);
   return whole;
 }
 
-/** What is done for a member whose turn in a rollout has not come. Nothing where that would move it to another pool. */
-function repairOf(state: ClusterState, node: Node, { owner, record }: Ownership): RolloutStepPlan['meanwhile'] {
+/** What is written on a member that waits for its slot in a rollout. Nothing where that would move it to another pool. */
+function planUntilSlot(state: ClusterState, node: Node, { owner, record }: Ownership): RolloutStepPlan['meanwhile'] {
   const pool = owner === undefined ? undefined : state.pool(owner);
   if (pool === undefined || record === undefined || record.pool !== owner) return undefined;
-  const plan = planRepair(node, record, pool, rulesFor(state, owner, pool), state.births.of(node, pool));
+  const plan = planWhileWaiting(node, record, pool, rulesFor(state, owner, pool), state.births.of(node, pool));
   if (plan.kind === 'same') return undefined;
   const { patch } = plan.kind === 'unread' ? plan.after : plan;
   const mayMove = patch?.labels !== undefined && state.poolIndex.affectsMembership(patch.labels);

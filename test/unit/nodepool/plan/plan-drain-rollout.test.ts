@@ -5,7 +5,7 @@ import { parseRecord, stampedRecord } from '../../../../src/nodepool/plan/record
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step } from './plan-step.ts';
-import { planRepair } from './plan-view.ts';
+import { planWhileWaiting } from './plan-view.ts';
 
 const TIME = '2026-05-01T12:00:00Z';
 const STAMP = { changed: TIME, rollout: 'abcdef0123' };
@@ -49,7 +49,7 @@ test('the stamp of the turn stays while pods are evicted, and that of the taint 
 function repaired(each: Node, spec: NodePoolSpec = {}): string[] {
   const record = parseRecord(each.record);
   assert.ok(record);
-  const { patch } = planRepair(each, record, rolled({ labels: { tier: '2' }, ...spec }));
+  const { patch } = planWhileWaiting(each, record, rolled({ labels: { tier: '2' }, ...spec }));
   return (patch?.taints ?? each.taints).map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`);
 }
 

@@ -8,7 +8,7 @@ import { transientKeysIn } from '../../../../src/nodepool/plan/transient-states.
 import type { Node, NodePool, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step } from './plan-step.ts';
-import { planMerge, planRepair } from './plan-view.ts';
+import { planMerge, planWhileWaiting } from './plan-view.ts';
 
 const CILIUM = 'node.cilium.io/agent-not-ready:NoExecute';
 const REMOVAL = 'ToBeDeletedByClusterAutoscaler=1:NoSchedule';
@@ -97,8 +97,8 @@ test('nor does it while the node waits for its turn in a rollout', () => {
   const { after } = step(node([]), owner);
   const record = parseRecord(after.record);
   assert.ok(record);
-  assert.deepEqual(planRepair({ ...after, taints: [], labels: {} }, record, owner).patch?.taints, undefined);
-  assert.deepEqual(planRepair({ ...after, taints: [], labels: {} }, record, owner).patch?.labels, { tier: 'a' });
+  assert.deepEqual(planWhileWaiting({ ...after, taints: [], labels: {} }, record, owner).patch?.taints, undefined);
+  assert.deepEqual(planWhileWaiting({ ...after, taints: [], labels: {} }, record, owner).patch?.labels, { tier: 'a' });
 });
 
 test('more keys are those of the rules', () => {
@@ -184,7 +184,7 @@ test('drift that is repaired before the turn in a rollout is somebody else, too'
   const first = step(node([], { labels: { tier: 'first' } }), owner).after;
   const record = parseRecord(first.record);
   assert.ok(record);
-  const { patch } = planRepair({ ...first, labels: { tier: 'theirs' } }, record, owner);
+  const { patch } = planWhileWaiting({ ...first, labels: { tier: 'theirs' } }, record, owner);
   assert.deepEqual(patch?.labels, { tier: 'gold' });
   assert.deepEqual(JSON.parse(patch?.record ?? '{}').displaced, undefined);
 });

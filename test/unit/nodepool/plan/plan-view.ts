@@ -6,7 +6,7 @@ import {
   planMerge as makePlan,
   type NodePlan,
 } from '../../../../src/nodepool/plan/plan.ts';
-import { planRepair as makeRepair } from '../../../../src/nodepool/plan/plan-repair.ts';
+import { planWhileWaiting as makeWaitingPlan } from '../../../../src/nodepool/plan/plan-while-waiting.ts';
 import { planMembershipChange as makeChange } from '../../../../src/reconciler/plan/membership-change.ts';
 
 export function viewOf(plan: NodePlan) {
@@ -21,7 +21,7 @@ export function viewOf(plan: NodePlan) {
 }
 
 export const planMerge = (...of: Parameters<typeof makePlan>) => viewOf(makePlan(...of));
-export const planRepair = (...of: Parameters<typeof makeRepair>) => viewOf(makeRepair(...of));
+export const planWhileWaiting = (...of: Parameters<typeof makeWaitingPlan>) => viewOf(makeWaitingPlan(...of));
 
 export function planMembershipChange(...of: Parameters<typeof makeChange>) {
   const plan = makeChange(...of);

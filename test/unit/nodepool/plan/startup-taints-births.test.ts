@@ -6,7 +6,7 @@ import { type Birth, isYoung, LONG_REGISTERED } from '../../../../src/nodepool/p
 import type { Node, NodePoolSpec, StartupTaint } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step, YOUNG } from './plan-step.ts';
-import { planRepair } from './plan-view.ts';
+import { planWhileWaiting } from './plan-view.ts';
 
 const AGENT: StartupTaint = {
   key: 'agent',
@@ -151,7 +151,7 @@ test('again: Boot: with noExecute: Drain no taint that would evict pods past the
   const booted = { ...opened(), boot: 'two' };
   const record = parseRecord(booted.record);
   assert.ok(record !== undefined);
-  const { changes } = planRepair(booted, record, drains, {}, { ...LONG_REGISTERED, isBooting: true });
+  const { changes } = planWhileWaiting(booted, record, drains, {}, { ...LONG_REGISTERED, isBooting: true });
   assert.deepEqual(
     changes.map(({ key, effect }) => `${key}:${effect}`),
     [AGENT_ID],

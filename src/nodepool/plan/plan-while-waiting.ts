@@ -1,7 +1,8 @@
 /**
- * Plans a member that waits for its turn in a rollout: what is done for the spec that it has already. Drift is repaired,
- * startup taints whose condition is True are lifted, and those of a node that has booted are given again. A slot that leaves the spec is left alone: whoever changes it now keeps
- * the change, as after the rollout. A member without a record gets one. A taint that pods are evicted for first has to wait, as they do.
+ * Plans what a member gets while it waits for its slot in a rollout: what the spec says that it has already. Drift is repaired; startup
+ * taints whose condition is True are removed, and added again to a node that has booted. A label, taint or annotation that leaves the spec
+ * is left alone: whoever changes it now keeps the change, as after the rollout. A member without a record gets one. A taint that pods are
+ * evicted for first has to wait, as they do.
  */
 import { defined } from '../json.ts';
 import { memberLabels } from '../membership/selector.ts';
@@ -32,7 +33,7 @@ import {
 } from './startup-taints.ts';
 
 /** @param record what the pool applied to the member last */
-export function planRepair(
+export function planWhileWaiting(
   node: Node,
   record: AppliedRecord,
   pool: NodePool,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
 import type { Node, NodePoolSpec, Taint } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
-import { planRepair } from './plan-view.ts';
+import { planWhileWaiting } from './plan-view.ts';
 
 const STAMP = { changed: '2026-05-01T12:00:00Z', rollout: 'abcdef0123' };
 const [dedicated, agent] = [taint('dedicated=a:NoSchedule'), taint('agent:NoSchedule')];
@@ -34,7 +34,7 @@ function repair(live: Partial<Node>, spec: NodePoolSpec = SPEC, record: object =
   const raw = recordOf(record);
   const [parsed, node] = [parseRecord(raw), aNode({ ...LIVE, record: raw, ...live })];
   assert.ok(parsed);
-  const { patch, changes } = planRepair(node, parsed, aPool(spec));
+  const { patch, changes } = planWhileWaiting(node, parsed, aPool(spec));
   const { resourceVersion: _version, record: next, ...rest } = patch ?? { resourceVersion: '' };
   const what = changes.map(({ kind, action, key, to, reason }) => `${reason}: ${action} ${kind} ${key} ${to}`);
   return { rest, next: next == null ? next : JSON.parse(next), what, isWritten: patch !== undefined };
@@ -81,9 +81,9 @@ test('a node whose record is not its own, or whose annotations were not read, is
   const raw = recordOf(RECORD);
   const record = parseRecord(raw);
   assert.ok(record);
-  const implied = planRepair(aNode({ ...LIVE, labels: {} }), record, aPool(SPEC));
+  const implied = planWhileWaiting(aNode({ ...LIVE, labels: {} }), record, aPool(SPEC));
   assert.deepEqual([implied.changes, implied.patch], [[], { resourceVersion: '7', record: raw }], 'it gets one');
-  const unread = planRepair(
+  const unread = planWhileWaiting(
     aNode({ ...LIVE, labels: {}, record: raw, keptAnnotations: new Set() }),
     record,
     aPool({ ...SPEC, annotations: { other: 'x' } }),
