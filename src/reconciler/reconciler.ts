@@ -147,16 +147,16 @@ export class Reconciler {
     const drain = this.#nodes.drain(name);
     if (drain !== undefined) outcome.drain = drain;
     retryWithin(drain?.afterMs, outcome);
-    const due = this.#nodes.due(name);
-    const others = due.filter(node => !this.#nodes.isSelected(node));
-    const isUnknown = isStatusUnknown(pool, due.length, others.length);
-    if (others.length > 0) outcome.warnings.push(notApplied(name, others.length, isUnknown));
+    const differing = this.#nodes.notApplied(name);
+    const others = differing.filter(node => !this.#nodes.isSelected(node));
+    const isUnknown = isStatusUnknown(pool, differing.length, others.length);
+    if (others.length > 0) outcome.warnings.push(notAppliedWarning(name, others.length, isUnknown));
     if (isUnknown) {
       await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
       return outcome;
     }
     const step = mayApply ? this.#nodes.rollout(name) : undefined;
-    // Nodes that wait for their turn, or for pods, have a record by now.
+    // Nodes that wait for a slot, or for pods, have a record by now.
     const isTried = mayApply && isAnswered && !isPaused(pool);
     const current = isTried ? await this.#endTakeover(pool, outcome) : pool;
     const contested = await this.#contestedKeys.textOf(pool, node => state.ownership(node)?.owner === name);
@@ -175,16 +175,16 @@ export class Reconciler {
     });
     if (!isPaused(pool)) retryWithin(step?.settlesAfterMs, outcome);
     const written = await writeStatus(current, observed, outcome, this.#options);
-    const unmarked =
+    const notFinished =
       written === 'written'
         ? await attemptWrite(outcome, () => limitObjects(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
-    const isNewFailure = unmarked instanceof NodeWriteError && !unmarked.isThrottled;
+    const isNewFailure = notFinished instanceof NodeWriteError && !notFinished.isThrottled;
     await this.#events.send(
       [
         ...this.#events.ofWrites(outcome, pool),
         ...(outcome.status ? conditionEvents(pool, outcome.status).map(event => [pool, event] as const) : []),
-        ...(isNewFailure ? [[pool, warning(REASON.reconcileFailed, unmarked.oneLine)] as const] : []),
+        ...(isNewFailure ? [[pool, warning(REASON.reconcileFailed, notFinished.oneLine)] as const] : []),
         ...stuckEvents(this.#nodes.takeStuck(drain?.nodes ?? [])).map(event => [pool, event] as const),
       ],
       outcome,
@@ -260,18 +260,18 @@ function observe(
 
 /**
  * Whether the status of the pool cannot be told after the run.
- * @param due how many nodes still differ
+ * @param differing how many nodes still differ
  * @param others how many of these were not selected
  */
-function isStatusUnknown({ metadata, status }: NodePool, due: number, others: number): boolean {
+function isStatusUnknown({ metadata, status }: NodePool, differing: number, others: number): boolean {
   // The status of a spec that was not applied before could not express that most nodes still differ.
-  if (due > 0 && status?.observedGeneration !== metadata.generation) return true;
+  if (differing > 0 && status?.observedGeneration !== metadata.generation) return true;
   // Why the writes of the others failed is in the previous status only.
   return others > 0 && status?.conditions?.some(({ reason }) => reason === 'WriteFailed') === true;
 }
 
 /** @param nodes how many nodes outside of this run differ from the pool's labels and taints */
-function notApplied(pool: string, nodes: number, isUnknown: boolean): Warning {
+function notAppliedWarning(pool: string, nodes: number, isUnknown: boolean): Warning {
   const subject = nodes === 1 ? '1 other node differs' : `${nodes} other nodes differ`;
   const status = isUnknown ? ', and the status was not written' : '';
   return {

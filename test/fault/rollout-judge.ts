@@ -46,7 +46,7 @@ export function judgeRollouts(versions: readonly Version<NodeState>[], spans: Po
       live.delete(version.name);
       continue;
     }
-    const isStamped = stampOf(state) !== stampOf(before?.state);
+    const isStamped = rolloutChangeOf(state) !== rolloutChangeOf(before?.state);
     const since = isStamped ? [] : (before?.since ?? []);
     const now: Live = { ...version, state, since: [...since, { ...version, state }] };
     live.set(version.name, now);
@@ -86,7 +86,7 @@ export function judgeRollouts(versions: readonly Version<NodeState>[], spans: Po
   return counts;
 }
 
-function stampOf(state: NodeState | undefined): string {
+function rolloutChangeOf(state: NodeState | undefined): string {
   const { pool, changed, rollout } = state?.record ?? {};
   return JSON.stringify([pool, changed, rollout]);
 }

@@ -21,7 +21,7 @@ import {
   type RuntimeClass,
 } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
-import { reachedBy } from '../../reconciler/plan/rollout-plan.ts';
+import { recordedMembers } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
 import { type Attempt, attempt } from '../shared/attempt.ts';
@@ -291,7 +291,7 @@ function checkClasses(
     .filter(pool => validatePool(pool).length === 0)
     .map(pool => {
       const known = classes.get(runtimeClassName(pool.metadata.name));
-      return { pool, plan: planRuntimeClass(pool, known, state && reachedBy(pool, state)) };
+      return { pool, plan: planRuntimeClass(pool, known, state && recordedMembers(pool, state)) };
     });
   const details = plans.flatMap(({ pool, plan }) => {
     const what = difference(plan, pool);

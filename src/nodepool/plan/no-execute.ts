@@ -70,8 +70,8 @@ function restoredTaints(
   { spec }: NodePool,
 ): Taint[] {
   return [...applied].flatMap(([id, { value, displaced }]) => {
-    const isLeft = displaced !== undefined && (live.get(id) ?? null) === value && displaced !== value;
-    if (!isLeft || !id.endsWith(':NoExecute')) return [];
+    const isUnchanged = displaced !== undefined && (live.get(id) ?? null) === value && displaced !== value;
+    if (!isUnchanged || !id.endsWith(':NoExecute')) return [];
     return spec.unmanaged === 'Remove' && mayRemoveUnmanaged(id) ? [] : [taintFrom(id, displaced)];
   });
 }
@@ -103,7 +103,7 @@ export function liftedStandIns({ standIns }: Deferred, applied: ReadonlyMap<stri
   });
 }
 
-/** Whether the change is one of a drain: it has the turn of the taint, or none where that is drift. */
+/** Whether the change is one of a drain: it has the slot of the taint, or none where that is drift. */
 export function isOfDrain(
   { kind, key, effect }: Change,
   drain: { writes: readonly SlotWrite[]; lifted: readonly SlotWrite[] } | undefined,

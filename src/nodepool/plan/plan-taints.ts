@@ -38,7 +38,7 @@ export function planTaints(
   const drains = !leaving && owner?.spec.noExecute === 'Drain';
   const policy = taintPolicy(drains ? { ...rules, withholdsNoExecute: false } : rules);
   const deferred = owner && deferredTaints(live, kept, record, owner, due, policy);
-  // The record names the taints that the pods were looked at for: a spec that has others by now needs another look.
+  // The record names the taints for which the pods were listed: a spec that has others by now needs another list.
   const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
   const waiting = isCleared && begun ? undefined : deferred;
   const had = waiting === undefined ? record?.taints : without(record?.taints, waiting.draining);

@@ -49,7 +49,7 @@ export function planWhileWaiting(
     return { ...whose, kind: 'write', changes: [], patch };
   }
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
-  const since = startupSince(node, record, withGiven(pool, record), live);
+  const since = startupSince(node, record, withAppliedStartup(pool, record), live);
   const due = startupDue(node, record, pool, birth);
   const given = startupGiven(node, record, pool, birth, due, written(live, since.writes));
   const startup = { slots: new Map([...since.slots, ...given.slots]), boot: bootDue(node, record, pool) };
@@ -132,8 +132,8 @@ function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<st
   return new Set([...taints.filter(taint => !waits(taint)).map(taintId), ...standIns]);
 }
 
-/** Startup taints that left the spec go with it, in the node's turn. */
-function withGiven(pool: NodePool, { startup }: AppliedRecord): NodePool {
+/** Startup taints that left the spec go with it, in the node's slot. */
+function withAppliedStartup(pool: NodePool, { startup }: AppliedRecord): NodePool {
   const wanted = startupTaintsById(pool.spec);
   const given = [...startup].flatMap(([id, value]) => (wanted.has(id) || value === null ? [] : taintFrom(id, value)));
   return { ...pool, spec: { ...pool.spec, startupTaints: [...wanted.values(), ...given] } };

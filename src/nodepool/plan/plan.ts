@@ -32,10 +32,10 @@ import {
   type AppliedSlot,
   formatRecord,
   isOversized,
+  MAX_CHANGE_LENGTH,
   MAX_SINCE_LENGTH,
-  MAX_STAMP_LENGTH,
   NO_SLOTS,
-  stampOf,
+  rolloutChangeOf,
 } from './record.ts';
 import { type Birth, isStartupApplied, LONG_REGISTERED } from './startup-taints.ts';
 import { withoutPassed } from './transient-states.ts';
@@ -66,7 +66,7 @@ export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | RolloutStepPlan
 export type DuePlan = WritePlan | DrainPlan;
 
 /** The node of a plan, and whose it is. */
-export interface Planned {
+export interface PlannedNode {
   node: Node;
   /** The owner after the plan. */
   owner: string | undefined;
@@ -75,27 +75,27 @@ export interface Planned {
 }
 
 /** A pool is paused: nothing must be written. */
-interface PausedPlan extends Planned {
+interface PausedPlan extends PlannedNode {
   kind: 'paused';
   pool: string;
   after: OversizedPlan | RolloutStepPlan | UnreadPlan | DuePlan;
 }
 
 /** The labels of these pools would move the node in an endless cycle: nothing must be written. */
-export interface CirclePlan extends Planned {
+export interface CirclePlan extends PlannedNode {
   kind: 'circle';
   pools: readonly string[];
 }
 
 /** The record would exceed its limits: nothing must be written, and each run reports it. */
-interface OversizedPlan extends Planned {
+interface OversizedPlan extends PlannedNode {
   kind: 'oversized';
   /** It would be a step of a rollout. */
   isRolloutStep: boolean;
 }
 
-/** A step of a rollout: the changed spec of a pool with spec.rollout reaches a member, whose turn has to come first. */
-export interface RolloutStepPlan extends Planned {
+/** A step of a rollout: the changed spec of a pool with spec.rollout reaches a member, which needs a slot first. */
+export interface RolloutStepPlan extends PlannedNode {
   kind: 'rollout step';
   after: UnreadPlan | DuePlan;
   /** What is written while it waits, if anything is: see planWhileWaiting(). */
@@ -106,13 +106,13 @@ export interface RolloutStepPlan extends Planned {
  * Annotations of the pool were not kept when the node was read, and are taken for absent here. The node must be read
  * again before it is written: a value of somebody else would be lost.
  */
-export interface UnreadPlan extends Planned {
+export interface UnreadPlan extends PlannedNode {
   kind: 'unread';
   after: DuePlan;
 }
 
 /** Nothing is written before pods are evicted. */
-export interface DrainPlan extends Planned {
+export interface DrainPlan extends PlannedNode {
   kind: 'drain';
   /** None. */
   changes: Change[];
@@ -120,7 +120,7 @@ export interface DrainPlan extends Planned {
   drain: PlannedDrain;
 }
 
-export interface WritePlan extends Planned {
+export interface WritePlan extends PlannedNode {
   kind: 'write';
   /** None where only the record is written. */
   changes: Change[];
@@ -134,7 +134,7 @@ export interface WritePlan extends Planned {
 }
 
 /** There is nothing to do. */
-export interface SamePlan extends Planned {
+export interface SamePlan extends PlannedNode {
   kind: 'same';
 }
 
@@ -149,7 +149,7 @@ export function dueOf(plan: NodePlan | undefined): DuePlan | undefined {
   return end?.kind === 'write' || end?.kind === 'drain' ? end : undefined;
 }
 
-/** The plan once its turn in a rollout has come, or where none is needed. */
+/** The plan once it has its slot in a rollout, or where none is needed. */
 export function pastRollout(plan: NodePlan): Exclude<NodePlan, RolloutStepPlan> {
   return plan.kind === 'rollout step' ? plan.after : plan;
 }
@@ -171,7 +171,7 @@ export function isUnread(plan: NodePlan): boolean {
   return plan.kind === 'unread' || ('after' in plan && isUnread(plan.after));
 }
 
-/** Whether pods are evicted now, before a taint is set; in a rollout it may have to wait for its turn all the same. */
+/** Whether pods are evicted now, before a taint is set; in a rollout it may have to wait for a slot all the same. */
 export function isDraining(plan: NodePlan): boolean {
   return plan.kind !== 'paused' && dueOf(plan)?.drain?.hasBegun === true;
 }
@@ -213,7 +213,7 @@ export function planMerge(
 ): NodePlan {
   const leaving = record !== undefined && record.pool !== pool?.metadata.name;
   const owner = pool && withoutPassed(pool, node, leaving ? undefined : record, birth, rules.transient);
-  const whose: Planned = { node, owner: owner?.metadata.name, previous: previousPool(node, record, owner) };
+  const whose: PlannedNode = { node, owner: owner?.metadata.name, previous: previousPool(node, record, owner) };
   if (record === undefined && owner === undefined) return { ...whose, kind: 'same' };
   if (record !== undefined && owner !== undefined && isApplied(node, record, owner)) return { ...whose, kind: 'same' };
 
@@ -259,9 +259,9 @@ export function planMerge(
   const isDrained = afterDrain.some(isOfSpec);
   const isChanged = changes.some(change => isOfSpec(change) && !isOfDrain(change, deferred));
   const isNewSpec = isMember && (isChanged || (isDrained && !deferred?.hasBegun));
-  // A drain that has begun had its turn, or needed none: the record has the time of a turn.
-  const isTurn = isNewSpec || (isMember && isDrained && record.changed !== undefined);
-  const isRolledOut = isTurn && owner?.spec.rollout !== undefined;
+  // A drain that has begun had its slot, or needed none: where it had one, the record has the time.
+  const needsSlot = isNewSpec || (isMember && isDrained && record.changed !== undefined);
+  const isRolledOut = needsSlot && owner?.spec.rollout !== undefined;
   const known = leaving ? undefined : record?.generation;
   const merged: AppliedRecord | undefined = owner && {
     pool: owner.metadata.name,
@@ -271,7 +271,7 @@ export function planMerge(
     annotations: annotations.applied,
     startup: taints.startup,
     ...defined({ boot: taints.boot }),
-    ...(leaving || isNewSpec || record === undefined ? {} : stampOf(record)),
+    ...(leaving || isNewSpec || record === undefined ? {} : rolloutChangeOf(record)),
     ...(draining === undefined ? {} : { draining, ...defined({ drainingSince }) }),
   };
   const { generation } = owner?.metadata ?? {};
@@ -281,7 +281,7 @@ export function planMerge(
   const isRecordDue = isForged || (merged && formatRecord(merged)) !== node.record;
   const applied = merged && isRecordDue && generation !== undefined ? { ...merged, generation } : merged;
   const next = applied && formatRecord(applied);
-  const addedLater = (isRolledOut ? MAX_STAMP_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH);
+  const addedLater = (isRolledOut ? MAX_CHANGE_LENGTH : 0) + (draining === undefined ? 0 : MAX_SINCE_LENGTH);
   if (applied !== undefined && next !== undefined && isOversized(applied, next, addedLater))
     return { ...whose, kind: 'oversized', isRolloutStep: isRolledOut };
   const patch: NodePatch = {
@@ -298,7 +298,7 @@ export function planMerge(
 
 /** What is done with the node, behind what stands against it. */
 export function waiting(
-  { node, owner, previous }: Planned,
+  { node, owner, previous }: PlannedNode,
   {
     patch,
     changes,
@@ -307,7 +307,7 @@ export function waiting(
   }: Pick<WritePlan, 'changes' | 'drain' | 'isCleared' | 'withheld'> & { patch?: NodePatch },
   flags: { isUnread: boolean; isRolloutStep?: boolean },
 ): SamePlan | RolloutStepPlan | UnreadPlan | DuePlan {
-  const whose: Planned = { node, owner, previous };
+  const whose: PlannedNode = { node, owner, previous };
   const due: DuePlan | undefined =
     patch !== undefined
       ? { ...whose, kind: 'write', changes, patch, ...defined({ drain }), ...more }
@@ -337,7 +337,7 @@ function valuesOf(writes: readonly SlotWrite[]): Record<string, string | null> {
 }
 
 /**
- * Whether a running node joins without the spec, as a member that waits for its turn: the spec was stopped, and the node comes back after its
+ * Whether a running node joins without the spec, as a member that waits for its slot: the spec was stopped, and the node comes back after its
  * label was gone for a second, say. New nodes get the spec all the same: they would run without the taints of the pool.
  */
 function joinsWithoutSpec(pool: NodePool, { creationTimestamp }: Node, { isYoung, wasMember }: Birth): boolean {

@@ -13,8 +13,8 @@ export class RecordCache {
   readonly #records = new Map<string, AppliedRecord>();
   /** Total length of the keys of #records. */
   #characters = 0;
-  /** One for each text before the boot id and the stamp. */
-  readonly #unstamped = new Map<string, AppliedRecord>();
+  /** One for each text before the boot id and the change by a rollout. */
+  readonly #byTextBeforeTail = new Map<string, AppliedRecord>();
   #earlier: ReadonlyMap<string, AppliedRecord> | undefined;
 
   /** @param earlier records are taken from it and not parsed again, until forgetEarlier() */
@@ -35,7 +35,7 @@ export class RecordCache {
     if (record === undefined) return undefined;
     if (this.#records.size >= MAX_RECORDS || this.#characters + raw.length > MAX_CHARACTERS) {
       this.#records.clear();
-      this.#unstamped.clear();
+      this.#byTextBeforeTail.clear();
       this.#characters = 0;
     }
     this.#records.set(raw, record);
@@ -45,10 +45,10 @@ export class RecordCache {
 
   #parse(raw: string): AppliedRecord | undefined {
     const record = parseRecord(raw);
-    const start = record && beforeStamp(raw, record);
+    const start = record && textBeforeTail(raw, record);
     if (record === undefined || start === undefined) return record;
-    const alike = this.#unstamped.get(start);
-    if (alike === undefined) this.#unstamped.set(start, record);
+    const alike = this.#byTextBeforeTail.get(start);
+    if (alike === undefined) this.#byTextBeforeTail.set(start, record);
     else Object.assign(record, slotsOf(alike));
     return record;
   }
@@ -58,8 +58,8 @@ function slotsOf({ labels, taints, annotations, startup }: AppliedRecord) {
   return { labels, taints, annotations, startup };
 }
 
-/** Undefined unless the text ends with a boot id or a stamp, as formatRecord() writes them: then all else is before. */
-function beforeStamp(raw: string, record: AppliedRecord): string | undefined {
+/** Undefined unless the text ends with a boot id or a change by a rollout, as formatRecord() writes them: then all else is before. */
+function textBeforeTail(raw: string, record: AppliedRecord): string | undefined {
   const end = `,${JSON.stringify(tailOf(record)).slice(1)}`;
   const hasTail = record.changed !== undefined || record.boot !== undefined;
   return hasTail && raw.endsWith(end) ? raw.slice(0, -end.length) : undefined;

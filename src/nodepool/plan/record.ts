@@ -41,7 +41,7 @@ export interface AppliedRecord {
 }
 
 /** What a rollout adds to the record of a node that it changes. */
-export type RolloutStamp = Pick<AppliedRecord, 'changed' | 'rollout' | 'wasNotReady'>;
+export type RolloutChange = Pick<AppliedRecord, 'changed' | 'rollout' | 'wasNotReady'>;
 
 /**
  * In bytes, as the server counts them. A pool with 100 labels and 100 taints whose keys, values and displaced values have the
@@ -77,8 +77,8 @@ export function recordProblem(raw: string): string | undefined {
   return readRecord(raw).problem;
 }
 
-/** What stampedRecord() adds at most. */
-export const MAX_STAMP_LENGTH = ',"changed":"2026-01-01T00:00:00Z","rollout":"0123456789","wasNotReady":true'.length;
+/** What withRolloutChange() adds at most. */
+export const MAX_CHANGE_LENGTH = ',"changed":"2026-01-01T00:00:00Z","rollout":"0123456789","wasNotReady":true'.length;
 
 /** What a drain that begins adds at most, beside the section. */
 export const MAX_SINCE_LENGTH = ',"drainingSince":"2026-01-01T00:00:00Z"'.length;
@@ -125,7 +125,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
     annotations: annotations.length === 0 ? NO_SLOTS : parseSlots(annotations, displaced.annotations, ANNOTATION),
     startup: startup.length === 0 ? NO_STARTUP : parseStartup(startup),
     ...(isBoot(json.boot) ? { boot: json.boot } : {}),
-    ...parseStamp(json),
+    ...parseRolloutChange(json),
     ...parseDraining(draining),
     ...(draining.length > 0 && isTime(json.drainingSince) ? { drainingSince: json.drainingSince } : {}),
   };
@@ -135,7 +135,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   return left === 0 ? { record } : { record, problem: `with ${left} labels, taints or annotations that no pool sets` };
 }
 
-function parseStamp({ changed, rollout, wasNotReady }: Record<string, unknown>): RolloutStamp {
+function parseRolloutChange({ changed, rollout, wasNotReady }: Record<string, unknown>): RolloutChange {
   if (!isTime(changed)) return {};
   if (typeof rollout !== 'string' || !/^[0-9a-f]{10}$/.test(rollout)) return { changed };
   return { changed, rollout, ...(wasNotReady === true ? { wasNotReady } : {}) };
@@ -192,12 +192,12 @@ function format(record: AppliedRecord): string {
 }
 
 /** What differs between members that are alike. */
-export function tailOf({ boot, ...stamp }: RolloutStamp & Pick<AppliedRecord, 'boot'>): object {
-  return { ...(boot === undefined ? {} : { boot }), ...stampOf(stamp) };
+export function tailOf({ boot, ...change }: RolloutChange & Pick<AppliedRecord, 'boot'>): object {
+  return { ...(boot === undefined ? {} : { boot }), ...rolloutChangeOf(change) };
 }
 
 /** Without the keys that are not there. */
-export function stampOf({ changed, rollout, wasNotReady }: RolloutStamp): RolloutStamp {
+export function rolloutChangeOf({ changed, rollout, wasNotReady }: RolloutChange): RolloutChange {
   if (changed === undefined) return {};
   return {
     changed,
@@ -206,12 +206,12 @@ export function stampOf({ changed, rollout, wasNotReady }: RolloutStamp): Rollou
   };
 }
 
-/** The record with the time at which a rollout changes the node. Those of one rollout share the rest of the stamp. */
-export function stampedRecord(raw: string | undefined, stamp: RolloutStamp): string | undefined {
+/** The record with the time at which a rollout changes the node. The changes of one rollout share the rest. */
+export function withRolloutChange(raw: string | undefined, change: RolloutChange): string | undefined {
   const record = parseRecord(raw);
   if (record === undefined) return undefined;
   const { changed: _changed, rollout: _rollout, wasNotReady: _wasNotReady, ...rest } = record;
-  return formatRecord({ ...rest, ...stamp });
+  return formatRecord({ ...rest, ...change });
 }
 
 /** The record of a node whose drain begins, with the time: pods that were created later have come back, or come in spite of it. */

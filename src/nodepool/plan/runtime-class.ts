@@ -26,8 +26,8 @@ import {
 import type { AppliedRecord } from './record.ts';
 import { isTransient, transientKeysOf } from './transient-states.ts';
 
-/** What a member has of the pool. */
-export interface Reached {
+/** A member of a pool that isGradual(), with what the pool has brought to it. */
+export interface RecordedMember {
   record: AppliedRecord;
   /** Of the node: a kubelet can write a record, and no taints. */
   taints: Node['taints'];
@@ -80,14 +80,14 @@ export function schedulingChange(plan: RuntimeClassPlan): SchedulingChange | und
 
 /**
  * @param current the RuntimeClass with the pool's name, whoever owns it
- * @param reached members of a pool that isGradual(); without them, all members have the spec
+ * @param members members of a pool that isGradual(); without them, all members have the spec
  */
 export function planRuntimeClass(
   pool: NodePool,
   current: RuntimeClass | undefined,
-  reached: readonly Reached[] = [],
+  members: readonly RecordedMember[] = [],
 ): RuntimeClassPlan {
-  const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool, reached) : undefined;
+  const desired = pool.metadata.deletionTimestamp === undefined ? desiredRuntimeClass(pool, members) : undefined;
   const owned = current === undefined ? undefined : ownership(pool, current);
   const dying = current?.metadata.deletionTimestamp !== undefined;
   if (desired === undefined) {
@@ -103,7 +103,7 @@ export function planRuntimeClass(
     : { kind: 'patch', current, scheduling };
 }
 
-function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): RuntimeClass | undefined {
+function desiredRuntimeClass(pool: NodePool, members: readonly RecordedMember[]): RuntimeClass | undefined {
   const { handler } = pool.spec;
   const taints = toleratedTaints(pool.spec);
   if (handler === undefined || handler === '') return undefined;
@@ -123,8 +123,8 @@ function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): Runti
     },
     handler,
     scheduling: {
-      nodeSelector: { ...membershipSelector(pool).labels, ...labelsOfAll(pool, isStepwise(pool) ? reached : []) },
-      tolerations: [...taints, ...earlierTaints(pool, taints, reached)].map(({ key, value, effect }) => ({
+      nodeSelector: { ...membershipSelector(pool).labels, ...labelsOfAll(pool, isStepwise(pool) ? members : []) },
+      tolerations: [...taints, ...earlierTaints(pool, taints, members)].map(({ key, value, effect }) => ({
         key,
         operator: 'Equal',
         ...(value === undefined || value === '' ? {} : { value }),
@@ -135,24 +135,24 @@ function desiredRuntimeClass(pool: NodePool, reached: readonly Reached[]): Runti
 }
 
 /** The labels of the spec that every member has. Other software changes those of states that pass: pods would find no node. */
-function labelsOfAll(pool: NodePool, reached: readonly Reached[]): Record<string, string> {
-  const own = transientKeysOf(pool);
-  const labels = Object.entries(memberLabels(pool)).filter(([key]) => !isTransient('label', key, own));
+function labelsOfAll(pool: NodePool, members: readonly RecordedMember[]): Record<string, string> {
+  const transientKeys = transientKeysOf(pool);
+  const labels = Object.entries(memberLabels(pool)).filter(([key]) => !isTransient('label', key, transientKeys));
   return Object.fromEntries(
-    labels.filter(([key, value]) => reached.every(({ record }) => record.labels.get(key)?.value === value)),
+    labels.filter(([key, value]) => members.every(({ record }) => record.labels.get(key)?.value === value)),
   );
 }
 
 /** Taints that the pool has given to a member, and that the spec does not have; sorted, so that the order of nodes writes nothing. */
-function earlierTaints(pool: NodePool, taints: readonly Taint[], reached: readonly Reached[]): Taint[] {
-  const { taints: own = [] } = pool.spec;
+function earlierTaints(pool: NodePool, taints: readonly Taint[], members: readonly RecordedMember[]): Taint[] {
+  const { taints: specTaints = [] } = pool.spec;
   // By their ids: what the first write of a drain changes is not written twice.
-  const waiting = new Set(own.filter(({ effect }) => effect === 'NoExecute').map(taintId));
-  const given = new Map(taints.map(taint => [taintId(taint), taint.value ?? '']));
+  const waiting = new Set(specTaints.filter(({ effect }) => effect === 'NoExecute').map(taintId));
+  const tolerated = new Map(taints.map(taint => [taintId(taint), taint.value ?? '']));
   const found = new Map<string, Taint>();
-  for (const { record, taints: live } of reached) {
+  for (const { record, taints: live } of members) {
     for (const [id, { value }] of record.taints) {
-      if (value === null || given.get(id) === value || !(isStepwise(pool) || waiting.has(id))) continue;
+      if (value === null || tolerated.get(id) === value || !(isStepwise(pool) || waiting.has(id))) continue;
       const taint = taintFrom(id, value);
       if (live.some(each => isSameTaint(each, taint))) found.set(`${id} ${value}`, taint);
     }
@@ -163,11 +163,11 @@ function earlierTaints(pool: NodePool, taints: readonly Taint[], reached: readon
 /** With what stands for a taint until the pods that it would evict are gone. */
 function toleratedTaints({ taints = [], noExecute }: NodePoolSpec): Taint[] {
   if (noExecute !== 'Drain') return taints;
-  const own = new Set(taints.map(taintId));
+  const specIds = new Set(taints.map(taintId));
   const standIns = taints
     .filter(({ effect }) => effect === 'NoExecute')
     .map((taint): Taint => ({ ...taint, effect: 'NoSchedule' }));
-  return [...taints, ...standIns.filter(standIn => !own.has(taintId(standIn)))];
+  return [...taints, ...standIns.filter(standIn => !specIds.has(taintId(standIn)))];
 }
 
 /** `leftover`: made for a deleted pool of the same name, and not yet garbage-collected. */

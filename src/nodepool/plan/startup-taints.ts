@@ -180,7 +180,7 @@ export function keptStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }:
   return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
 }
 
-/** An agent that needs longer to start is worth a look. */
+/** An agent that needs longer to start is worth a line. */
 export const STARTING_MS = 15 * 60_000;
 
 export interface StuckTaints {

@@ -187,8 +187,8 @@ function neededCanary(nodes: readonly RolloutNode[], canary: number, rules: Rule
 
 /** How many Ready nodes have settled with the spec. Those that joined with it count where no other is left: an undo has only them. */
 function provenBy(settled: readonly RolloutNode[], pending: readonly RolloutNode[], rules: Rules): number {
-  const isLeft = pending.some(isUp);
-  const counts = (node: RolloutNode) => (isLeft ? node.isOfThis : settlesIn(node, rules) <= 0);
+  const isUpLeft = pending.some(isUp);
+  const counts = (node: RolloutNode) => (isUpLeft ? node.isOfThis : settlesIn(node, rules) <= 0);
   return settled.filter(node => isUp(node) && counts(node)).length;
 }
 

@@ -158,7 +158,7 @@ function after(time: number): string {
   return timestamp(new Date(time + 1_000));
 }
 
-// Tells the rollout of one spec from that of another: the hash is part of the time stamp in a record.
+// Tells the rollout of one spec from that of another: records have the hash beside the time of the change.
 
 const hashes = new WeakMap<NodePool, string>();
 

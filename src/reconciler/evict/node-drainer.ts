@@ -300,7 +300,7 @@ interface DrainConditions {
 
 /**
  * The plan with the taints, once no pod is left that they would evict. `again`: the node or its pool has changed, so it is
- * planned again. `waits`: pods are left, or the turn of the node in a rollout has not come. A dry run evicts nothing.
+ * planned again. `waits`: pods are left, or the node has no slot in a rollout yet. A dry run evicts nothing.
  */
 export async function drainStep(
   plan: DrainPlan,

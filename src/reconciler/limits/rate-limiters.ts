@@ -33,7 +33,7 @@ interface ObjectWrites {
     error: NodepoolError;
     until: number;
     /** What was to be written; undefined where that does not matter. */
-    wanted: string | undefined;
+    pending: string | undefined;
   };
   /** Others change the node back: why, until it stays as it is. */
   contest?: NodepoolError;
@@ -67,7 +67,7 @@ export class WriteRateLimiter {
     if (
       throttle !== undefined &&
       now < throttle.until &&
-      (throttle.wanted === undefined || throttle.wanted === wanted(changes))
+      (throttle.pending === undefined || throttle.pending === textOf(changes))
     ) {
       return { kind: 'throttled', error: throttle.error, ms: throttle.until - now };
     }
@@ -106,7 +106,7 @@ export class WriteRateLimiter {
     const delay = Math.min(FIRST_DELAY_MS * 2 ** (entry?.altered ?? 0), WINDOW_MS);
     if (entry === undefined) return delay;
     entry.altered += 1;
-    entry.throttle = { error, until: this.#clock.now() + delay, wanted: wanted(changes) };
+    entry.throttle = { error, until: this.#clock.now() + delay, pending: textOf(changes) };
     return delay;
   }
 
@@ -116,7 +116,7 @@ export class WriteRateLimiter {
     if (entry === undefined) return 0;
     if (isContested) entry.contest ??= error;
     const since = isContested ? entry.lastAt : (entry.writes[0]?.at ?? entry.lastAt);
-    entry.throttle = { error: entry.contest ?? error, until: since + WINDOW_MS, wanted: undefined };
+    entry.throttle = { error: entry.contest ?? error, until: since + WINDOW_MS, pending: undefined };
     return entry.throttle.until - this.#clock.now();
   }
 
@@ -131,7 +131,7 @@ export class WriteRateLimiter {
   }
 }
 
-function wanted(changes: readonly Change[]): string {
+function textOf(changes: readonly Change[]): string {
   return JSON.stringify(changes.map(({ kind, key, effect, to }) => [kind, key, effect, to]));
 }
 

@@ -8,7 +8,7 @@
  */
 import { type NowClock, systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import type { RolloutStamp } from '../../nodepool/plan/record.ts';
+import type { RolloutChange } from '../../nodepool/plan/record.ts';
 import { rolloutHash } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep, RolloutStop } from '../../nodepool/rollout/rollout-step.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
@@ -119,8 +119,8 @@ export class RolloutAdmission {
     return admission === undefined || admission.allowed.has(node);
   }
 
-  /** As mayWrite(), right before the write: the stamp for its record. Until end() the node counts as in flight. */
-  takeSlot(pool: string, node: string): RolloutStamp | undefined {
+  /** As mayWrite(), right before the write: what its record is to say of the change. Until end() the node counts as in flight. */
+  takeSlot(pool: string, node: string): RolloutChange | undefined {
     if (!this.mayWrite(pool, node)) return undefined;
     this.#unsure.delete(node);
     const underWay = this.#underWay.get(pool) ?? new Map();
@@ -144,7 +144,7 @@ export class RolloutAdmission {
     else this.#refused.delete(node);
   }
 
-  /** The write had no answer, and the node could not be read. It was guarded by the version. Its turn comes again: it takes no second place. */
+  /** The write had no answer, and the node could not be read. It was guarded by the version. Its next slot is the same one: it takes no second place. */
   keep(pool: string, node: string, resourceVersion: string): void {
     this.#underWay.get(pool)?.set(node, undefined);
     this.#unsure.set(node, resourceVersion);
@@ -170,14 +170,14 @@ export class RolloutAdmission {
 
 // Nodes whose last write failed, as long as they exist: a node that was recreated under the name was not refused.
 
-/** Names beyond twice those that were left are looked for in the cluster state. */
-const MIN_LOOK = 100;
+/** Names beyond twice those that were left are checked against the cluster state. */
+const MIN_CHECK = 100;
 
 export class RefusedNodes {
   readonly #state: ClusterState;
   /** UIDs by name. */
   readonly #uids = new Map<string, string>();
-  #lookAt = MIN_LOOK;
+  #checkAt = MIN_CHECK;
 
   constructor(state: ClusterState) {
     this.#state = state;
@@ -187,9 +187,9 @@ export class RefusedNodes {
     const uid = this.#state.node(name)?.uid;
     if (uid === undefined) return;
     this.#uids.set(name, uid);
-    if (this.#uids.size <= this.#lookAt) return;
+    if (this.#uids.size <= this.#checkAt) return;
     for (const known of this.#uids.keys()) if (!this.has(known)) this.#uids.delete(known);
-    this.#lookAt = Math.max(MIN_LOOK, 2 * this.#uids.size);
+    this.#checkAt = Math.max(MIN_CHECK, 2 * this.#uids.size);
   }
 
   delete(name: string): void {
@@ -221,14 +221,14 @@ export class RolloutSlot {
     this.#node = node;
   }
 
-  /** The stamp for the record of the node; undefined where it has to wait. */
-  take(pool: string): RolloutStamp | undefined {
-    const stamp = this.#admission.takeSlot(pool, this.#node);
-    if (stamp === undefined) return undefined;
+  /** What the record of the node is to say of the change; undefined where it has to wait. */
+  take(pool: string): RolloutChange | undefined {
+    const change = this.#admission.takeSlot(pool, this.#node);
+    if (change === undefined) return undefined;
     // Since the last attempt the node may have got into another pool.
     if (this.#pool !== pool) this.end();
     this.#pool = pool;
-    return stamp;
+    return change;
   }
 
   /**

@@ -18,12 +18,12 @@ import type { ClusterState } from '../state/cluster-state.ts';
 import { type Intent, nodesOf, stateAfter, stateBefore } from './intent.ts';
 import { planMembershipChange } from './membership-change.ts';
 import { nodePlan } from './node-plan.ts';
-import { reachedBy, stepOf } from './rollout-plan.ts';
+import { recordedMembers, stepOf } from './rollout-plan.ts';
 
 export interface ClusterPlan {
   /** Nodes that are written, by name; some, with a drain and without a patch, after their pods are evicted. */
   nodes: DuePlan[];
-  /** Nodes that are not written for now: their pool is paused, or their turn in a rollout has not come. */
+  /** Nodes that are not written for now: their pool is paused, or they have no slot in a rollout yet. */
   later: LaterPlan[];
   /** Of pools whose rollout is not done, or does something now. */
   rollouts: PlannedRollout[];
@@ -39,7 +39,7 @@ export interface ClusterPlan {
 }
 
 export type LaterPlan = DuePlan & {
-  /** The pool that is paused; undefined: its turn in a rollout has not come. */
+  /** The pool that is paused; undefined: it has no slot in a rollout yet. */
   pausedBy?: string;
 };
 
@@ -50,7 +50,7 @@ export interface PlannedRuntimeClass {
   change?: SchedulingChange;
 }
 
-/** What plans do in the end, nodes that wait for their turn in a rollout included; those of paused pools are not. */
+/** What plans do in the end, nodes that wait for a slot in a rollout included; those of paused pools are not. */
 export function plansToTheEnd({ nodes, later }: { nodes: DuePlan[]; later: LaterPlan[] }): DuePlan[] {
   return [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
 }
@@ -61,7 +61,7 @@ export interface PlannedRollout extends RolloutStep {
 
 /**
  * Throws NodepoolError when a membership change is not possible.
- * @param now for rollouts; without it, nodes that have to wait for their turn are among those that are written
+ * @param now for rollouts; without it, nodes that have to wait for a slot are among those that are written
  */
 export function planCluster(state: ClusterState, intent: Intent, now?: Date): ClusterPlan {
   const after = stateAfter(state, intent);
@@ -121,7 +121,7 @@ function ofPools(state: ClusterState, pools: readonly string[]) {
     runtimeClasses: pools.flatMap(name => {
       const pool = state.pool(name);
       if (pool === undefined || errorsOf(name).length > 0) return [];
-      const planned = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), reachedBy(pool, state));
+      const planned = planRuntimeClass(pool, state.runtimeClass(runtimeClassName(name)), recordedMembers(pool, state));
       if (planned.kind === 'none') return [];
       return [{ name: runtimeClassName(name), kind: planned.kind, ...defined({ change: schedulingChange(planned) }) }];
     }),

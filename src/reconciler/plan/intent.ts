@@ -24,7 +24,7 @@ const SOON = '9999-12-31T23:59:59Z';
 /** The state after the intent, before its pools are reconciled. */
 export function stateAfter(state: ClusterState, { pools, specs, labels, isDeletion = false }: Intent): ClusterState {
   if (specs === undefined && labels === undefined && !isDeletion) return state;
-  const deleted = (isDeletion ? pools : []).flatMap(name => state.pool(name) ?? []).map(marked);
+  const deleted = (isDeletion ? pools : []).flatMap(name => state.pool(name) ?? []).map(withDeletionTimestamp);
   const nodes = [...state.nodes()].map(node => {
     const patch = labels?.get(node.name);
     return patch === undefined ? node : { ...node, labels: patchedLabels(node.labels, patch) };
@@ -36,7 +36,7 @@ export function stateAfter(state: ClusterState, { pools, specs, labels, isDeleti
 /** The state as if the pools of a deletion had no deletionTimestamp: a pool that has one owns no node. */
 export function stateBefore(state: ClusterState, { pools, isDeletion = false }: Intent): ClusterState {
   if (!isDeletion) return state;
-  const staying = pools.flatMap(name => state.pool(name) ?? []).map(unmarked);
+  const staying = pools.flatMap(name => state.pool(name) ?? []).map(withoutDeletionTimestamp);
   return new ClusterState(withPools(state, staying), state.nodes(), [], state.rules, state.births);
 }
 
@@ -59,12 +59,12 @@ function withPools(state: ClusterState, pools: readonly NodePool[]): NodePool[] 
   return [...[...state.pools()].filter(({ metadata }) => !names.has(metadata.name)), ...pools];
 }
 
-function marked(pool: NodePool): NodePool {
+function withDeletionTimestamp(pool: NodePool): NodePool {
   const { deletionTimestamp = SOON } = pool.metadata;
   return { ...pool, metadata: { ...pool.metadata, deletionTimestamp } };
 }
 
-function unmarked(pool: NodePool): NodePool {
+function withoutDeletionTimestamp(pool: NodePool): NodePool {
   const { deletionTimestamp: _marked, ...metadata } = pool.metadata;
   return { ...pool, metadata };
 }

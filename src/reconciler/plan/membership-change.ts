@@ -56,7 +56,7 @@ export function planMembershipChange(
   const first: NodePlan = isRelabelled
     ? { ...whose, kind: 'write', changes: changesOf(node, labels), patch }
     : { ...whose, kind: 'same' };
-  // What a person asks for by the name of the node waits for no turn.
+  // What a person asks for by the name of the node waits for no slot.
   const whole = pastRollout(withNextSteps(state, [first, plan]));
   if (dueOf(whole)?.kind === 'write') assertNotPaused(state, whole, ownership);
   return whole;

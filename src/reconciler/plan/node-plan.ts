@@ -64,7 +64,7 @@ export function isDue(plan: NodePlan | undefined): boolean {
 }
 
 /**
- * Whether it may have to wait, although nothing fails: its pool is paused, its turn in a rollout has not come, or its pods are
+ * Whether it may have to wait, although nothing fails: its pool is paused, it has no slot in a rollout yet, or its pods are
  * not gone.
  */
 export function mayWait(plan: NodePlan): boolean {

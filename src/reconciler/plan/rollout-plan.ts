@@ -4,7 +4,7 @@
  */
 import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../nodepool/plan/record.ts';
-import { isGradual, type Reached } from '../../nodepool/plan/runtime-class.ts';
+import { isGradual, type RecordedMember } from '../../nodepool/plan/runtime-class.ts';
 import { isBeingRemoved, isInterrupted } from '../../nodepool/plan/transient-states.ts';
 import { progressOf, rolloutHash, stoppedRollout } from '../../nodepool/rollout/rollout.ts';
 import {
@@ -112,7 +112,7 @@ function nodeOf(
     wasNotReady: wasNotReady(record, readySince, changed) && (ready || !(seen?.wasReady ?? hasTurned(node, changed))),
     isOfThis: isThis,
     isPending,
-    // A node that joined has no stamp.
+    // No rollout has changed a node that joined.
     hasSpec: !isDraining && (isThis || (generation !== undefined && record?.generation === generation)),
     isDraining,
   };
@@ -151,7 +151,7 @@ function timeOf(text: string | undefined): number | undefined {
 }
 
 /** Members by what a rollout has brought to them. A node that joins, or was born in the pool, gets all of the spec at once. */
-export function reachedBy(pool: NodePool, state: ClusterState): Reached[] {
+export function recordedMembers(pool: NodePool, state: ClusterState): RecordedMember[] {
   const { name } = pool.metadata;
   if (!isGradual(pool)) return [];
   return state.members(name).flatMap(node => {

@@ -52,13 +52,13 @@ export class OwnershipIndex {
   }
 
   /** The nodes that concern the pool and whose ownership matches. */
-  select(pool: string, wanted: (ownership: Ownership) => boolean): Node[] {
+  select(pool: string, isSelected: (ownership: Ownership) => boolean): Node[] {
     this.#fresh();
     const nodes: Node[] = [];
     for (const name of this.#concerned.get(pool) ?? []) {
       const node = this.#nodes.get(name);
       const ownership = this.#ownerships.get(name);
-      if (node !== undefined && ownership !== undefined && wanted(ownership)) nodes.push(node);
+      if (node !== undefined && ownership !== undefined && isSelected(ownership)) nodes.push(node);
     }
     return nodes;
   }

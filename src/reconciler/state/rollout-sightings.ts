@@ -1,5 +1,5 @@
 /**
- * Since when this process knows what a node of a rollout is, by the monotonic clock: a stamp is made before its request is
+ * Since when this process knows what a node of a rollout is, by the monotonic clock: the time of a change is taken before its request is
  * sent, and wall clocks are set. What is there when the node is seen first counts by its time; what comes later, from the moment when it
  * is seen.
  */

@@ -11,7 +11,7 @@ import {
   pastRollout,
   type WritePlan,
 } from '../../nodepool/plan/plan.ts';
-import { stampedRecord, withDrainingSince } from '../../nodepool/plan/record.ts';
+import { withDrainingSince, withRolloutChange } from '../../nodepool/plan/record.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { drainStep, NodeDrainer } from '../evict/node-drainer.ts';
@@ -61,9 +61,9 @@ export class NodeGates {
     if (signal?.aborted) return 'done';
     const planned = await this.#plannedOrRead(name);
     if (planned === 'done' || planned === 'again') return planned;
-    const due = await this.#drained(planned, slot);
-    if (due === 'done' || due === 'again') return due;
-    const { plan } = due;
+    const drained = await this.#drained(planned, slot);
+    if (drained === 'done' || drained === 'again') return drained;
+    const { plan } = drained;
     const [uid, ownership] = [state.node(name)?.uid, state.ownership(name)];
     if (uid === undefined) return 'done';
     await assertNodeFree(name, uid, plan.changes, this.#options);
@@ -79,7 +79,7 @@ export class NodeGates {
     // While a pool was read, the node or any pool may have changed, and been paused.
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
-    const patch = this.#patchInSlot(due, slot);
+    const patch = this.#patchInSlot(drained, slot);
     if (signal?.aborted) return 'done';
     return patch === undefined ? 'again' : { plan: { ...plan, patch: this.#withDrainStart(plan, patch) }, uid };
   }
@@ -156,14 +156,14 @@ export class NodeGates {
     return this.rollouts.mayWrite(plan.previous, name) ? plan : plan.meanwhile;
   }
 
-  /** The patch, with its stamp if it is a step of a rollout; undefined where it has lost its slot meanwhile. */
+  /** The patch, with the change in its record if it is a step of a rollout; undefined where it has lost its slot meanwhile. */
   #patchInSlot({ plan, isRolloutStep }: PlannedWrite<WritePlan>, slot: RolloutSlot): NodePatch | undefined {
     const { node, owner, previous, patch } = plan;
     if (!isRolloutStep || previous === undefined) return patch;
-    const stamp = slot.take(previous);
-    if (stamp === undefined) return undefined;
+    const change = slot.take(previous);
+    if (change === undefined) return undefined;
     // By the labels that it gets, the node may leave the pool.
-    const record = owner === previous ? stampedRecord(patch.record ?? node.record, stamp) : undefined;
+    const record = owner === previous ? withRolloutChange(patch.record ?? node.record, change) : undefined;
     return record === undefined ? patch : { ...patch, record };
   }
 

@@ -74,7 +74,7 @@ export class NodeWriter {
     const names = this.#inOrder(pool, selected);
     // The last node may settle before the reconcile looks again: nothing else would wake the pool.
     if (!this.#isPaused(pool)) retryWithin(this.gates.rollouts.settlesAfterMs(pool), outcome);
-    // A node whose pods are not gone is only looked at.
+    // A node whose pods are not gone is only polled.
     const counted = new Set(names.filter(name => changes?.has(name) || dueOf(nodePlan(state, name))?.kind === 'write'));
     progress?.planned(counted.size);
     const [failures, untried]: [WriteFailure[], WriteFailure[]] = [[], []];
@@ -185,7 +185,7 @@ export class NodeWriter {
   }
 
   /** In a run that selects nodes: nodes of the pool that still differ, not selected or failed. */
-  due(pool: string): string[] {
+  notApplied(pool: string): string[] {
     const { state, changes, only } = this.#options;
     if (changes === undefined && only === undefined) return [];
     const managed = state.managedNodes(pool).map(({ name }) => name);

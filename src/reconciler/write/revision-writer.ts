@@ -24,9 +24,10 @@ import type { ReconcilerOptions } from '../options.ts';
 import { RestoredError, readPool } from '../state/live-reads.ts';
 
 /** `changed`: the pool is another one by now, which the cluster state has. */
-export type Kept = 'kept' | 'changed';
+export type RevisionResult = 'kept' | 'changed';
 
-interface Known {
+/** A spec whose revision is kept, or was refused. */
+interface TriedSpec {
   /** Of the spec and its cause, of the pool with its UID. */
   key: string;
   /** When it is tried again, if it failed. */
@@ -43,62 +44,62 @@ const RETRY_MS = 300_000;
 export class RevisionWriter {
   readonly #options: ReconcilerOptions;
   /** By name of the pool. */
-  readonly #known = new Map<string, Known>();
+  readonly #tried = new Map<string, TriedSpec>();
   /** The last warning: of many pools, one says it. */
-  #said: string | undefined;
+  #lastWarning: string | undefined;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
   }
 
   /** A paused pool is not rolled out, so its spec is none yet. Throws RestoredError. @param warnings gets why it was not kept */
-  async keep(pool: NodePool, warnings: Warning[]): Promise<Kept> {
+  async keep(pool: NodePool, warnings: Warning[]): Promise<RevisionResult> {
     const { clock, limitObjects } = this.#options;
     const { name } = pool.metadata;
     if (pool.spec.rollout === undefined) this.forget(name);
     if (pool.spec.rollout === undefined || isPaused(pool)) return 'kept';
     const key = keyOf(pool);
-    const known = this.#known.get(name);
+    const known = this.#tried.get(name);
     if (known?.key === key && clock.now() < known.retryAt) return 'kept';
     let retryAt = Number.POSITIVE_INFINITY;
     try {
       if ((await limitObjects(() => this.#write(pool))) === 'changed') return 'changed';
-      this.#said = undefined;
+      this.#lastWarning = undefined;
     } catch (error) {
       // The pool is not the one of this reconcile: neither are its nodes to be written.
       if (!(error instanceof NodepoolError) || error instanceof RestoredError) throw error;
       retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
       this.#warn(error, warnings);
     }
-    this.#known.set(name, { key, retryAt });
+    this.#tried.set(name, { key, retryAt });
     return 'kept';
   }
 
   /** Of a pool that is gone, or has no history. */
   forget(pool: string): void {
-    this.#known.delete(pool);
+    this.#tried.delete(pool);
   }
 
   #warn({ oneLine, next }: NodepoolError, warnings: Warning[]): void {
     const warning = { message: `\`rollout undo\` will not find this spec: ${oneLine}`, next };
     const text = warningText(warning);
-    if (text !== this.#said) warnings.push(warning);
-    this.#said = text;
+    if (text !== this.#lastWarning) warnings.push(warning);
+    this.#lastWarning = text;
   }
 
-  async #write(pool: NodePool): Promise<Kept> {
+  async #write(pool: NodePool): Promise<RevisionResult> {
     const { cluster } = this.#options;
     let raw: RawPool | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const own = poolRevisions(pool, await cluster.revisions.list(pool.metadata.name));
-      if (planRevision(raw ?? pool, own).kind === 'none') {
-        for (const revision of excessRevisions(own)) await cluster.revisions.delete(revision);
+      const revisions = poolRevisions(pool, await cluster.revisions.list(pool.metadata.name));
+      if (planRevision(raw ?? pool, revisions).kind === 'none') {
+        for (const revision of excessRevisions(revisions)) await cluster.revisions.delete(revision);
         return 'kept';
       }
       // The pool in the cluster state lacks fields that this version does not know.
       raw ??= await this.#latest(pool);
       if (raw === undefined) return 'changed';
-      const plan = planRevision(raw, own);
+      const plan = planRevision(raw, revisions);
       const isDone = plan.kind === 'none' || (await this.#change(plan, raw));
       // A dry run does not store it.
       if (isDone && cluster.isDryRun) return 'kept';
@@ -128,9 +129,9 @@ export class RevisionWriter {
     const { cluster } = this.#options;
     const taken: ControllerRevision[] = [];
     for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
-      const wanted = newRevision(pool, revision, attempt);
-      if ((await cluster.revisions.create(wanted)).kind === 'created') return true;
-      const found = await cluster.revisions.get(wanted.metadata.name);
+      const desired = newRevision(pool, revision, attempt);
+      if ((await cluster.revisions.create(desired)).kind === 'created') return true;
+      const found = await cluster.revisions.get(desired.metadata.name);
       if (found === undefined) return false;
       // Another process, or our own request sent again.
       if (poolRevisions(pool, [found]).some(each => isRevisionOf(pool, each))) return true;

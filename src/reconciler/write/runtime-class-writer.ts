@@ -7,7 +7,7 @@ import {
   type PreservedFields,
   planRuntimeClass,
   preservedFields,
-  type Reached,
+  type RecordedMember,
   type RuntimeClassPlan,
   runtimeClassName,
   storedPreserved,
@@ -23,7 +23,7 @@ import {
   type RuntimeClassOutcome,
   throttledError,
 } from '../outcome.ts';
-import { reachedBy } from '../plan/rollout-plan.ts';
+import { recordedMembers } from '../plan/rollout-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { poolAlteredError } from './altered.ts';
 import { editPool } from './pool-metadata.ts';
@@ -55,7 +55,7 @@ export async function applyRuntimeClass(pool: NodePool, options: WriterOptions):
   const { cluster, state, writeLimiter } = options;
   const name = runtimeClassName(pool.metadata.name);
   // Once: a node that changes meanwhile is no change of the class by somebody else.
-  const reached = reachedBy(pool, state);
+  const reached = recordedMembers(pool, state);
   let isReplaced = false;
   // Of a process that ended after the delete.
   let preserved = storedPreserved(state.pool(pool.metadata.name) ?? pool);
@@ -110,7 +110,7 @@ function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
 /** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
 function assertUnaltered(
   pool: NodePool,
-  reached: readonly Reached[],
+  reached: readonly RecordedMember[],
   state: ClusterState,
   writeLimiter: WriteRateLimiter,
 ): void {

@@ -154,9 +154,9 @@ export function alteredFields(
   lacking: readonly string[],
 ): AlteredField[] {
   if (deepEqual(sent, kept)) return [];
-  const [before, found, wanted] = [fields(sent), fields(kept), fields(next)];
+  const [before, found, desired] = [fields(sent), fields(kept), fields(next)];
   return [...new Set([...before.keys(), ...found.keys()])]
-    .filter(name => before.get(name) !== found.get(name) && wanted.get(name) !== found.get(name))
+    .filter(name => before.get(name) !== found.get(name) && desired.get(name) !== found.get(name))
     .filter(name => found.has(name) || !isDropped(name, lacking))
     .map(name => ({ name, sent: before.get(name), found: found.get(name) }));
 }

@@ -50,7 +50,7 @@ export interface DeleteResult extends PoolResult {
 }
 
 /**
- * Killed at any point, the same call finishes the work: the pool stays, marked, until its nodes are released.
+ * Killed at any point, the same call finishes the work: the pool stays, with its deletionTimestamp, until its nodes are released.
  * A pool that cannot be deleted does not stop the others: its result has the error.
  */
 export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
@@ -71,23 +71,23 @@ export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Prom
   const begin = async (pool: RawPool) => {
     if (deps.signal?.aborted) return;
     begun.push(pool);
-    await attempt(pool, () => mark(pool, deps));
+    await attempt(pool, () => beginDeletion(pool, deps));
   };
 
   await Promise.all(pools.map(pool => limitPools(() => begin(pool))));
   const state = await loadClusterState(deps.cluster);
-  const isMarked = ({ metadata }: RawPool) => !errors.has(metadata.name);
-  for (const pool of begun.filter(isMarked)) {
-    await attempt(pool, async () => checkMarked(pool, state, deps));
+  const isDeleting = ({ metadata }: RawPool) => !errors.has(metadata.name);
+  for (const pool of begun.filter(isDeleting)) {
+    await attempt(pool, async () => assertDeleting(pool, state, deps));
   }
-  const marked = begun.filter(isMarked);
-  const finalizers = new Map(marked.map(({ metadata: { name } }) => [name, foreignFinalizers(state.pool(name))]));
-  const intent = deletionIntent(state, namesOf(marked), detachNodes);
+  const deleting = begun.filter(isDeleting);
+  const finalizers = new Map(deleting.map(({ metadata: { name } }) => [name, foreignFinalizers(state.pool(name))]));
+  const intent = deletionIntent(state, namesOf(deleting), detachNodes);
   const former = formerOwners(state, intent);
   const nextPools = new Set(planCluster(state, intent).nodes.flatMap(({ owner }) => owner ?? []));
   deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(state, pool, { among: former })));
 
-  const deleted = new Map(marked.map(({ metadata: { name, uid = '' } }) => [name, uid]));
+  const deleted = new Map(deleting.map(({ metadata: { name, uid = '' } }) => [name, uid]));
   const { chosen, others } = await apply(state, intent, { ...options, deleted }, deps);
   const moves = movesOf([...chosen, ...others]);
   // A node without a record has no values of the pool to release; it gets those of the next owner.
@@ -119,7 +119,7 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
   return owners;
 }
 
-async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
+async function beginDeletion(pool: RawPool, deps: ApplyDeps): Promise<void> {
   // A pool without the finalizer would be deleted at once, before its RuntimeClass. On a pool with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
@@ -129,19 +129,19 @@ async function mark(pool: RawPool, deps: ApplyDeps): Promise<void> {
 }
 
 /** Throws when the name is now that of another pool. A deleted pool may still have values on nodes, which are released. */
-function checkMarked(pool: RawPool, state: ClusterState, { cluster, now }: ApplyDeps): void {
+function assertDeleting(pool: RawPool, state: ClusterState, { cluster, now }: ApplyDeps): void {
   const { name, uid } = pool.metadata;
   const current = state.pool(name);
   if (current === undefined) return;
   if (current.metadata.uid === uid) {
-    if (cluster.isDryRun) state.setPool(marked(current, now()));
+    if (cluster.isDryRun) state.setPool(withDeletionTimestamp(current, now()));
     if (state.pool(name)?.metadata.deletionTimestamp !== undefined) return;
     throw stillExistsError(`cannot delete NodePool "${name}"`);
   }
   throw recreatedError(name, 'deleted');
 }
 
-function marked(pool: NodePool, now: Date): NodePool {
+function withDeletionTimestamp(pool: NodePool, now: Date): NodePool {
   return { ...pool, metadata: { ...pool.metadata, deletionTimestamp: now.toISOString() } };
 }
 
@@ -174,7 +174,7 @@ function detachments(state: ClusterState, deletion: Intent): MembershipChanges {
     const pool = after.pool(name) ?? { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: {} };
     for (const node of after.matching(pool)) {
       const ownership = after.ownership(node.name);
-      // The pool is marked, so that another one that matches the node is its owner now.
+      // The pool has its deletionTimestamp, so that another one that matches the node is its owner now.
       const isItsOwn = [ownership?.owner, ownership?.record?.pool, former.get(node.name)].includes(name);
       if (ownership?.owner !== undefined && !isItsOwn) continue;
       const removed = { ...labels.get(node.name), [detachedLabel(name)]: null };

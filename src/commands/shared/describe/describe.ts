@@ -3,11 +3,11 @@ import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { EventsPort, PoolEventRecord } from '../../../kube/resources/events.ts';
 import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
 import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
-import { type Reached, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
+import { type RecordedMember, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { NodeMembership } from '../../../print/cells.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
-import { reachedBy } from '../../../reconciler/plan/rollout-plan.ts';
+import { recordedMembers } from '../../../reconciler/plan/rollout-plan.ts';
 import { type Permitted, permitted } from '../attempt.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
@@ -30,7 +30,7 @@ export interface PoolFacts {
   nodes: DescribedNode[];
   runtimeClass: Permitted<RuntimeClass | undefined>;
   /** What each member has of the pool: its record and its taints. */
-  reached: readonly Reached[];
+  reached: readonly RecordedMember[];
   events: Permitted<PoolEventRecord[]>;
 }
 
@@ -70,7 +70,7 @@ export async function describe(
         nodes: [...owned, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
         runtimeClass:
           'forbidden' in runtimeClasses ? runtimeClasses : { value: state.runtimeClass(runtimeClassName(name)) },
-        reached: reachedBy(pool, state),
+        reached: recordedMembers(pool, state),
         events: 'forbidden' in events ? events : { value: eventsOf(pool, events.value) },
       },
     ];

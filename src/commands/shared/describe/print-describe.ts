@@ -7,7 +7,7 @@ import {
   partsOf,
   quotedSelector,
 } from '../../../nodepool/membership/selector.ts';
-import { planRuntimeClass, type Reached } from '../../../nodepool/plan/runtime-class.ts';
+import { planRuntimeClass, type RecordedMember } from '../../../nodepool/plan/runtime-class.ts';
 import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
@@ -48,7 +48,7 @@ export interface PoolDescription {
   /** The RuntimeClass of the pool's name, of any owner. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
   /** What each member has of the pool: its record and its taints. */
-  reached?: readonly Reached[];
+  reached?: readonly RecordedMember[];
   /** In the order to show. */
   events: Permitted<EventRow[]>;
 }

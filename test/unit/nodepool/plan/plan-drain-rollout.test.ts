@@ -1,7 +1,7 @@
 /** `noExecute: Drain` and spec.rollout: what has a turn, what the stamp says, and what is repaired without one. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseRecord, stampedRecord } from '../../../../src/nodepool/plan/record.ts';
+import { parseRecord, withRolloutChange } from '../../../../src/nodepool/plan/record.ts';
 import type { Node, NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { step } from './plan-step.ts';
@@ -33,12 +33,12 @@ test('the stamp of the turn stays while pods are evicted, and that of the taint 
   const first = step(node({ ...STAMP, wasNotReady: true }), rolled());
   assert.equal(first.plan.isRolloutStep, true);
   assert.equal(parseRecord(first.after.record)?.changed, undefined, 'the writer stamps it');
-  const record = stampedRecord(first.after.record, { ...STAMP, wasNotReady: true }) ?? '';
+  const record = withRolloutChange(first.after.record, { ...STAMP, wasNotReady: true }) ?? '';
   const closed = { ...first.after, record };
   const { plan } = step(closed, rolled());
   assert.deepEqual([plan.patch, plan.isRolloutStep, plan.drain?.hasBegun], [undefined, true, true]);
   const done = step(closed, rolled(), [], true);
-  const last = stampedRecord(done.after.record, { changed: '2026-05-01T12:01:00Z', rollout: 'abcdef0123' });
+  const last = withRolloutChange(done.after.record, { changed: '2026-05-01T12:01:00Z', rollout: 'abcdef0123' });
   assert.equal(
     last,
     '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"},"changed":"2026-05-01T12:01:00Z","rollout":"abcdef0123"}',

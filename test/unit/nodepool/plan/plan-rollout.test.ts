@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   formatRecord,
+  MAX_CHANGE_LENGTH,
   MAX_RECORD_LENGTH,
-  MAX_STAMP_LENGTH,
   parseRecord,
   recordProblem,
-  stampedRecord,
+  withRolloutChange,
 } from '../../../../src/nodepool/plan/record.ts';
 import { LONG_REGISTERED } from '../../../../src/nodepool/plan/startup-taints.ts';
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
@@ -97,7 +97,7 @@ test('the record has the time only where a rollout has set it', () => {
     [{ changed: TIME, rollout: HASH }, `"changed":"${TIME}","rollout":"${HASH}"`],
     [{ changed: TIME, rollout: HASH, wasNotReady: true }, `"changed":"${TIME}","rollout":"${HASH}","wasNotReady":true`],
   ] as const) {
-    const after = stampedRecord(before, stamp);
+    const after = withRolloutChange(before, stamp);
     assert.equal(after, `{"pool":"worker","labels":{"tier":"gold"},${added}}`);
     const record = parseRecord(after);
     assert.ok(record);
@@ -111,7 +111,7 @@ test('the record has the time only where a rollout has set it', () => {
     assert.equal(parseRecord(JSON.stringify({ ...stamped, rollout: forged }))?.rollout, undefined, String(forged));
   }
   assert.equal(parseRecord(JSON.stringify({ ...plain, rollout: HASH }))?.rollout, undefined, 'without a time');
-  assert.equal(stampedRecord('no record', { changed: TIME }), undefined);
+  assert.equal(withRolloutChange('no record', { changed: TIME }), undefined);
 });
 
 test('the hash of a rollout follows from what the spec changes on members', () => {
@@ -149,11 +149,11 @@ test('a record that has room for all but the stamp is oversized in a rollout, an
   const big = (less: number) => ({ annotations: { note: 'x'.repeat(MAX_RECORD_LENGTH - rest - less) } });
   const of = { ...node({ pool: 'worker', annotations: { note: 'x' } }, {}), annotations: { note: 'x' } };
   assert.equal(plan(big(0), of).kind, 'write');
-  assert.equal(plan({ ...big(MAX_STAMP_LENGTH - 1), rollout: {} }, of).kind, 'oversized');
-  const { patch, kind } = plan({ ...big(MAX_STAMP_LENGTH), rollout: {} }, of);
+  assert.equal(plan({ ...big(MAX_CHANGE_LENGTH - 1), rollout: {} }, of).kind, 'oversized');
+  const { patch, kind } = plan({ ...big(MAX_CHANGE_LENGTH), rollout: {} }, of);
   assert.equal(kind, 'rollout step');
   const stamp = { changed: TIME, rollout: HASH, wasNotReady: true } as const;
-  const written = stampedRecord(patch?.record ?? undefined, stamp);
+  const written = withRolloutChange(patch?.record ?? undefined, stamp);
   assert.equal(written?.length, MAX_RECORD_LENGTH);
   assert.equal(parseRecord(written)?.rollout, HASH);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../../../src/nodepool/plan/record.ts';
-import { isGradual, planRuntimeClass, type Reached } from '../../../../src/nodepool/plan/runtime-class.ts';
+import { isGradual, planRuntimeClass, type RecordedMember } from '../../../../src/nodepool/plan/runtime-class.ts';
 import { taintId } from '../../../../src/nodepool/spec/taints.ts';
 import { type NodePoolSpec, TRANSIENT_KEYS_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool, recordOf, taint } from '../fixtures.ts';
@@ -61,13 +61,13 @@ test('selects by no label of a state that passes: other software changes it', ()
 });
 
 test('while a spec reaches the members step by step, pods fit on all of them', () => {
-  const member = (labels: Record<string, string>, ...taints: string[]): Reached => {
+  const member = (labels: Record<string, string>, ...taints: string[]): RecordedMember => {
     const ids = Object.fromEntries(taints.map(text => [taintId(taint(text)), taint(text).value ?? '']));
     const record = parseRecord(recordOf({ pool: 'worker', labels, taints: ids }));
     assert.ok(record);
     return { record, taints: taints.map(taint) };
   };
-  const scheduling = (spec: NodePoolSpec, reached: Reached[]) => {
+  const scheduling = (spec: NodePoolSpec, reached: RecordedMember[]) => {
     const plan = planRuntimeClass(aPool({ handler: 'runc', ...spec }), undefined, reached);
     const { nodeSelector, tolerations = [] } = (plan.kind === 'create' && plan.desired.scheduling) || {};
     return [nodeSelector, tolerations.map(({ key, value = '', effect }) => `${key}=${value}:${effect}`)];

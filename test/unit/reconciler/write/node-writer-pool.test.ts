@@ -74,7 +74,7 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
   ];
   const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
   const due = (only?: Set<string>) =>
-    new NodeWriter(reconcilerOptions({} as ClusterPort, state, only && { only })).due('worker');
+    new NodeWriter(reconcilerOptions({} as ClusterPort, state, only && { only })).notApplied('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });
