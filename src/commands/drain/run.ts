@@ -281,6 +281,7 @@ function nodeDrained(each: NodeDrainState, emit: PoolRun['emit']): void {
 }
 
 // Evicts the pods of one node, and waits until they are gone. Killed at any point, the next run finds the pods that are left.
+// Not by reconciler/evict/node-drainer.ts: that may not block a queue of pools, and plans the node again before each eviction.
 
 /** Between two lists of the pods that are left, as kubectl drain. */
 const LIST_AGAIN_MS = 1_000;
