@@ -71,8 +71,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   }
   const { proposal, consent } = agreed;
   if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
-    const { printChanges } = await import('../changes/diff.ts');
-    const { showImpactToPerson } = await import('../changes/diff.ts');
+    const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
     await work.aside(async () => {
       await printChanges(proposal.plan, cluster, io);
       await showImpactToPerson(proposal.plan, io, connection, proposal.state);
