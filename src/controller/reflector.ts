@@ -266,7 +266,7 @@ const MIN_USEFUL_WATCH_MS = 1_000;
 /** What to do next: continue, list again, or wait. */
 type StepOutcome = { kind: 'fine' } | { kind: 'expired' } | Failure;
 
-interface WatchOptions {
+interface WatchOnceOptions {
   source: Pick<Source, 'watch'>;
   clock: Clock;
   /** In [0, 1). */
@@ -283,7 +283,7 @@ interface WatchHandlers {
 
 /** The server is asked to end the watch after 28 to 34 s; one that lasts 5 s longer is dead. */
 function watchOnce(
-  { source, clock, random, log }: WatchOptions,
+  { source, clock, random, log }: WatchOnceOptions,
   resourceVersion: string | undefined,
   signal: AbortSignal,
   { onBegin, onLine }: WatchHandlers,

@@ -9,7 +9,7 @@ export interface Source {
    * One watch with allowWatchBookmarks, until it ends. `onLine` receives each line as parsed JSON. It ends soon after
    * the signal is aborted, with any result.
    */
-  watch(options: WatchOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure>;
+  watch(options: WatchRequestOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure>;
 }
 
 /** A resource to cache, and what is kept of each object. */
@@ -26,7 +26,7 @@ export interface ListOptions {
   signal: AbortSignal;
 }
 
-export interface WatchOptions {
+export interface WatchRequestOptions {
   /** Undefined with `initialEvents`. */
   resourceVersion: string | undefined;
   /** sendInitialEvents=true&resourceVersionMatch=NotOlderThan. */

@@ -6,7 +6,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import * as example from '../../examples/client-node.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { Reflector } from '../../src/controller/reflector.ts';
-import type { Source, WatchOptions } from '../../src/controller/source.ts';
+import type { Source, WatchRequestOptions } from '../../src/controller/source.ts';
 import { Store, type StoreEvent } from '../../src/controller/store.ts';
 import { NODES } from '../../src/kube/api/resource.ts';
 import { listWatch } from '../../src/kube/api/watch.ts';
@@ -197,7 +197,7 @@ interface RunningReflector {
   /** `added name`, and for deletions the kind of tombstone. */
   reported: string[];
   /** The options of every watch request. */
-  asked: WatchOptions[];
+  asked: WatchRequestOptions[];
   pages(): number;
   /** Log lines of warnings and errors. */
   problems: string[];
@@ -212,7 +212,7 @@ async function startOn(
   query: Record<string, string> = {},
 ): Promise<RunningReflector> {
   const { source: opened, close } = open(cluster, query);
-  const [reported, asked, problems, lines]: [string[], WatchOptions[], string[], string[]] = [[], [], [], []];
+  const [reported, asked, problems, lines]: [string[], WatchRequestOptions[], string[], string[]] = [[], [], [], []];
   let pages = 0;
   const real: Source = wrap(opened);
   const source: Source = {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import { Connection, listWatch } from '../../examples/client-node.ts';
-import type { Page, WatchOptions } from '../../src/controller/source.ts';
+import type { Page, WatchRequestOptions } from '../../src/controller/source.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, labelNode } from '../cluster/nodes.ts';
@@ -44,7 +44,7 @@ describe('client-node as the source of a reflector', () => {
   }
 
   /** A running watch, and its lines so far. */
-  function watch(options: Partial<WatchOptions>, connection = connect(), query: Record<string, string> = {}) {
+  function watch(options: Partial<WatchRequestOptions>, connection = connect(), query: Record<string, string> = {}) {
     const lines: Line[] = [];
     let opened = 0;
     const onOpen = () => {

@@ -4,10 +4,10 @@ import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/even
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
 import { eventsPrinter, ofPools, oldestFirst } from '../shared/describe/print-events.ts';
-import { type FollowChanges, showChanges, type WatchOptions } from '../shared/follow.ts';
+import { type FollowChanges, type FollowFlags, showChanges } from '../shared/follow.ts';
 import type { ChosenEvents } from './run.ts';
 
-interface EventChanges extends WatchOptions {
+interface EventChanges extends FollowFlags {
   /** Undefined: all. */
   pools: readonly string[] | undefined;
   /** Undefined: a table. */

@@ -5,10 +5,10 @@ import type { RawPool } from '../../kube/cluster.ts';
 import type { ChangeType } from '../../print/printers.ts';
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
-import { showChanges, type WatchOptions } from '../shared/follow.ts';
+import { type FollowFlags, showChanges } from '../shared/follow.ts';
 import { type PoolOutput, poolsPrinter, widthFor } from './print.ts';
 
-export interface PoolChanges extends WatchOptions {
+export interface PoolChanges extends FollowFlags {
   names: string[];
   selector: string | undefined;
   fieldSelector: string | undefined;

@@ -9,11 +9,11 @@ import type { Node, NodePool } from '../../nodepool/types.ts';
 import { makeStyle } from '../../print/style.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { annotationReader } from '../../reconciler/state/unread-annotations.ts';
-import { type FollowDeps, follow, objectsOf, untilStopped, type WatchOptions } from '../shared/follow.ts';
+import { type FollowDeps, type FollowFlags, follow, objectsOf, untilStopped } from '../shared/follow.ts';
 import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
 import { type NodesTableOptions, nodesPrinter, withTerminal } from './print.ts';
 
-export interface NodeChanges extends NodesOptions, WatchOptions {
+export interface NodeChanges extends NodesOptions, FollowFlags {
   table: NodesTableOptions;
   /** Sorts the current nodes. */
   sort: (nodes: PoolNode[]) => PoolNode[];

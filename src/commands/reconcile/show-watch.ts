@@ -14,9 +14,9 @@ import { plural } from '../../nodepool/text.ts';
 import { LEASE } from '../../nodepool/types.ts';
 import { PoolMetrics } from './pool-metrics.ts';
 import { type Server, type ServerOptions, startServers } from './servers.ts';
-import { candidateIdentity, createWatch, type WatchOptions, type WatchState } from './watch.ts';
+import { candidateIdentity, createWatch, type PoolWatchOptions, type WatchState } from './watch.ts';
 
-interface ShowWatchOptions extends WatchOptions, ServerOptions {
+interface ShowWatchOptions extends PoolWatchOptions, ServerOptions {
   leaderElect: boolean;
   leaderElectNamespace: string;
   logFormat: 'text' | 'json';

@@ -28,7 +28,7 @@ import type { PoolMetrics } from './pool-metrics.ts';
 import { poolReconcile } from './pool-reconcile.ts';
 import { noExecuteLog, noMatchLog } from './watch-log.ts';
 
-export interface WatchOptions {
+export interface PoolWatchOptions {
   /** Nodes and pools in progress at most. */
   concurrency: number;
   /** Milliseconds between two looks at every pool. */
@@ -73,7 +73,7 @@ const UNCONFIRMED_MS = 1_000;
  * A manager that is ready to run(), and its current state. When it ends with `restored`, call this again: no cached object
  * may be used again.
  */
-export function createWatch(options: WatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
+export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
   const births = new NodeBirths(deps.cluster.nodes.serverTime);
   const state = new ClusterState([], [], [], { ...deps.cluster.rules, withholdsNoExecute: true }, births);

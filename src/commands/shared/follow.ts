@@ -133,7 +133,7 @@ export function* objectsOf<T>(store: Pick<Store<T | undefined>, 'items'>): Gener
 /** Info entries are logged from this -v on, as by reconcile --watch; warnings and errors always. */
 const INFO_VERBOSITY = 4;
 
-export interface WatchOptions {
+export interface FollowFlags {
   /** That of -v. */
   verbosity: number;
   /** --request-timeout, which ends a watch too, as with kubectl; undefined and 0: none. */
@@ -146,7 +146,7 @@ export type FollowChanges<T> = Pick<FollowOptions<T>, 'resource' | 'watched' | '
 type GuardListener = <A extends unknown[]>(show: (...args: A) => void) => (...args: A) => void;
 
 /** Returns the exit code. */
-export function showChanges<T>(changes: FollowChanges<T>, options: WatchOptions, io: Io): Promise<number> {
+export function showChanges<T>(changes: FollowChanges<T>, options: FollowFlags, io: Io): Promise<number> {
   const { resource, watched, onStart, onChanged, onDeleted } = changes;
   return untilStopped(
     (signal, guarded, deps) => {
@@ -161,7 +161,7 @@ export function showChanges<T>(changes: FollowChanges<T>, options: WatchOptions,
 /** Runs it until Ctrl-C, the timeout, stdout is closed or a guarded function fails. Returns the exit code. */
 export async function untilStopped(
   run: (signal: AbortSignal, guarded: GuardListener, deps: FollowDeps) => Promise<void>,
-  { verbosity, requestTimeoutMs }: WatchOptions,
+  { verbosity, requestTimeoutMs }: FollowFlags,
   io: Io,
 ): Promise<number> {
   const stopping = new AbortController();

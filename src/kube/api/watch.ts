@@ -1,5 +1,5 @@
 /** Lists and watches of one resource, for a reflector (controller/source.ts). Failures are values. */
-import type { Failure, Source, WatchOptions } from '../../controller/source.ts';
+import type { Failure, Source, WatchRequestOptions } from '../../controller/source.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { readFrames } from '../protobuf/list-reader.ts';
 import { decodeWatchEvent, isProtobuf, UnknownFieldError } from '../protobuf/objects.ts';
@@ -81,7 +81,7 @@ function isReadable(item: unknown, { group, kind }: Resource, type: unknown): bo
   }
 }
 
-function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchOptions): Query {
+function watchQuery({ resourceVersion, initialEvents, timeoutSeconds }: WatchRequestOptions): Query {
   return {
     watch: 'true',
     allowWatchBookmarks: 'true',

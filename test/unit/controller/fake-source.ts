@@ -1,8 +1,15 @@
 /** A fake API server: answers each list and watch when and as the test says. */
-import type { Failure, ListOptions, Page, Source, WatchEnd, WatchOptions } from '../../../src/controller/source.ts';
+import type {
+  Failure,
+  ListOptions,
+  Page,
+  Source,
+  WatchEnd,
+  WatchRequestOptions,
+} from '../../../src/controller/source.ts';
 
 export interface AskedWatch {
-  options: WatchOptions;
+  options: WatchRequestOptions;
   /** Sends lines. */
   send(...lines: unknown[]): void;
   end(how: WatchEnd | Failure): void;
@@ -34,7 +41,7 @@ export class FakeSource implements Source {
     });
   }
 
-  watch(options: WatchOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure> {
+  watch(options: WatchRequestOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure> {
     return new Promise((resolve, reject) => {
       const send = (...lines: unknown[]) => {
         for (const line of lines) onLine(line);
