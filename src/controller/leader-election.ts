@@ -17,9 +17,9 @@
  * becomes leader. A caller that checks isLeader() immediately before each write has 5 s for the write to arrive.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { attempt } from './attempt.ts';
 import { type Clock, sleep } from './clock.ts';
 import { type Log, messageOf } from './log.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const LEASE_S = 15;
 const RENEW_DEADLINE_MS = 10_000;
@@ -141,7 +141,7 @@ export class LeaderElector {
     const { clock, log } = this.#options;
     const outcomes = { late: false, stopped: false };
     try {
-      return await attempt(clock, ms, this.#stop.signal, outcomes, ({ signal }) => this.#acquireOrRenew(signal));
+      return await withTimeLimit(clock, ms, this.#stop.signal, outcomes, ({ signal }) => this.#acquireOrRenew(signal));
     } catch (error) {
       log('warning', `the lease was not renewed: ${messageOf(error)}`);
       return false;
@@ -195,7 +195,7 @@ export class LeaderElector {
     const outcomes = { late: undefined, stopped: undefined };
     const never = new AbortController().signal;
     try {
-      await attempt(this.#options.clock, this.#remainingMs(), never, outcomes, async () => {
+      await withTimeLimit(this.#options.clock, this.#remainingMs(), never, outcomes, async () => {
         // A renewal that stop() aborted may have succeeded; the lease then has a newer resourceVersion.
         if ((await this.#clearHolder(this.#observed?.lease)) === 'conflict')
           await this.#clearHolder(await this.#options.port.get());

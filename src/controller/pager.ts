@@ -8,13 +8,14 @@
  * Every attempt ends: after 30 s without an object or page, and after 5 min in all.
  * Memory: what the transform keeps of each object, and one page.
  */
-import { type Attempt, attempt } from './attempt.ts';
+
 import type { Clock } from './clock.ts';
 import { collectGarbage } from './collect.ts';
 import { ContinueTokens } from './continue-tokens.ts';
 import type { Log } from './log.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Item } from './store.ts';
+import { type TimeLimitedCall, withTimeLimit } from './time-limit.ts';
 import { readItem, readLine } from './wire.ts';
 
 /** As client-go's pager: 500 objects of 11 kB are 5 MB. */
@@ -61,7 +62,7 @@ export class Pager<T> {
     const { clock } = this.#options;
     const late = broken('the list did not get on, or took too long');
     const end = clock.now() + WHOLE_MS;
-    return attempt<R | Failure>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
+    return withTimeLimit<R | Failure>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
       work({ ...inner, onProgress: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
     );
   }
@@ -130,6 +131,6 @@ export class Pager<T> {
 }
 
 /** An attempt whose time limit is extended by each object or page, up to the limit of the whole list. */
-interface ProgressAttempt<R> extends Attempt<R | Failure> {
+interface ProgressAttempt<R> extends TimeLimitedCall<R | Failure> {
   onProgress(): void;
 }

@@ -24,7 +24,6 @@
  * versions.
  */
 
-import { attempt } from './attempt.ts';
 import { Backoff } from './backoff.ts';
 import { type Clock, sleep } from './clock.ts';
 import { type Log, messageOf } from './log.ts';
@@ -32,6 +31,7 @@ import { Pager } from './pager.ts';
 import { RestoreDetector } from './restore-detector.ts';
 import { broken, type Failure, type Source } from './source.ts';
 import type { Store, StoreEvent } from './store.ts';
+import { withTimeLimit } from './time-limit.ts';
 import { readItem, readLine } from './wire.ts';
 
 const MIN_RETRY_MS = 1_000;
@@ -293,7 +293,7 @@ function watchOnce(
   log('debug', `watching from resourceVersion ${resourceVersion}, for ${timeoutSeconds} s`);
   const start = clock.now();
   const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
-  return attempt<StepOutcome>(clock, limitMs, signal, outcomes, async inner => {
+  return withTimeLimit<StepOutcome>(clock, limitMs, signal, outcomes, async inner => {
     onBegin(() => inner.end({ kind: 'fine' }));
     let lines = 0;
     const options = { resourceVersion, initialEvents: false, timeoutSeconds, signal: inner.signal };

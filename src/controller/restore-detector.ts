@@ -8,13 +8,14 @@
  * Versions of lists and events are compared only here: no object in the store is newer than the newest version that was
  * seen, and nothing older enters the store unless etcd was restored.
  */
-import { attempt } from './attempt.ts';
+
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
 import type { ListResult } from './pager.ts';
 import { compareVersions, isOlder } from './resource-version.ts';
 import { broken, type Failure, type Page, type Source } from './source.ts';
 import type { Item, Store, StoreEvent } from './store.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const LIMIT_MS = 30_000;
 /** Items of a list of which only the resourceVersion is used. */
@@ -80,8 +81,12 @@ export class RestoreDetector<T> {
   async confirm(signal: AbortSignal): Promise<{ kind: 'confirmed' } | { kind: 'restored' } | Failure> {
     const { source, clock } = this.#options;
     const late = broken('the server did not tell its newest resourceVersion in time');
-    const page = await attempt<Page | Failure>(clock, LIMIT_MS, signal, { late, stopped: broken('stopped') }, inner =>
-      source.list({ limit: VERSION_LIMIT, continue: undefined, signal: inner.signal }),
+    const page = await withTimeLimit<Page | Failure>(
+      clock,
+      LIMIT_MS,
+      signal,
+      { late, stopped: broken('stopped') },
+      inner => source.list({ limit: VERSION_LIMIT, continue: undefined, signal: inner.signal }),
     );
     if (page.kind !== 'page') return page;
     this.#needsConfirm = false;

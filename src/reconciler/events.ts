@@ -12,7 +12,7 @@ import { andMore, ellipsize, plural } from '../nodepool/text.ts';
 import { type NodePool, type NodePoolStatus, RECORD_ANNOTATION } from '../nodepool/types.ts';
 import type { ReconcilerOptions } from './options.ts';
 import {
-  attempt,
+  collectFailure,
   messagesOf,
   type NodeMove,
   type PoolOutcome,
@@ -232,7 +232,7 @@ export class OutcomeEvents {
     const { cluster } = this.#options;
     const failures: WriteFailure[] = [];
     const send = ([pool, event]: EventsOfPools[number]) => cluster.createEvent(pool, event);
-    await Promise.all(events.map(each => attempt(failures, () => send(each))));
+    await Promise.all(events.map(each => collectFailure(failures, () => send(each))));
     outcome.warnings.push(...messagesOf(failures));
   }
 }

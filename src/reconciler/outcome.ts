@@ -223,7 +223,7 @@ export function withoutMove(error: unknown): unknown {
 }
 
 /** Runs the work. A NodepoolError is added to the failures and returned; any other error is thrown. */
-export async function attempt(
+export async function collectFailure(
   failures: WriteFailure[],
   work: () => Promise<void>,
   node?: string,
@@ -246,12 +246,12 @@ export interface WriteOutcome {
   retryAfterMs?: number;
 }
 
-/** As attempt(), for a write that the rate limit may refuse. */
+/** As collectFailure(), for a write that the rate limit may refuse. */
 export async function attemptWrite(
   outcome: WriteOutcome,
   work: () => Promise<void>,
 ): Promise<NodepoolError | undefined> {
-  const error = await attempt(outcome.failures, work);
+  const error = await collectFailure(outcome.failures, work);
   if (error instanceof NodeWriteError) addRetry(error, outcome);
   return error;
 }

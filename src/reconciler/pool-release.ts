@@ -7,7 +7,7 @@ import { FINALIZER, type NodePool } from '../nodepool/types.ts';
 import { conditionEvents, type OutcomeEvents } from './events.ts';
 import { Interrupted, type Interruption } from './interruption.ts';
 import type { WriterOptions } from './options.ts';
-import { attempt, emptyOutcome, type PoolOutcome, summarized } from './outcome.ts';
+import { collectFailure, emptyOutcome, type PoolOutcome, summarized } from './outcome.ts';
 import type { NodeWriter } from './write/node-writer.ts';
 import { dropFinalizer } from './write/pool-metadata.ts';
 import { deletesRuntimeClass, writeRuntimeClass } from './write/runtime-class-writer.ts';
@@ -57,7 +57,7 @@ export class PoolRelease {
         if (pool.metadata.finalizers?.some(each => each !== FINALIZER))
           await this.#writeStatus(pool, { ...outcome, failures: [] });
         const current = this.#options.state.pool(outcome.pool) ?? pool;
-        await attempt(outcome.failures, () => limitObjects(() => dropFinalizer(current, this.#options)));
+        await collectFailure(outcome.failures, () => limitObjects(() => dropFinalizer(current, this.#options)));
       }
       if (outcome.failures.length > 0) await this.#writeStatus(pool, outcome);
       return outcome;

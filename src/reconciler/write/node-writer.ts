@@ -14,7 +14,7 @@ import type { WriterOptions } from '../options.ts';
 import {
   addOnce,
   addRetry,
-  attempt,
+  collectFailure,
   type DrainState,
   failureOf,
   moveOf,
@@ -97,7 +97,7 @@ export class NodeWriter {
           });
           if (move !== undefined) outcome.moves.push(move);
         };
-        const error = await attempt(failures, write, name);
+        const error = await collectFailure(failures, write, name);
         // Between two attempts, or while pods were evicted.
         if (signal?.aborted && error === undefined && this.needsWrite(name)) outcome.unwritten++;
         failedInARow = error?.isGeneral ? failedInARow + 1 : 0;

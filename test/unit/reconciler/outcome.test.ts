@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import {
-  attempt,
+  collectFailure,
   failureOf,
   messagesOf,
   NodeWriteError,
@@ -15,16 +15,16 @@ const refused = new NodepoolError('cluster', 'cannot patch Node "a": invalid:', 
 
 test('returns a refusal with its node and next step; throws a bug', async () => {
   const failures: WriteFailure[] = [];
-  assert.equal(await attempt(failures, async () => {}, 'a'), undefined);
+  assert.equal(await collectFailure(failures, async () => {}, 'a'), undefined);
   assert.deepEqual(failures, []);
   const fail = async () => {
     throw refused;
   };
-  assert.equal(await attempt(failures, fail, 'a'), refused);
+  assert.equal(await collectFailure(failures, fail, 'a'), refused);
   assert.deepEqual(failures, [{ message: 'cannot patch Node "a": invalid: x; y', next: 'mend it', node: 'a' }]);
   assert.deepEqual(messagesOf(failures), ['cannot patch Node "a": invalid: x; y']);
   const bug = new TypeError('a bug');
-  const thrown = attempt(failures, async () => {
+  const thrown = collectFailure(failures, async () => {
     throw bug;
   });
   await assert.rejects(thrown, error => error === bug);

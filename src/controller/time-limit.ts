@@ -1,7 +1,7 @@
 /** One call with a time limit that can be extended, and that the call can end itself. */
 import type { Clock } from './clock.ts';
 
-export interface Attempt<T> {
+export interface TimeLimitedCall<T> {
   /** Aborted as soon as the outcome is known; with a TimeoutError when the time limit passed. */
   readonly signal: AbortSignal;
   /** Ends the attempt with this result; the result of the work itself is then ignored. */
@@ -14,12 +14,12 @@ export interface Attempt<T> {
  * Resolves with the first of: the result of `work`, the argument of its end(), `late` after `ms`, `stopped` when the
  * signal is aborted. Rejects if `work` rejects first.
  */
-export function attempt<T>(
+export function withTimeLimit<T>(
   clock: Clock,
   ms: number,
   signal: AbortSignal,
   outcomes: { late: T; stopped: T },
-  work: (attempt: Attempt<T>) => Promise<T>,
+  work: (attempt: TimeLimitedCall<T>) => Promise<T>,
 ): Promise<T> {
   const inner = new AbortController();
   return new Promise<T>((resolve, reject) => {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, test } from 'node:test';
-import { type Attempt, attempt } from '../../../src/controller/attempt.ts';
+import { type TimeLimitedCall, withTimeLimit } from '../../../src/controller/time-limit.ts';
 import { FakeClock, flushPromises } from './fake-clock.ts';
 
-function begin(work?: (attempt: Attempt<string>) => Promise<string>) {
+function begin(work?: (attempt: TimeLimitedCall<string>) => Promise<string>) {
   const clock = new FakeClock();
   const stop = new AbortController();
-  const inner = Promise.withResolvers<Attempt<string>>();
+  const inner = Promise.withResolvers<TimeLimitedCall<string>>();
   const results: string[] = [];
-  attempt(clock, 100, stop.signal, { late: 'late', stopped: 'stopped' }, async given => {
+  withTimeLimit(clock, 100, stop.signal, { late: 'late', stopped: 'stopped' }, async given => {
     inner.resolve(given);
     return work === undefined ? new Promise<string>(() => {}) : work(given);
   }).then(
@@ -63,7 +63,7 @@ describe('an attempt', () => {
     await flushPromises();
     assert.deepEqual(results, ['stopped']);
     let begun = false;
-    const result = await attempt(clock, 100, stop.signal, { late: 1, stopped: 2 }, async () => {
+    const result = await withTimeLimit(clock, 100, stop.signal, { late: 1, stopped: 2 }, async () => {
       begun = true;
       return 3;
     });
