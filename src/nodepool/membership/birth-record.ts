@@ -48,15 +48,17 @@ export function unchangedSlots(birth: AppliedRecord, { labels, taints, annotatio
     labels: unchanged(birth.labels, labels),
     taints: unchanged(birth.taints, liveTaints),
     annotations: unchanged(birth.annotations, annotations),
-    // One that is gone or changed was removed by somebody, and is not given again: see startup-taints.ts.
+    // One that is gone or changed was removed by somebody, and is not set again (startup-taints.ts).
     startup: birth.startup,
   };
 }
 
 function unchanged(
-  given: ReadonlyMap<string, AppliedSlot>,
+  applied: ReadonlyMap<string, AppliedSlot>,
   live: Readonly<Record<string, string>>,
 ): ReadonlyMap<string, AppliedSlot> {
-  const kept = [...given].filter(([id, { value }]) => value !== null && Object.hasOwn(live, id) && live[id] === value);
+  const kept = [...applied].filter(
+    ([id, { value }]) => value !== null && Object.hasOwn(live, id) && live[id] === value,
+  );
   return new Map(kept.map(([id, { value }]) => [id, { value }]));
 }

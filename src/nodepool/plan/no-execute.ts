@@ -3,7 +3,7 @@
  * then its stand-in, a taint with the same key and value and the effect NoSchedule, keeps pods away, and the record says since
  * when it was decided: for which values the drain has begun.
  *
- * What is due follows from spec, record and node. That pods are gone is not known from these: who plans says so.
+ * What is to be done follows from spec, record and node. That pods are gone is not known from these: who plans says so.
  */
 import { type DrainPod, hasEnded } from '../drain/drain-filters.ts';
 import { evictedAfter, taintFrom, taintId, tolerates } from '../spec/taints.ts';
@@ -27,7 +27,7 @@ export interface Deferred {
 
 /**
  * @param kept live taints without startup taints that the pool takes back now
- * @param startup ids of those that the node is given now
+ * @param startup ids of those that are set on the node now
  */
 export function deferredTaints(
   live: ReadonlyMap<string, string>,
@@ -159,11 +159,11 @@ export function podsLeft(
   const affected = pods.filter(
     pod => !pod.isMirror && !hasEnded(pod) && evictedAfter(pod.placement.tolerations, taints) !== Infinity,
   );
-  const { due = [], back = [] } = Object.groupBy(affected, pod => (isReturned(pod, returns(pod)) ? 'back' : 'due'));
+  const { first = [], back = [] } = Object.groupBy(affected, pod => (isReturned(pod, returns(pod)) ? 'back' : 'first'));
   const returned = back.filter(isCounted);
-  const first = due.filter(pod => !returns(pod));
-  if (first.length > 0) return { pods: first, areLast: false, returned };
-  const last = due.filter(isCounted);
+  const staysAway = first.filter(pod => !returns(pod));
+  if (staysAway.length > 0) return { pods: staysAway, areLast: false, returned };
+  const last = first.filter(isCounted);
   return { pods: last, areLast: last.length > 0, returned };
 }
 

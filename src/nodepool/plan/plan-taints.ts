@@ -12,7 +12,14 @@ import {
 } from './merge-slots.ts';
 import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedStandIns } from './no-execute.ts';
 import { type AppliedRecord, type AppliedSlot, mayRemoveUnmanaged } from './record.ts';
-import { type Birth, bootDue, startupDue, startupGiven, startupSince, startupTaintsById } from './startup-taints.ts';
+import {
+  addStartupTaints,
+  type Birth,
+  bootIdToRecord,
+  startupTaintsById,
+  startupTaintsToAdd,
+  updateStartupTaints,
+} from './startup-taints.ts';
 
 /**
  * The merge does not see startup taints: neither those that stay, nor those that the pool takes back. Nor does it see taints that
@@ -29,15 +36,15 @@ export function planTaints(
   birth: Birth,
 ) {
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
-  const since = startupSince(node, record, owner, live);
-  const kept = written(live, since.writes);
+  const before = updateStartupTaints(node, record, owner, live);
+  const kept = written(live, before.writes);
   const seen = new Map(kept);
-  for (const [id, given] of since.slots) if (given !== null) seen.delete(id);
-  const due = owner === undefined ? new Set<string>() : startupDue(node, record, owner, birth);
+  for (const [id, applied] of before.slots) if (applied !== null) seen.delete(id);
+  const toAdd = owner === undefined ? new Set<string>() : startupTaintsToAdd(node, record, owner, birth);
   // A pool that keeps its node and drains sets those again that it displaced, too, once the pods are evicted.
   const drains = !leaving && owner?.spec.noExecute === 'Drain';
   const policy = taintPolicy(drains ? { ...rules, withholdsNoExecute: false } : rules);
-  const deferred = owner && deferredTaints(live, kept, record, owner, due, policy);
+  const deferred = owner && deferredTaints(live, kept, record, owner, toAdd, policy);
   // The record names the taints for which the pods were listed: a spec that has others by now needs another list.
   const begun = deferred !== undefined && !leaving && hasBegun(record, deferred);
   const waiting = isCleared && begun ? undefined : deferred;
@@ -49,12 +56,12 @@ export function planTaints(
     const slot = record?.taints.get(id);
     if (slot !== undefined && (!leaving || slot.value === (kept.get(id) ?? null))) merged.applied.set(id, slot);
   }
-  const start = owner && startupGiven(node, record, owner, birth, due, written(kept, merged.writes));
+  const added = owner && addStartupTaints(node, record, owner, birth, toAdd, written(kept, merged.writes));
   return {
     applied: merged.applied,
-    startup: start === undefined || start.slots.size === 0 ? since.slots : new Map([...since.slots, ...start.slots]),
-    boot: owner && bootDue(node, record, owner),
-    writes: foldWrites([...since.writes, ...merged.writes, ...(start?.writes ?? [])]),
+    startup: added === undefined || added.slots.size === 0 ? before.slots : new Map([...before.slots, ...added.slots]),
+    boot: owner && bootIdToRecord(node, record, owner),
+    writes: foldWrites([...before.writes, ...merged.writes, ...(added?.writes ?? [])]),
     draining: waiting?.draining,
     withheld: merged.withheld,
     deferred: deferred && {

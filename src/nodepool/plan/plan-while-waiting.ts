@@ -23,13 +23,13 @@ import {
 import { patchOf, type SamePlan, type UnreadPlan, type WritePlan } from './plan.ts';
 import { type AppliedRecord, type AppliedSlot, formatRecord } from './record.ts';
 import {
+  addStartupTaints,
   type Birth,
-  bootDue,
+  bootIdToRecord,
   LONG_REGISTERED,
-  startupDue,
-  startupGiven,
-  startupSince,
   startupTaintsById,
+  startupTaintsToAdd,
+  updateStartupTaints,
 } from './startup-taints.ts';
 
 /** @param record what the pool applied to the member last */
@@ -49,10 +49,10 @@ export function planWhileWaiting(
     return { ...whose, kind: 'write', changes: [], patch };
   }
   const live = new Map(node.taints.map(taint => [taintId(taint), taint.value ?? '']));
-  const since = startupSince(node, record, withAppliedStartup(pool, record), live);
-  const due = startupDue(node, record, pool, birth);
-  const given = startupGiven(node, record, pool, birth, due, written(live, since.writes));
-  const startup = { slots: new Map([...since.slots, ...given.slots]), boot: bootDue(node, record, pool) };
+  const before = updateStartupTaints(node, record, withAppliedStartup(pool, record), live);
+  const toAdd = startupTaintsToAdd(node, record, pool, birth);
+  const added = addStartupTaints(node, record, pool, birth, toAdd, written(live, before.writes));
+  const startup = { slots: new Map([...before.slots, ...added.slots]), boot: bootIdToRecord(node, record, pool) };
   const writes = {
     label: drifted(
       labelPolicy(rules),
@@ -61,7 +61,7 @@ export function planWhileWaiting(
       new Map(Object.entries(node.labels)),
     ),
     taint: [
-      ...foldWrites([...since.writes, ...given.writes]),
+      ...foldWrites([...before.writes, ...added.writes]),
       ...drifted(taintPolicy(rules), record.taints, repairedTaints(pool, record), live),
     ],
     annotation: drifted(
@@ -100,12 +100,12 @@ export function planWhileWaiting(
 function drifted(
   { isTransient }: SlotPolicy,
   applied: ReadonlyMap<string, AppliedSlot>,
-  wanted: ReadonlySet<string>,
+  desired: ReadonlySet<string>,
   live: ReadonlyMap<string, string>,
 ): SlotWrite[] {
   return [...applied].flatMap(([id, { value }]): SlotWrite[] => {
     const from = live.get(id) ?? null;
-    if (value === null || value === from || !wanted.has(id) || isTransient(id)) return [];
+    if (value === null || value === from || !desired.has(id) || isTransient(id)) return [];
     return [{ id, from, to: value, action: from === null ? 'add' : 'change', why: 'drift' }];
   });
 }
@@ -121,7 +121,7 @@ function forgotten(
 
 /**
  * Ids of taints that go back to their values at once. With `noExecute: Drain`, none that evicts pods is; the stand-ins of those that
- * a drain has begun for, and that are still wanted, are.
+ * a drain has begun for, and that are still in the spec, are.
  */
 function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<string> {
   const { taints = [], noExecute } = spec;
@@ -134,7 +134,7 @@ function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<st
 
 /** Startup taints that left the spec go with it, in the node's slot. */
 function withAppliedStartup(pool: NodePool, { startup }: AppliedRecord): NodePool {
-  const wanted = startupTaintsById(pool.spec);
-  const given = [...startup].flatMap(([id, value]) => (wanted.has(id) || value === null ? [] : taintFrom(id, value)));
-  return { ...pool, spec: { ...pool.spec, startupTaints: [...wanted.values(), ...given] } };
+  const desired = startupTaintsById(pool.spec);
+  const left = [...startup].flatMap(([id, value]) => (desired.has(id) || value === null ? [] : taintFrom(id, value)));
+  return { ...pool, spec: { ...pool.spec, startupTaints: [...desired.values(), ...left] } };
 }

@@ -1,12 +1,12 @@
 /**
- * Startup taints: a pool gives them to a young node in the write in which the node joins, and never again while it stays, but
- * for `again: Boot`. The record has each with the value that was given; null: the pool did not give it, lifted it, or
+ * Startup taints: a pool sets them on a young node in the write in which the node joins, and never again while it stays, but
+ * for `again: Boot`. The record has each with the value that the pool set; null: the pool did not set it, lifted it, or
  * somebody else removed or changed it. So whoever removes one is not overruled.
  *
- * A node that is not young may run pods, and is given none: it comes back after a label was gone for a second, it lost its
+ * A node that is not young may run pods, and gets none: it comes back after a label was gone for a second, it lost its
  * record, or its pool is new.
  *
- * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that was given.
+ * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that the pool set.
  */
 import { formatTaint } from '../spec/syntax.ts';
 import { taintId } from '../spec/taints.ts';
@@ -60,26 +60,30 @@ export function startupTaintsById({ startupTaints = [] }: NodePoolSpec): Map<str
   return new Map(startupTaints.map(taint => [taintId(taint), taint]));
 }
 
-/** Those whose taints are given again when the node boots. */
-function givenAgain({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
+/** Those that are set again when the node boots. */
+function taintsOfEachBoot({ startupTaints = [] }: NodePoolSpec): StartupTaint[] {
   return startupTaints.filter(taint => taint.again === 'Boot');
 }
 
-/** The boot id that the record of a member has to have: only for pools that give taints again. */
-export function bootDue({ boot }: Node, record: AppliedRecord | undefined, { spec }: NodePool): string | undefined {
-  return givenAgain(spec).length === 0 ? undefined : (boot ?? record?.boot);
+/** The boot id that the record of a member has to have: only for pools that set taints again. */
+export function bootIdToRecord(
+  { boot }: Node,
+  record: AppliedRecord | undefined,
+  { spec }: NodePool,
+): string | undefined {
+  return taintsOfEachBoot(spec).length === 0 ? undefined : (boot ?? record?.boot);
 }
 
-/** Whether the node has booted since the pool gave it its startup taints. A record without a boot id is from before `again`. */
+/** Whether the node has booted since the pool set its startup taints. A record without a boot id is from before `again`. */
 function hasBooted({ boot }: Node, record: AppliedRecord): boolean {
   return record.boot !== undefined && boot !== undefined && boot !== record.boot;
 }
 
 /**
- * Ids of those that the node is given, unless it has such a taint: it joins, or has booted. A record that cannot be read shows
+ * Ids of those that are set on the node, unless it has such a taint: it joins, or has booted. A record that cannot be read shows
  * that the node is not new.
  */
-export function startupDue(
+export function startupTaintsToAdd(
   node: Node,
   record: AppliedRecord | undefined,
   { metadata, spec }: NodePool,
@@ -88,14 +92,14 @@ export function startupDue(
   if (spec.startupTaints === undefined) return new Set();
   const { isYoung, isBooting, former } = birth;
   const isMember = record?.pool === metadata.name;
-  const due = isMember
+  const taints = isMember
     ? isBooting && hasBooted(node, record)
-      ? givenAgain(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
+      ? taintsOfEachBoot(spec).filter(taint => mayEvict(spec) || taint.effect !== 'NoExecute')
       : []
     : isYoung && !isUnreadable(node, record)
       ? spec.startupTaints.filter(taint => lastOf(taintId(taint), node, record, former) !== null)
       : [];
-  return new Set(due.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
+  return new Set(taints.flatMap(taint => (isLifted(node, taint) ? [] : taintId(taint))));
 }
 
 /** A node that has booted has its pods: a taint with the effect NoExecute would end them whatever their budgets say. */
@@ -116,15 +120,15 @@ function lastOf(id: string, node: Node, record: AppliedRecord | undefined, forme
 
 /**
  * What a node that joins, was born in the pool, or has booted gets. One with a condition that a young node has already, exactly
- * as the pool would give it, counts as given: its kubelet registered with it. One without stays with who set it.
- * @param due as of startupDue() @param live after all other writes
+ * as the pool would set it, counts as the pool's: its kubelet registered with it. One without stays with who set it.
+ * @param toAdd as of startupTaintsToAdd() @param live after all other writes
  */
-export function startupGiven(
+export function addStartupTaints(
   node: Node,
   record: AppliedRecord | undefined,
   { metadata, spec }: NodePool,
   birth: Birth,
-  due: ReadonlySet<string>,
+  toAdd: ReadonlySet<string>,
   live: ReadonlyMap<string, string>,
 ): { slots: StartupSlots; writes: SlotWrite[] } {
   if (spec.startupTaints === undefined) return { slots: NO_STARTUP, writes: [] };
@@ -137,13 +141,13 @@ export function startupGiven(
     const is = live.get(id);
     // What a node was born with is in the birth record, but for what it registered with itself.
     const isBorn = isMember && node.birthRecord === 'record' && !record.startup.has(id) && is === value;
-    if (isMember && !isBorn && !due.has(id)) continue;
+    if (isMember && !isBorn && !toAdd.has(id)) continue;
     const isNew = isMember || (isYoung && !isUnreadable(node, record));
     const isOurs = is === value && ((isNew && taint.until !== undefined) || lastOf(id, node, record, former) === value);
     if (isOurs && isLifted(node, taint)) {
       writes.push({ id, from: value, to: null, action: 'remove', why: 'condition' });
       slots.set(id, null);
-    } else if (due.has(id) && is === undefined) {
+    } else if (toAdd.has(id) && is === undefined) {
       writes.push({ id, from: null, to: value, action: 'add', why: isMember ? 'booted' : 'joined' });
       slots.set(id, value);
     } else slots.set(id, isOurs ? value : null);
@@ -152,7 +156,7 @@ export function startupGiven(
 }
 
 /** What becomes of the startup taints that the record has; a node that leaves keeps none of them. */
-export function startupSince(
+export function updateStartupTaints(
   node: Conditions,
   record: AppliedRecord | undefined,
   owner: NodePool | undefined,
@@ -160,22 +164,22 @@ export function startupSince(
 ): { slots: StartupSlots; writes: SlotWrite[] } {
   if (record === undefined || record.startup.size === 0) return { slots: NO_STARTUP, writes: [] };
   const stays = record.pool === owner?.metadata.name;
-  const wanted = startupTaintsById(owner?.spec ?? {});
+  const desired = startupTaintsById(owner?.spec ?? {});
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
-  for (const [id, given] of record.startup) {
-    const taint = wanted.get(id);
+  for (const [id, applied] of record.startup) {
+    const taint = desired.get(id);
     // The next pool goes on with the same taint.
-    const goesOn = stays || (taint?.value ?? '') === given;
-    const why = given === null || live.get(id) !== given ? undefined : releasedBy(node, goesOn ? taint : undefined);
+    const goesOn = stays || (taint?.value ?? '') === applied;
+    const why = applied === null || live.get(id) !== applied ? undefined : releasedBy(node, goesOn ? taint : undefined);
     const isKept = why === 'kept';
-    slots.set(id, isKept ? given : null);
-    if (why !== undefined && !isKept) writes.push({ id, from: given, to: null, action: 'remove', why });
+    slots.set(id, isKept ? applied : null);
+    if (why !== undefined && !isKept) writes.push({ id, from: applied, to: null, action: 'remove', why });
   }
   return { slots: stays ? slots : NO_STARTUP, writes };
 }
 
-/** Those that the pool gave, and that are there as it gave them. */
+/** Those that the pool set, and that are there as it set them. */
 export function keptStartupTaints({ taints }: Pick<Node, 'taints'>, { startup }: AppliedRecord): Taint[] {
   return taints.filter(taint => startup.get(taintId(taint)) === (taint.value ?? ''));
 }
@@ -208,9 +212,9 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
       if (left <= 0) stuck.push({ live: formatTaint(live), node: node.name });
       else afterMs = Math.min(afterMs ?? left, left);
     }
-    const [wanted, until] = [formatTaint(taint), taint.until?.nodeCondition];
+    const [desired, until] = [formatTaint(taint), taint.until?.nodeCondition];
     for (const [live, nodes] of Map.groupBy(stuck, each => each.live)) {
-      const notes = [...(live === wanted ? [] : [`the pool has ${wanted}`]), ...(until ? [`until ${until}`] : [])];
+      const notes = [...(live === desired ? [] : [`the pool has ${desired}`]), ...(until ? [`until ${until}`] : [])];
       const why = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
       const names = nodes.map(({ node }) => node).toSorted();
       texts.push(
@@ -225,10 +229,11 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
 export function isStartupApplied(node: Node, record: AppliedRecord, owner: NodePool): boolean {
   const { startup, boot } = record;
   const { spec } = owner;
-  if ((boot !== undefined || spec.startupTaints !== undefined) && boot !== bootDue(node, record, owner)) return false;
-  for (const [id, given] of startup) {
-    if (given === null) continue;
-    const isLive = node.taints.some(taint => taintId(taint) === id && (taint.value ?? '') === given);
+  if ((boot !== undefined || spec.startupTaints !== undefined) && boot !== bootIdToRecord(node, record, owner))
+    return false;
+  for (const [id, applied] of startup) {
+    if (applied === null) continue;
+    const isLive = node.taints.some(taint => taintId(taint) === id && (taint.value ?? '') === applied);
     const taint = spec.startupTaints?.find(candidate => taintId(candidate) === id);
     if (!isLive || releasedBy(node, taint) !== 'kept') return false;
   }

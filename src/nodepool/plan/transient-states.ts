@@ -203,8 +203,8 @@ function isGiven(
     return ownValue(spec.labels ?? {}, key) !== undefined || typeof record?.labels.get(key)?.value === 'string';
   if ([...(spec.taints ?? []), ...(spec.startupTaints ?? [])].some(taint => taint.key === key)) return true;
   if (record === undefined) return false;
-  const given = [...record.taints].map(([id, { value }]) => [id, value] as const);
-  return [...given, ...record.startup].some(([id, value]) => value !== null && id.startsWith(`${key}:`));
+  const applied = [...record.taints].map(([id, { value }]) => [id, value] as const);
+  return [...applied, ...record.startup].some(([id, value]) => value !== null && id.startsWith(`${key}:`));
 }
 
 /** More are a mistake; each key of a node is compared with each of them. */

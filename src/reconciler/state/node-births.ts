@@ -52,7 +52,9 @@ export class NodeBirths {
     const live = new Map(before.taints.map(taint => [taintId(taint), taint.value ?? '']));
     const lost = [...(parseRecord(before.record)?.startup ?? [])].filter(([id]) => kept?.has(id) !== true);
     if (lost.length === 0) return;
-    const slots = lost.map(([id, given]) => [id, given !== null && live.get(id) === given ? given : null] as const);
+    const slots = lost.map(
+      ([id, applied]) => [id, applied !== null && live.get(id) === applied ? applied : null] as const,
+    );
     this.#former.set(after.uid, new Map([...(this.#former.get(after.uid) ?? []), ...slots]));
   }
 
