@@ -8,9 +8,9 @@ import { keyProblem } from '../../nodepool/spec/syntax.ts';
 import { noun } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
-import { allPermitted } from '../shared/attempt.ts';
 import { wideWarning } from '../shared/consent/warnings.ts';
 import { takenText } from '../shared/create/pool-exists.ts';
+import { allPermitted } from '../shared/refusals.ts';
 
 export interface AdoptOptions {
   /** Label keys to look for in place of the known ones; empty: the known ones. */

@@ -14,10 +14,10 @@ import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { isSelectorKnown } from '../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import { attempt } from '../shared/attempt.ts';
 import { noMatchWarnings } from '../shared/consent/no-match.ts';
 import { wideWarning } from '../shared/consent/warnings.ts';
 import { labelsOfMatching } from '../shared/pools/load-cluster-state.ts';
+import { valueOrRefusal } from '../shared/refusals.ts';
 
 const MAX_NAMED = 3;
 
@@ -44,7 +44,8 @@ export async function selectionWarnings(
   if ('refusal' in nodes) return [];
   const found = nodes.value;
   // The list by the selector of the only pool: what other nodes have is asked where there are none.
-  const all = isAll && pools.length === 1 && found.length === 0 ? await attempt(() => reader.nodeLabels()) : nodes;
+  const all =
+    isAll && pools.length === 1 && found.length === 0 ? await valueOrRefusal(() => reader.nodeLabels()) : nodes;
   return [
     ...judged.flatMap(pool => wideWarning(pool, found) ?? []),
     ...(isAll && 'value' in all ? noMatchWarnings(pools, all.value) : []),
@@ -59,7 +60,7 @@ interface OverlappingPool {
 }
 
 async function sharingPairs(pools: readonly NodePool[], reader: OverlapReader): Promise<OverlappingPool[]> {
-  const listed = await attempt(() => reader.cluster.pools.listCoerced());
+  const listed = await valueOrRefusal(() => reader.cluster.pools.listCoerced());
   if ('refusal' in listed) return [];
   const names = new Set(pools.map(({ metadata }) => metadata.name));
   const existing = listed.value.filter(pool => !names.has(pool.metadata.name) && takesNodes(pool));

@@ -6,7 +6,6 @@ import { ForbiddenError } from '../../nodepool/errors.ts';
 import { deepEqual, isObject, ownValue } from '../../nodepool/json.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
 import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
-import { type Attempt, attempt } from '../shared/attempt.ts';
 import {
   CHECKS,
   type Check,
@@ -24,6 +23,7 @@ import { hasCondition } from '../shared/cordon/maintenance.ts';
 import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/admission-policies.ts';
 import { checkNames, formerRoles, helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
+import { type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
 import { checkController, type FindDeployment, readLeases } from './controller.ts';
 import { checkControllerPermissions, checkPermissions, checkPolicies } from './permissions.ts';
 import { type DoctorState, readState, stateFindings } from './state.ts';
@@ -60,12 +60,12 @@ async function examine(
   options: DoctorOptions,
   { connect, now, sleep }: DoctorDeps,
 ): Promise<FindingsByCheck & { why: string }> {
-  const opened = await attempt(connect);
+  const opened = await valueOrRefusal(connect);
   if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig cannot be used' };
   const connection = opened.value;
   const port = await connection.doctor();
   const kubeconfig = checkKubeconfig(port.access);
-  const probed = await attempt(() => port.probe());
+  const probed = await valueOrRefusal(() => port.probe());
   if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'see the check server' };
   const probe = probed.value;
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
@@ -78,15 +78,15 @@ async function examine(
     now: () => new Date(now().getTime() + (clockSkewMs(probe) ?? 0)),
     sleep,
   });
-  const seen = attempt(() => leases);
+  const seen = valueOrRefusal(() => leases);
   const controllerRuns = async () => {
     const found = await seen;
     // Where leases may not be read, a controller may run.
     return 'refusal' in found || found.value.some(({ isAlive }) => isAlive);
   };
   const read = readState(connection, port, { controllerRuns, sleep });
-  const off = attempt(() => policiesOff(policies, connection.manifests));
-  const born = attempt(() => bornInPoolOf(bornInPool, connection.manifests));
+  const off = valueOrRefusal(() => policiesOff(policies, connection.manifests));
+  const born = valueOrRefusal(() => bornInPoolOf(bornInPool, connection.manifests));
   const publishes = hasCondition(probe.version ?? '');
   const needs = needsOf(options.commands, { policies, bornInPool, controller: manifest }).filter(
     ({ command }) => publishes || command !== PUBLISHES,
@@ -143,7 +143,7 @@ async function findCrd(
   connection: Connection,
   read: Promise<DoctorState>,
 ): Promise<CheckFinding> {
-  const live = await attempt(() => connection.crd.get());
+  const live = await valueOrRefusal(() => connection.crd.get());
   if ('value' in live) return checkCrd(expected, live.value);
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
@@ -153,14 +153,14 @@ async function findCrd(
 }
 
 async function findPolicies(
-  found: Attempt<string[]>,
-  born: Attempt<BornInPool>,
+  found: ValueOrRefusal<string[]>,
+  born: ValueOrRefusal<BornInPool>,
   findDeployment: FindDeployment,
 ): Promise<CheckFinding> {
   if ('refusal' in found) return notChecked(found.refusal);
   if ('refusal' in born) return notChecked(born.refusal);
   // A user who may not look for the controller still learns what is missing.
-  const deployment = await attempt(findDeployment);
+  const deployment = await valueOrRefusal(findDeployment);
   return checkPolicies(found.value, 'value' in deployment ? deployment.value : undefined, born.value);
 }
 

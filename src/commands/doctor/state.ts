@@ -24,9 +24,9 @@ import { differing } from '../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
-import { type Attempt, attempt } from '../shared/attempt.ts';
 import { type CheckFinding, type CheckId, error, named, notChecked, ok, warning } from '../shared/check.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
+import { type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
 import { checkMembership } from './permissions.ts';
 import {
   checkDrift,
@@ -40,9 +40,9 @@ import {
 } from './pools.ts';
 
 export interface DoctorState {
-  pools: Attempt<NodePool[]>;
-  nodes: Attempt<ExaminedNode[]>;
-  runtimeClasses: Attempt<RuntimeClass[]>;
+  pools: ValueOrRefusal<NodePool[]>;
+  nodes: ValueOrRefusal<ExaminedNode[]>;
+  runtimeClasses: ValueOrRefusal<RuntimeClass[]>;
   /** The pools and nodes that could be read. */
   cluster: ClusterState;
 }
@@ -69,13 +69,13 @@ export async function readState(
 
 async function readOnce({ cluster }: Connection, port: DoctorPort): Promise<DoctorState> {
   const [pools, nodes, runtimeClasses] = await Promise.all([
-    attempt(() => cluster.pools.listCoerced()),
-    attempt(() => port.nodes.list()),
-    attempt(() => cluster.runtimeClasses.list()),
+    valueOrRefusal(() => cluster.pools.listCoerced()),
+    valueOrRefusal(() => port.nodes.list()),
+    valueOrRefusal(() => cluster.runtimeClasses.list()),
   ]);
   const state = stateOf(cluster, pools, nodes, runtimeClasses);
   if (!hasUnread(state.cluster)) return state;
-  return stateOf(cluster, pools, await attempt(() => port.nodes.list()), runtimeClasses);
+  return stateOf(cluster, pools, await valueOrRefusal(() => port.nodes.list()), runtimeClasses);
 }
 
 export function stateOf(
@@ -251,7 +251,7 @@ const NO_HANDLER = 'no pool has a runtime handler';
 /** @param strays from strayLabels() @param state where nodes could be read: a spec may have reached some of them alone */
 export function checkRuntimeClasses(
   pools: readonly NodePool[],
-  read: Attempt<RuntimeClass[]>,
+  read: ValueOrRefusal<RuntimeClass[]>,
   strays: readonly string[] = [],
   state?: ClusterState,
 ): CheckFinding {
@@ -280,7 +280,7 @@ export function strayLabels(names: readonly string[], state: ClusterState): stri
 
 function checkClasses(
   pools: readonly NodePool[],
-  read: Attempt<RuntimeClass[]>,
+  read: ValueOrRefusal<RuntimeClass[]>,
   state: ClusterState | undefined,
 ): CheckFinding {
   const hasHandlers = pools.some(({ spec }) => spec.handler);

@@ -20,9 +20,9 @@ import { noun, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Storage, Volume } from '../../scheduling/volumes/storage.ts';
 import { isWithin } from '../../scheduling/volumes/volumes.ts';
-import { attempt } from '../shared/attempt.ts';
 import { chooseMembers, readMembers } from '../shared/cordon/cordon.ts';
 import { maintenanceWarnings, nodesInMaintenance } from '../shared/cordon/maintenance.ts';
+import { valueOrRefusal } from '../shared/refusals.ts';
 import { type JudgedPods, type PodOutcome, podReader } from './drain-pods.ts';
 import type { DrainOptions } from './options.ts';
 
@@ -183,7 +183,7 @@ async function outlookOf(
 ): Promise<Outlook> {
   const { pods, others, disableEviction } = scope;
   const budgets = async () =>
-    disableEviction || pods.length === 0 ? { value: [] } : await attempt(() => evictions.budgets());
+    disableEviction || pods.length === 0 ? { value: [] } : await valueOrRefusal(() => evictions.budgets());
   const [read, { storage, isRefused }] = await Promise.all([budgets(), volumesOf(pods, readVolumes)]);
   const pending = unplacedPods(pods, others, storage);
   const unplaced = unplacedLines(pending, scope.isGradual);
@@ -331,7 +331,7 @@ async function volumesOf(
 ): Promise<{ storage?: Pick<Storage, 'claims' | 'volumes'>; isRefused: boolean }> {
   const claiming = pods.filter(pod => isMoving(pod) && pod.claims !== undefined);
   if (claiming.length === 0) return { isRefused: false };
-  const answer = await attempt(() => read(new Set(claiming.map(({ namespace }) => namespace))));
+  const answer = await valueOrRefusal(() => read(new Set(claiming.map(({ namespace }) => namespace))));
   return 'value' in answer ? { storage: answer.value, isRefused: false } : { isRefused: true };
 }
 

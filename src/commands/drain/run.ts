@@ -13,8 +13,8 @@ import type { CordonChange } from '../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { Evictor, RETRY_MS } from '../../reconciler/evict/evictor.ts';
-import { attempt } from '../shared/attempt.ts';
 import { type CordonResult, cordonNode } from '../shared/cordon/cordon.ts';
+import { valueOrRefusal } from '../shared/refusals.ts';
 import { type PodReader, podReader } from './drain-pods.ts';
 import type { DrainEvent, DrainOptions, NodeDrainState, PodEvent, PoolDrainState } from './options.ts';
 import type { PlannedNode, PlannedPool, PoolsDrainPlan } from './plan-drain.ts';
@@ -99,7 +99,7 @@ async function returnedPods({ options, planned, state }: PoolRun): Promise<Drain
   if (!isExpected && !state.drains.some(({ hasNewcomers }) => hasNewcomers)) return [];
   const reader = podReader(options);
   const drained = state.drains.filter(({ phase, gone }) => phase === 'drained' && gone > 0);
-  const read = await attempt(() => Promise.all(drained.map(({ node }) => reader.read(node))));
+  const read = await valueOrRefusal(() => Promise.all(drained.map(({ node }) => reader.read(node))));
   if ('refusal' in read) {
     const { oneLine, next } = read.refusal;
     options.onWarning({ message: `cannot tell whether pods came back: ${oneLine}`, next });

@@ -18,9 +18,9 @@ import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../sched
 import { readPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { allPermitted } from '../shared/attempt.ts';
 import { poolNotFound, selectorError } from '../shared/pools/not-found.ts';
 import { readSnapshot } from '../shared/read-snapshot.ts';
+import { allPermitted } from '../shared/refusals.ts';
 
 export interface FitOptions {
   /** A pod that exists, or documents of files. */

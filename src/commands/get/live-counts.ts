@@ -7,7 +7,7 @@ import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import { differing } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
-import { type Attempt, allPermitted, attempt } from '../shared/attempt.ts';
+import { allPermitted, type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
 
 interface StatusCounts {
   status: Pick<
@@ -25,8 +25,8 @@ export function liveCounts(
   cluster: ClusterReader,
   now: Date,
   pools?: NodePool[],
-): Promise<Attempt<ReadonlyMap<string, StatusCounts>>> {
-  return attempt(async () => {
+): Promise<ValueOrRefusal<ReadonlyMap<string, StatusCounts>>> {
+  return valueOrRefusal(async () => {
     const reading = pools === undefined ? cluster.pools.listCoerced() : Promise.resolve(pools);
     const [known, nodes] = await allPermitted([reading, cluster.nodes.list()]);
     const state = clusterStateOf(cluster, known, nodes);

@@ -13,10 +13,10 @@ import { specChanges } from '../../nodepool/spec/edits.ts';
 import { firstFew, suggest } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
-import { allPermitted, type Permitted, permitted } from '../shared/attempt.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
 import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
+import { allPermitted, type Permitted, permitted } from '../shared/refusals.ts';
 import {
   driftedFrom,
   eventEntry,

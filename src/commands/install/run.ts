@@ -9,7 +9,6 @@ import { isObject } from '../../nodepool/json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import { firstFew, resourceOf } from '../../nodepool/text.ts';
-import { allPermitted, attempt, type Permitted, permitted } from '../shared/attempt.ts';
 import { isAsWanted, isInForce, isPolicy } from '../shared/install/admission-policies.ts';
 import {
   type HelmRelease,
@@ -19,6 +18,7 @@ import {
   textOf,
 } from '../shared/install/foreign-objects.ts';
 import { grantsOf } from '../shared/permissions/needs.ts';
+import { allPermitted, type Permitted, permitted, valueOrRefusal } from '../shared/refusals.ts';
 
 export interface InstallOptions {
   crd: Record<string, unknown>;
@@ -111,7 +111,7 @@ function othersOf({ metadata }: ManifestObject): string[] {
 
 /** For a warning: an error of this read does not fail the command. */
 async function otherGroups({ crd }: InstallDeps): Promise<string[]> {
-  const read = await attempt(() => crd.otherGroups());
+  const read = await valueOrRefusal(() => crd.otherGroups());
   return 'value' in read ? read.value : [];
 }
 

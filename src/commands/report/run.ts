@@ -10,9 +10,9 @@ import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
 import { nodePlan } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
-import { permitted } from '../shared/attempt.ts';
 import { withSetters } from '../shared/changes/drift-setters.ts';
 import { type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
+import { permitted } from '../shared/refusals.ts';
 import { type TopDeps, type TopOptions, type TopResult, top } from '../shared/top/top.ts';
 
 export interface ReportOptions {

@@ -2,7 +2,7 @@
 
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew } from '../../nodepool/text.ts';
-import { attempt } from './attempt.ts';
+import { valueOrRefusal } from './refusals.ts';
 
 /** `skipped`: a precondition is missing; an earlier check says which. */
 export type CheckStatus = 'ok' | 'warning' | 'error' | 'skipped';
@@ -88,7 +88,7 @@ export function notChecked({ lines, next }: NodepoolError): CheckFinding {
 
 /** The finding of the check, or that the check could not be made. */
 export async function unlessRefused(check: () => Promise<CheckFinding>): Promise<CheckFinding> {
-  const result = await attempt(check);
+  const result = await valueOrRefusal(check);
   return 'value' in result ? result.value : notChecked(result.refusal);
 }
 

@@ -8,7 +8,7 @@ import { countedBy } from '../../scheduling/node/label-index.ts';
 import { readPlacedPod } from '../../scheduling/pod/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { permitted } from './attempt.ts';
+import { permitted } from './refusals.ts';
 
 /** A pod on a node. */
 export interface KeptPod {

@@ -11,7 +11,6 @@ import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { allPermitted, permitted } from '../attempt.ts';
 import { approver } from '../consent/approve.ts';
 import { NO_CHANGE } from '../consent/consent.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
@@ -20,6 +19,7 @@ import type { FoundImpact } from '../impact/find-impact.ts';
 import { impactFinder, impactPreview, impactText } from '../impact/show-impact.ts';
 import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
+import { allPermitted, permitted } from '../refusals.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
 

@@ -6,7 +6,7 @@ import { TEMPLATE_KINDS, type Workload, workloadsOf } from '../../../nodepool/pl
 import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
-import { attempt } from '../attempt.ts';
+import { valueOrRefusal } from '../refusals.ts';
 import type { Question } from './consent.ts';
 
 export interface RuntimeClassUsers extends Pick<Question, 'covers' | 'needsYes'> {
@@ -102,7 +102,7 @@ interface UsersRead<T> {
 }
 
 async function reading<T>(what: string, read: () => Promise<T[]>): Promise<UsersRead<T>> {
-  const answer = await attempt(read);
+  const answer = await valueOrRefusal(read);
   return 'value' in answer ? { what, found: answer.value } : { what, found: [], ...answer };
 }
 

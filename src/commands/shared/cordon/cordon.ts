@@ -18,8 +18,8 @@ import { noun } from '../../../nodepool/text.ts';
 import { MAINTENANCE_ANNOTATION, type Node, type NodePool } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
-import { allPermitted } from '../attempt.ts';
 import { poolNotFound } from '../pools/not-found.ts';
+import { allPermitted } from '../refusals.ts';
 import {
   type EndedMaintenance,
   type MaintenanceClient,

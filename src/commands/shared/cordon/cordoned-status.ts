@@ -2,7 +2,7 @@
 
 import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { ClusterReader, NodePoolsClient } from '../../../kube/cluster.ts';
-import { attempt } from '../attempt.ts';
+import { valueOrRefusal } from '../refusals.ts';
 import { readMembers } from './cordon.ts';
 
 const MAX_ATTEMPTS = 5;
@@ -18,7 +18,7 @@ export async function recordCordoned(
   names: readonly string[],
   cluster: CordonedStatusPort,
 ): Promise<string | undefined> {
-  const recorded = await attempt(async () => {
+  const recorded = await valueOrRefusal(async () => {
     let remaining = [...names];
     for (let tries = 0; remaining.length > 0 && tries < MAX_ATTEMPTS; tries++)
       remaining = await record(remaining, cluster);

@@ -14,7 +14,7 @@ import type { CordonChange } from '../../../nodepool/drain/plan-cordon.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
-import { attempt } from '../attempt.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
 export interface MaintenanceClient {
   /** Asks once. */
@@ -51,12 +51,12 @@ export function maintenanceClient(
       return ownerRead;
     },
     async publish(node) {
-      const done = await attempt(() => publishMaintenance(node, { open, serverVersion, sleep }));
+      const done = await valueOrRefusal(() => publishMaintenance(node, { open, serverVersion, sleep }));
       return 'value' in done ? undefined : done.refusal;
     },
     async record(node, ended) {
       const event = { type: 'Normal', reason: MAINTENANCE_ENDED, action: 'Uncordon', note: endedText(ended) } as const;
-      const done = await attempt(async () => (await open()).record(node, event));
+      const done = await valueOrRefusal(async () => (await open()).record(node, event));
       return 'value' in done ? undefined : done.refusal;
     },
   };

@@ -7,7 +7,6 @@ import type { DryRun, NodesClient } from '../../../kube/cluster.ts';
 import { type CordonChange, needsOwner, planCordon } from '../../../nodepool/drain/plan-cordon.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
-import { attempt } from '../attempt.ts';
 import { approver } from '../consent/approve.ts';
 import type { Question } from '../consent/consent.ts';
 import {
@@ -17,6 +16,7 @@ import {
   poolChoiceFlags,
   showNoPools,
 } from '../pools/choose-pools.ts';
+import { valueOrRefusal } from '../refusals.ts';
 import { cordonNodes, findNodes } from './cordon.ts';
 import { showCordonedStatus } from './cordoned-status.ts';
 import { type MaintenanceClient, maintenanceClient } from './maintenance.ts';
@@ -146,7 +146,7 @@ async function foreignCordons(
       const owner = needsOwner(node, uncordon) ? await maintenance.owner() : undefined;
       const plan = planCordon(node, uncordon, owner, now());
       if (plan.kind !== 'write' || plan.patch.unschedulable === undefined) return [];
-      const read = await attempt(() => cluster.nodes.fieldSetters(node.name, [PATH]));
+      const read = await valueOrRefusal(() => cluster.nodes.fieldSetters(node.name, [PATH]));
       if ('refusal' in read) return [{ node, by: 'unknown' }];
       const [setter] = read.value ?? [];
       if (setter === undefined) return [];

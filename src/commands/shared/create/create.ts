@@ -17,11 +17,11 @@ import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { stillExistsError } from '../../../reconciler/state/live-reads.ts';
 import { alteredError, alteredOnNode } from '../../../reconciler/write/altered.ts';
-import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
 import { alteredPool } from '../edit/guarded-patch.ts';
 import { mayEvict } from '../impact/taint-evictions.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
+import { allPermitted, valueOrRefusal } from '../refusals.ts';
 import { alreadyExists } from './pool-exists.ts';
 
 export interface CreateOptions {
@@ -65,7 +65,9 @@ export async function createPools(options: CreateOptions, connect: () => Promise
   const propose = async () => {
     const nodes = await findNodes(options, cluster);
     const plan = await planOrError(() => planCreate(options, nodes, cluster));
-    const ahead = options.looksAhead ? await attempt(async () => planCreation(options, nodes, cluster)) : undefined;
+    const ahead = options.looksAhead
+      ? await valueOrRefusal(async () => planCreation(options, nodes, cluster))
+      : undefined;
     return { nodes, plan, asksImpactOf: ahead !== undefined && 'value' in ahead ? ahead.value : undefined };
   };
   const agreed = await agree(propose, approve);

@@ -8,10 +8,10 @@ import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { NodeMembership } from '../../../print/cells.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../../reconciler/plan/rollout-plan.ts';
-import { type Permitted, permitted } from '../attempt.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { poolsNotFound } from '../pools/not-found.ts';
+import { type Permitted, permitted } from '../refusals.ts';
 import { oldestFirst } from './print-events.ts';
 
 export interface DescribedNode {

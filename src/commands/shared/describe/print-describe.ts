@@ -37,8 +37,8 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
-import type { Permitted } from '../attempt.ts';
 import { maintenanceLine } from '../cordon/print-cordon.ts';
+import type { Permitted } from '../refusals.ts';
 import type { DescribedNode } from './describe.ts';
 import { describeEvents, type EventRow } from './print-events.ts';
 

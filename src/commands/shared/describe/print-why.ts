@@ -18,8 +18,8 @@ import { oneLine } from '../../../print/error.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { DESCRIBE, renderTable } from '../../../print/table.ts';
-import { allPermitted } from '../attempt.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
+import { allPermitted } from '../refusals.ts';
 
 export function renderWhy(explanation: MembershipExplanation, style: Style): string {
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;

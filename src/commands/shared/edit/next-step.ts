@@ -4,9 +4,9 @@ import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { RawPool } from '../../../kube/cluster.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/text.ts';
-import { attempt } from '../attempt.ts';
 import type { EarlierWrite } from '../consent/approve.ts';
 import type { Approve } from '../consent/consent.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
 /** Ends create and edit on a terminal; the stderr of a script stays empty. @param withImpact see mayCostPods() */
 export function hintReconcile(names: readonly string[], io: ErrorIo, withImpact = false): void {
@@ -48,7 +48,7 @@ export async function reconcileNext(
 
 /** As the server has it now; as it was written, where that cannot be read or is another pool. */
 async function latest(pool: RawPool, { cluster }: Connection): Promise<RawPool> {
-  const read = await attempt(() => cluster.pools.get(pool.metadata.name));
+  const read = await valueOrRefusal(() => cluster.pools.get(pool.metadata.name));
   const found = 'value' in read ? read.value : undefined;
   return found?.metadata.uid === pool.metadata.uid && found !== undefined ? found : pool;
 }

@@ -13,11 +13,11 @@ import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-
 import { stateAfter } from '../../../reconciler/plan/intent.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
-import { allPermitted, attempt } from '../attempt.ts';
 import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
 import { noMatchWarnings } from '../consent/no-match.ts';
 import { deletedClasses, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { leavesText, wideWarning, wouldLeaveText } from '../consent/warnings.ts';
+import { allPermitted, valueOrRefusal } from '../refusals.ts';
 
 /** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
 export interface EditOptions {
@@ -73,7 +73,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
     }
     return planEvictions(state, is);
   });
-  const ahead = options.looksAhead ? await attempt(read) : undefined;
+  const ahead = options.looksAhead ? await valueOrRefusal(read) : undefined;
   const { warnings, ...users } = await usersOf(was, is, options);
   const { name } = is.metadata;
   const asksImpactOf =
@@ -152,7 +152,7 @@ function leavingText(pool: string, leaving: readonly LeavingNode[], members: num
 
 async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: EditOptions) {
   if (!was.spec.handler || is.spec.handler) return findRuntimeClassUsers([], workloads);
-  const existing = await attempt(() => cluster.runtimeClasses.list());
+  const existing = await valueOrRefusal(() => cluster.runtimeClasses.list());
   if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
   const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
   const needsYes = `workloads may name ${theirs}, which cannot be read and would be deleted`;

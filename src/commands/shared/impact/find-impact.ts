@@ -14,7 +14,7 @@ import { LeavingPods, movingPods } from '../../../scheduling/impact/leaving-pods
 import { changedNode, type PlannedChange } from '../../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
 import type { DaemonSet, Impact, SelectingObject } from '../../../scheduling/impact/types.ts';
-import { allPermitted } from '../attempt.ts';
+import { allPermitted } from '../refusals.ts';
 import { type ReadOptions, readAll, readCustom } from './read-impact.ts';
 
 export interface FoundImpact {

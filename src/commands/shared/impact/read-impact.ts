@@ -27,7 +27,7 @@ import { readPlacedPod } from '../../../scheduling/pod/read-pod.ts';
 import { Snapshot, selectsNamespaces } from '../../../scheduling/snapshot.ts';
 import type { Pod } from '../../../scheduling/types.ts';
 import { NO_STORAGE, type Storage } from '../../../scheduling/volumes/storage.ts';
-import { attempt } from '../attempt.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
 export interface ReadOptions {
   paths: readonly SelectorPath[];
@@ -66,7 +66,7 @@ export async function readAll(
   const [port, scheduling] = await Promise.all([ports.impact(), ports.scheduling()]);
   const unread: UnreadObjects[] = [];
   const reading = async <T>(what: string, read: () => Promise<T>, otherwise: T): Promise<T> => {
-    const answer = await attempt(read);
+    const answer = await valueOrRefusal(read);
     if ('value' in answer) return answer.value;
     unread.push({ what, refusal: answer.refusal });
     return otherwise;
@@ -127,7 +127,7 @@ export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[
 /** Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
 async function nameCronJobs(here: readonly RunningPod[], port: ImpactPort): Promise<void> {
   if (!here.some(({ owner }) => owner?.kind === 'Job')) return;
-  const read = await attempt(() => port.cronJobs());
+  const read = await valueOrRefusal(() => port.cronJobs());
   if ('refusal' in read) return;
   for (const running of here) {
     const { pod, owner } = running;

@@ -69,10 +69,10 @@ async function impactOrWarning(
 ): Promise<FoundImpact | 'none' | 'unknown'> {
   const { allChanges } = await import('../../../nodepool/plan/plan.ts');
   if (![...plan.nodes, ...plan.later].some(each => allChanges(each).length > 0)) return 'none';
-  const { attempt } = await import('../attempt.ts');
+  const { valueOrRefusal } = await import('../refusals.ts');
   const { readOwnership } = await import('./find-impact.ts');
   const find = await impactFinder([], io.env, connection);
-  const found = await attempt(async () => find(plan, state ?? (await readOwnership(connection.cluster))));
+  const found = await valueOrRefusal(async () => find(plan, state ?? (await readOwnership(connection.cluster))));
   if ('refusal' in found) {
     showWarning(io, `the impact is not known: ${found.refusal.oneLine}`);
     return 'unknown';

@@ -1,7 +1,7 @@
 /** Whether manifests/protect-records.yaml and protect-membership.yaml, which bind kubelets, are in force. */
 import type { ManifestObject, ManifestsPort } from '../../../kube/resources/manifests.ts';
 import { isObject, ownValue } from '../../../nodepool/json.ts';
-import { attempt } from '../attempt.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
 /** The policy that gives new nodes what their pool gives, and its binding. */
 export const BORN_IN_POOL = 'born-in-pool.nodes.lailin.xyz';
@@ -56,7 +56,7 @@ export async function isMembershipProtected(
   policies: readonly ManifestObject[],
   port: Pick<ManifestsPort, 'get'>,
 ): Promise<boolean> {
-  const off = await attempt(() => policiesOff(policies, port));
+  const off = await valueOrRefusal(() => policiesOff(policies, port));
   return 'value' in off && off.value.length === 0;
 }
 

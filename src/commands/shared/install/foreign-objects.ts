@@ -9,8 +9,8 @@ import type { ManifestObject, ManifestsPort } from '../../../kube/resources/mani
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { isObject, ownValue } from '../../../nodepool/json.ts';
 import { noun, resourceOf } from '../../../nodepool/text.ts';
-import { attempt } from '../attempt.ts';
 import { type CheckFinding, named, ok, warning } from '../check.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
 const NAME_LABEL = 'app.kubernetes.io/name';
 
@@ -116,7 +116,7 @@ export async function formerRoles(
 ): Promise<string[]> {
   const role = manifest.find(({ kind }) => kind === 'ClusterRole');
   if (role === undefined) return [];
-  const live = await attempt(() => Promise.all(FORMER_ROLES.map(name => get({ ...role, metadata: { name } }))));
+  const live = await valueOrRefusal(() => Promise.all(FORMER_ROLES.map(name => get({ ...role, metadata: { name } }))));
   if ('refusal' in live) return [];
   return live.value.flatMap(found => (found === undefined || isForeign(role, found) ? [] : [found.metadata.name]));
 }

@@ -17,10 +17,10 @@ import {
 } from '../../../reconciler/plan/membership-change.ts';
 import { circleError, oversizedError, patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { allPermitted } from '../attempt.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { selectNodes } from '../pools/nodes.ts';
 import { nodesNotFound, poolNotFound } from '../pools/not-found.ts';
+import { allPermitted } from '../refusals.ts';
 
 export interface MoveOptions {
   kind: 'add' | 'remove' | 'move';

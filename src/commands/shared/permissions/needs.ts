@@ -9,8 +9,8 @@ import { ForbiddenError } from '../../../nodepool/errors.ts';
 import { defined, isObject } from '../../../nodepool/json.ts';
 import { resourceOf } from '../../../nodepool/text.ts';
 import { LEASE, LEASE_NAMESPACE } from '../../../nodepool/types.ts';
-import { attempt } from '../attempt.ts';
 import { BORN_IN_POOL, MEMBERSHIP, RECORDS } from '../install/admission-policies.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
 /** `verbs resource[.group][/subresource][@namespace][ name]`, much as kubectl writes it. */
 type Need = string;
@@ -305,7 +305,7 @@ export async function withMissingReads(
   const reads = (needs?.questions ?? []).filter(({ verb }) => READS.includes(verb));
   const others = reads.filter(question => !missing.includes(roleText(anywhere(question))));
   const answer =
-    others.length === 0 ? undefined : await attempt(async () => (await connection.doctor()).allowed(others));
+    others.length === 0 ? undefined : await valueOrRefusal(async () => (await connection.doctor()).allowed(others));
   const lacking = answer !== undefined && 'value' in answer ? others.filter((_, at) => !answer.value[at]) : [];
   // A refusal does not tell the namespace.
   const refused = missing.map(role => {

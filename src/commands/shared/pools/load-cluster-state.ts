@@ -12,7 +12,7 @@ import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
-import { type Attempt, allPermitted, attempt } from '../attempt.ts';
+import { allPermitted, type ValueOrRefusal, valueOrRefusal } from '../refusals.ts';
 import { poolNotFound } from './not-found.ts';
 
 /** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
@@ -64,10 +64,10 @@ export async function matchingNodes(
 export async function labelsOfMatching(
   selectors: readonly Selector[],
   { nodeLabels }: Pick<Connection, 'nodeLabels'>,
-): Promise<Attempt<LabelledNode[]>> {
+): Promise<ValueOrRefusal<LabelledNode[]>> {
   // An empty selector matches no node; the server would take it for all.
   const [first, ...more] = selectors.filter(selector => !isEmpty(selector));
   if (first === undefined) return { value: [] };
   // One pool's nodes are fewer than all; of several pools, a list for each would be more.
-  return attempt(() => nodeLabels(more.length > 0 ? undefined : selectorText(first)));
+  return valueOrRefusal(() => nodeLabels(more.length > 0 ? undefined : selectorText(first)));
 }

@@ -9,7 +9,7 @@ import type { Node, Taint } from '../../../nodepool/types.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
-import { allPermitted } from '../attempt.ts';
+import { allPermitted } from '../refusals.ts';
 import { selectPools } from './load-cluster-state.ts';
 import { selectorError } from './not-found.ts';
 

@@ -33,8 +33,8 @@ import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { Reconciler } from '../../../reconciler/reconciler.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { isSamePool } from '../../../reconciler/state/live-reads.ts';
-import { attempt } from '../attempt.ts';
 import { firstStripWarning } from '../consent/warnings.ts';
+import { valueOrRefusal } from '../refusals.ts';
 import { earlierRepairs } from './earlier-repairs.ts';
 import type { ProposedReconcile } from './propose.ts';
 
@@ -346,7 +346,7 @@ async function wasEdited(
   { pools }: Pick<ClusterPort, 'pools'>,
 ): Promise<boolean> {
   const readTime = state.beginRead();
-  const read = await attempt(() => pools.getCoerced(name));
+  const read = await valueOrRefusal(() => pools.getCoerced(name));
   // It could be read when the run began.
   const latest = 'refusal' in read ? state.pool(name) : read.value;
   if (known === undefined) return latest !== undefined;

@@ -5,12 +5,12 @@ import type { Warning } from '../../../nodepool/errors.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { allPermitted } from '../attempt.ts';
 import type { Proposal } from '../consent/consent.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { joiningWarnings, leavesText, wouldLeaveText } from '../consent/warnings.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
+import { allPermitted } from '../refusals.ts';
 
 /** Nodes that a question names. */
 const MAX_NAMED = 5;

@@ -28,8 +28,8 @@ import {
 import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { allPermitted } from '../attempt.ts';
 import { poolNotFound, selectorError } from '../pools/not-found.ts';
+import { allPermitted } from '../refusals.ts';
 
 export interface TopOptions {
   /** Empty: all pools, and the nodes of no pool. */

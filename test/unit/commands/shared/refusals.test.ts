@@ -1,7 +1,7 @@
 /** Reads of which the user may make none, some or all. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allPermitted } from '../../../../src/commands/shared/attempt.ts';
+import { allPermitted } from '../../../../src/commands/shared/refusals.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 
 function forbidden(plural: string): ForbiddenError {

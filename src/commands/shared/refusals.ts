@@ -1,10 +1,10 @@
 /** A read or write whose refusal is a value: the caller continues without it. */
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 
-export type Attempt<T> = { value: T } | { refusal: NodepoolError };
+export type ValueOrRefusal<T> = { value: T } | { refusal: NodepoolError };
 
 /** Throws what is a bug, and what is wrong with the command line. */
-export async function attempt<T>(work: () => Promise<T>): Promise<Attempt<T>> {
+export async function valueOrRefusal<T>(work: () => Promise<T>): Promise<ValueOrRefusal<T>> {
   try {
     return { value: await work() };
   } catch (refusal) {
