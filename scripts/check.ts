@@ -22,7 +22,10 @@ const STEPS: Record<string, string[]> = {
   lint: ['node_modules/@biomejs/biome/bin/biome', 'check', '.'],
   types: ['node_modules/typescript/bin/tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', TYPES_KNOWN],
   imports: ['scripts/check-imports.ts'],
-  surface: ['--test-isolation=none', ...tests('test/contract/{command-surface,command-help,imports}.test.ts')],
+  surface: [
+    '--test-isolation=none',
+    ...tests('test/contract/{command-surface,command-help,imports,named-tests}.test.ts'),
+  ],
   unit: together(file => ![NETWORK, PROPERTIES, SCREENS].some(each => each.test(file))),
   screens: together(file => SCREENS.test(file)),
   properties: together(file => PROPERTIES.test(file)),

@@ -68,13 +68,17 @@ export function applyMergePatch(target: unknown, patch: Record<string, unknown>)
 }
 
 /** The paths that two merge patches of one object set to different values. */
-export function overlap(a: Record<string, unknown>, b: Record<string, unknown>, path: string[] = []): string[][] {
+export function overlappingPaths(
+  a: Record<string, unknown>,
+  b: Record<string, unknown>,
+  path: string[] = [],
+): string[][] {
   return Object.keys(a)
     .filter(key => Object.hasOwn(b, key) && !deepEqual(a[key], b[key]))
     .flatMap(key => {
       const [left, right] = [a[key], b[key]];
       const here = [...path, key];
-      return isObject(left) && isObject(right) ? overlap(left, right, here) : [here];
+      return isObject(left) && isObject(right) ? overlappingPaths(left, right, here) : [here];
     });
 }
 

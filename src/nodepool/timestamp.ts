@@ -3,11 +3,11 @@ const [FIRST, LAST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-01-0
 
 /** In milliseconds; NaN for a text that is no time, and for a time that cannot be written back: a kubelet may send any. */
 export function parseTime(text: string | undefined): number {
-  return writable(Date.parse(text ?? ''));
+  return writableTime(Date.parse(text ?? ''));
 }
 
 /** NaN for a time that timestamp() cannot write. */
-export function writable(ms: number): number {
+export function writableTime(ms: number): number {
   return ms >= FIRST && ms < LAST ? ms : Number.NaN;
 }
 

@@ -123,11 +123,11 @@ export function poolResource(status: NodePoolStatus | undefined, resource: strin
 
 /** `a=b,c=d`, or `<none>`. */
 export function labelsText(labels: Record<string, string> | undefined): string {
-  return pairs(labels).join(',') || NONE;
+  return labelTexts(labels).join(',') || NONE;
 }
 
 /** `a=b` for each label, sorted. */
-export function pairs(labels: Record<string, string> | undefined): string[] {
+export function labelTexts(labels: Record<string, string> | undefined): string[] {
   return Object.entries(labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
     .toSorted();
@@ -139,7 +139,7 @@ export const ANNOTATION_WIDTH = 60;
 /** `a=b` for each annotation, sorted, with long values cut. */
 export function annotationPairs(annotations: Record<string, string> | undefined): string[] {
   const shown = Object.entries(annotations ?? {}).map(([key, value]) => [key, shorten(value, ANNOTATION_WIDTH)]);
-  return pairs(Object.fromEntries(shown));
+  return labelTexts(Object.fromEntries(shown));
 }
 
 /** `dedicated=gpu:NoSchedule,+2`: see listText(). */

@@ -7,7 +7,7 @@ import { countMaintenance } from '../nodepool/drain/maintenance.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
-import { annotationPairs, type LabelledField, NONE, nodeStatusText, orNone, pairs } from '../print/cells.ts';
+import { annotationPairs, type LabelledField, labelTexts, NONE, nodeStatusText, orNone } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, columnWidths, fit, paintAs, safeText } from '../print/table.ts';
@@ -17,7 +17,7 @@ import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
 import { NO_POOL, type Place, type ScreenData, type SortOrder } from './places.ts';
-import { eventRows, type NodeTotals, nodeRows, poolRows, totals } from './rows.ts';
+import { eventRows, type NodeTotals, nodeRows, nodeTotals, poolRows } from './rows.ts';
 import type { LiveView } from './view.ts';
 import type { LiveUsage } from './view-usage.ts';
 
@@ -52,7 +52,7 @@ export function contentsOf(
 ): ScreenContents {
   const { width, now, style, usage } = setting;
   const { clusterState } = live;
-  const all = totals(clusterState, now);
+  const all = nodeTotals(clusterState, now);
   const text = (fields: Parameters<typeof fieldLines>[0]) =>
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
@@ -160,7 +160,7 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
     ['Changes due', changes.length === 0 ? NONE : changes.map(change => changeCell(change, style))],
     ['Taints', orNone(node.taints.map(formatTaint))],
     ['Allocatable', orNone(resources.toSorted())],
-    ['Labels', orNone(pairs(node.labels))],
+    ['Labels', orNone(labelTexts(node.labels))],
     ...(node.annotations === undefined ? [] : [['Annotations', annotationPairs(node.annotations)] as LabelledField]),
   ];
 }

@@ -104,7 +104,7 @@ function clamp(value: number, last: number): number {
 // `:NAME` jumps to a pool or a node.
 
 /** Names that begin with the text, pools first; else those that contain it; else the most similar one. */
-export function candidates(text: string, names: readonly string[]): readonly string[] {
+export function jumpCandidates(text: string, names: readonly string[]): readonly string[] {
   const wanted = text.toLowerCase();
   const begin = names.filter(name => name.toLowerCase().startsWith(wanted));
   if (begin.length > 0) return begin;
@@ -129,7 +129,7 @@ export function isQuit(text: string, { names }: Pick<ScreenData, 'names'>): bool
 }
 
 function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenData): ViewState {
-  const [name] = candidates(text, names());
+  const [name] = jumpCandidates(text, names());
   if (name === undefined) {
     return { ...state, message: { text: `No pool or node is named like ${text}`, isError: true } };
   }
@@ -140,7 +140,7 @@ function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenD
 
 /** As far as all candidates that begin with the text agree. */
 function completed(text: string, names: readonly string[]): string {
-  const [first = text, ...others] = candidates(text, names);
+  const [first = text, ...others] = jumpCandidates(text, names);
   let length = first.length;
   for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;
   return Math.max(length, 0) > text.length ? first.slice(0, length) : text;

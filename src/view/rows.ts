@@ -108,7 +108,7 @@ export function eventRows(
   return rows;
 }
 
-export function totals(clusterState: ClusterState, now: Date): NodeTotals {
+export function nodeTotals(clusterState: ClusterState, now: Date): NodeTotals {
   const all = [...clusterState.nodes()];
   const maintenance = countMaintenance(all, now);
   return { nodes: all.length, ...summary(all), maintenance, unassigned: unassignedNodes(clusterState).length };
@@ -156,7 +156,7 @@ const [SCHEDULABLE, CORDONED, NOT_READY] = ['█', '▒', '░'];
 
 /** A state with nodes has at least one character, if there is room for all of them. */
 export function nodesBar({ schedulable, cordoned, notReady }: NodeCounts, width: number, style: Style): StyledText {
-  const [a = 0, b = 0, c = 0] = shares([schedulable, cordoned, notReady], width);
+  const [a = 0, b = 0, c = 0] = proportions([schedulable, cordoned, notReady], width);
   const text = SCHEDULABLE.repeat(a) + CORDONED.repeat(b) + NOT_READY.repeat(c);
   return { text: text.padEnd(width), paint: shown => paintBar(shown, style) };
 }
@@ -170,7 +170,7 @@ export function paintBar(text: string, style: Style): string {
 }
 
 /** Whole numbers in proportion to the counts that add up to the width; all zero if the counts are. */
-export function shares(counts: readonly number[], width: number): number[] {
+export function proportions(counts: readonly number[], width: number): number[] {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return counts.map(() => 0);
   const least = counts.filter(count => count > 0).length <= width ? 1 : 0;

@@ -7,7 +7,7 @@ import { fit } from '../print/table.ts';
 import { formatDuration } from '../print/time.ts';
 import { widthOf, wrap } from '../print/width.ts';
 import type { ScreenContents } from './contents.ts';
-import { candidates } from './keys.ts';
+import { jumpCandidates } from './keys.ts';
 import { isText, NO_POOL, type Place, placeOf, type ScreenData, type ViewState } from './places.ts';
 import { gpuOf, nodesBar, paintBar } from './rows.ts';
 import type { LiveView, WatchOutage } from './view.ts';
@@ -176,7 +176,7 @@ function messageLine(state: ViewState, contents: ScreenContents, width: number, 
 
 /** What is typed, and where it leads: `:gp█  gpu  gpu-1`. */
 function jumpLine(text: string, width: number, { names }: ScreenFacts): string {
-  const found = text === '' ? [] : candidates(text, names()).slice(0, MAX_CANDIDATES);
+  const found = text === '' ? [] : jumpCandidates(text, names()).slice(0, MAX_CANDIDATES);
   return fit(partsThatFit([`:${tail(text, width - 2)}█`, ...found], width), width);
 }
 

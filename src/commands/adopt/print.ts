@@ -1,6 +1,6 @@
 /** The table of `kubectl nodepool adopt`. */
 import type { PoolCandidate } from '../../nodepool/adopt/adopt.ts';
-import { NONE, pairs, taintsText } from '../../print/cells.ts';
+import { labelTexts, NONE, taintsText } from '../../print/cells.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, renderTable } from '../../print/table.ts';
@@ -31,7 +31,7 @@ function columnsOf(style: Style): Column<PoolCandidate>[] {
     { header: 'VALUE', cell: ({ value }, _, width) => (value === '' ? '""' : cut(value, width)), rank: 2, cutFrom: 2 },
     {
       header: 'LABELS',
-      cell: ({ pool }, _, width) => cut(firstOf(pairs(pool.spec.labels)), width),
+      cell: ({ pool }, _, width) => cut(firstOf(labelTexts(pool.spec.labels)), width),
       rank: 5,
       cutFrom: Infinity,
     },

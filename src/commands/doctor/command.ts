@@ -41,13 +41,13 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
     const checks = await doctor(options, { connect, now: io.now, sleep: ms => sleep(ms) }).finally(() =>
       spinner.stop(),
     );
-    const { printChecks, renderChecks, worst } = await import('./print.ts');
+    const { printChecks, renderChecks, worstStatus } = await import('./print.ts');
     if (flags.output !== undefined) {
       io.out(printChecks(checks, flags.output));
     } else {
       const { makeStyle } = await import('../../print/style.ts');
       io.out(renderChecks(checks, makeStyle(io.color), terminalWidth(io)));
     }
-    return worst(checks) === 'error' ? EXIT.error : EXIT.done;
+    return worstStatus(checks) === 'error' ? EXIT.error : EXIT.done;
   }
 }

@@ -87,13 +87,13 @@ function detailLines(details: readonly string[]): string[] {
 export function printChecks(checks: Check[], format: 'json' | 'yaml'): string {
   return printDocument(
     'DoctorReport',
-    { status: worst(checks), checks: checks.map(({ permissions: _, ...check }) => check) },
+    { status: worstStatus(checks), checks: checks.map(({ permissions: _, ...check }) => check) },
     format,
   );
 }
 
 /** The worst status; a skipped check does not count, the one that it depends on does. */
-export function worst(checks: Check[]): CheckStatus {
+export function worstStatus(checks: Check[]): CheckStatus {
   const has = (status: CheckStatus) => checks.some(check => check.status === status);
   return has('error') ? 'error' : has('warning') ? 'warning' : 'ok';
 }

@@ -4,7 +4,7 @@ import {
   type Budget,
   type BudgetForecast,
   budgetMatcher,
-  forecast,
+  forecastBudgets,
   neverEvicted,
 } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, groupByOutcome, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
@@ -12,7 +12,7 @@ import {
   isMatching,
   type PodPlacement,
   toleratesCordon,
-  untolerated,
+  untoleratedTaints,
   whyUnplaced,
 } from '../../nodepool/drain/placement.ts';
 import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
@@ -199,7 +199,7 @@ async function outlookOf(
       knowsVolumes,
     };
   }
-  const forecasts = forecast(pods, read.value);
+  const forecasts = forecastBudgets(pods, read.value);
   return {
     obstacles: [...forecasts.flatMap(neverText), ...forecasts.flatMap(unknownText), ...severalLines(forecasts)],
     warnings: unplaced,
@@ -350,7 +350,7 @@ function whyNoVolume(placement: PodPlacement, volumes: readonly Volume[], nodes:
   if (volumes.length === 0) return undefined;
   const isTaking = (node: Node) =>
     isMatching(placement, node) &&
-    untolerated(node, placement.tolerations) === undefined &&
+    untoleratedTaints(node, placement.tolerations) === undefined &&
     volumes.every(volume => isWithin(volume, node));
   return nodes.some(isTaking) ? undefined : 'volumes';
 }

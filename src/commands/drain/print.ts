@@ -13,7 +13,7 @@ import { poolRef, sanitizeLine } from '../../print/sanitize.ts';
 import { makeStyle, type Style } from '../../print/style.ts';
 import { type Cell, renderTable } from '../../print/table.ts';
 import { formatDuration } from '../../print/time.ts';
-import { cordonLine, type NodeLine, unable } from '../shared/cordon/print-cordon.ts';
+import { cordonError, cordonLine, type NodeLine } from '../shared/cordon/print-cordon.ts';
 import { evictionLine, REASON_WIDTH } from '../shared/reconcile/reconcile-deps.ts';
 import type { DrainChoice, DrainEvent, NodeDrainState, PoolDrainState } from './options.ts';
 import type { PlannedPool } from './plan-drain.ts';
@@ -56,14 +56,14 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
     case 'left': {
       const { node, pool, isCordoned } = event;
       const next = isCordoned ? `\`kubectl uncordon ${node}\` makes it schedulable again` : undefined;
-      return unable('drain', node, { message: `it is no longer a member of nodepool ${pool}`, next });
+      return cordonError('drain', node, { message: `it is no longer a member of nodepool ${pool}`, next });
     }
     case 'replaced': {
       const message = 'it was deleted during the drain, and another node has its name now';
-      return unable('drain', event.node, { message, next: 'run the command again to drain that one' });
+      return cordonError('drain', event.node, { message, next: 'run the command again to drain that one' });
     }
     case 'failed':
-      return unable('drain', event.node, event.error);
+      return cordonError('drain', event.node, event.error);
   }
 }
 

@@ -9,13 +9,13 @@ import type { Io } from '../../cli/io.ts';
 import { onEndingSignal } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
-import { applyMergePatch, isObject, mergePatch, overlap, ownValue } from '../../nodepool/json.ts';
+import { applyMergePatch, isObject, mergePatch, overlappingPaths, ownValue } from '../../nodepool/json.ts';
 import { LAST_APPLIED } from '../../nodepool/spec/annotations.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { assertValid } from '../shared/create/create.ts';
 import { assertRestored, type EditResult } from '../shared/edit/edit.ts';
-import { alteredPool, guarded, MAX_ATTEMPTS } from '../shared/edit/guarded-patch.ts';
+import { alteredPool, guardedPatch, MAX_ATTEMPTS } from '../shared/edit/guarded-patch.ts';
 import { type EditOptions, type ProposedEdit, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { namesToSuggest, poolNotFound } from '../shared/pools/not-found.ts';
 
@@ -128,13 +128,13 @@ async function save(
     const sent = applyMergePatch(editable(read), patch) as unknown as RawPool;
     assertValid(sent);
     const released = await agreeOrKeep(read, { ...read, spec: sent.spec }, editor, options);
-    const result = await pools.patch(name, guarded(patch, read));
+    const result = await pools.patch(name, guardedPatch(patch, read));
     if (result.kind === 'written') return { ...result, altered: alteredPool(sent, result.pool, read), released };
     if (result.kind === 'gone' || attempt === MAX_ATTEMPTS) return { kind: result.kind };
     const latest = await pools.get(name);
     if (latest === undefined) return { kind: 'gone' };
     if (latest.metadata.uid !== original.metadata.uid) return { kind: 'conflict' };
-    const paths = overlap(patch, mergePatch(editable(original), editable(latest)) ?? {});
+    const paths = overlappingPaths(patch, mergePatch(editable(original), editable(latest)) ?? {});
     if (paths.length > 0) return { kind: 'overlaps', latest, paths };
     read = latest;
   }

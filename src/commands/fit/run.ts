@@ -13,7 +13,7 @@ import { Judge } from '../../scheduling/judge.ts';
 import { notJudged } from '../../scheduling/not-judged.ts';
 import { dependsOnItself, placeBy } from '../../scheduling/place.ts';
 import { daemonTolerations } from '../../scheduling/pod/daemon.ts';
-import { CLAIM_TEMPLATES, POD, shaped } from '../../scheduling/pod/pod-shape.ts';
+import { CLAIM_TEMPLATES, checkedShape, POD } from '../../scheduling/pod/pod-shape.ts';
 import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { readPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
@@ -76,7 +76,7 @@ const MAX_KINDS = 5;
 
 /** Throws NodepoolError: what is not there, cannot be read or is invalid, a cluster that refuses. */
 export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult> {
-  const isMeant = options.selector === undefined ? undefined : readSelector(options.selector);
+  const isSelected = options.selector === undefined ? undefined : readSelector(options.selector);
   const port = await deps.scheduling();
   const cluster = allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   // Awaited below: until then, a refusal must not count as unhandled.
@@ -97,7 +97,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const known = pools.map(({ metadata }) => metadata.name);
   const missing = options.pools.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound('fit', missing, { pools: known, node: name => state.ownership(name) });
-  const matching = pools.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
+  const matching = pools.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
   const chosen = options.pools.length > 0 ? options.pools : matching.map(({ metadata }) => metadata.name);
   const groups = [...new Set(chosen)]
     .toSorted()
@@ -352,8 +352,13 @@ function withDefaults(spec: RawPodSpec, isDaemon: boolean): RawPodSpec {
   };
 }
 
-function shapedAt<T>(value: unknown, shape: Parameters<typeof shaped>[1], field: string, document: SubjectDocument): T {
-  const found = shaped(value, shape, field);
+function shapedAt<T>(
+  value: unknown,
+  shape: Parameters<typeof checkedShape>[1],
+  field: string,
+  document: SubjectDocument,
+): T {
+  const found = checkedShape(value, shape, field);
   if ('field' in found) throw wrong(document, found.field, found.expected);
   return found.value as T;
 }

@@ -150,7 +150,7 @@ function applied({ managedFields }: DatedNode, record: AppliedRecord | undefined
       const keys = fields.filter(([, path]) => managedAt(entry, path) !== undefined).map(([subject]) => subject);
       if (managedAt(entry, ['spec', 'taints']) !== undefined) keys.push(...taints);
       if (keys.length === 0) return [];
-      const detail = `manages ${listed(keys)}`;
+      const detail = `manages ${firstKeys(keys)}`;
       return [
         {
           ...{ time: entry.time, what: 'NodeWritten', who: entry.manager, detail },
@@ -241,7 +241,7 @@ function hasCondition(entry: ManagedFields, type: string): boolean {
 }
 
 /** `a, b and 3 more`. */
-export function listed(keys: readonly string[]): string {
+export function firstKeys(keys: readonly string[]): string {
   return firstFew(keys, MAX_KEYS);
 }
 
@@ -268,7 +268,7 @@ interface EntryFilter {
  * The oldest first; those without a time last: they are so now. Within a second, of which objects do not know the part: what was
  * created comes before all that happened to it, and what a reconcile found at its end comes after what it did.
  */
-export function ordered(entries: readonly TimelineEntry[]): TimelineEntry[] {
+export function sortEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const dated = entries.filter(({ time }) => time !== undefined);
   const undated = entries.filter(({ time }) => time === undefined);
   const order = (a: TimelineEntry, b: TimelineEntry) =>
@@ -287,7 +287,7 @@ function rankOf({ what, sources, node }: TimelineEntry): number {
   return isStatus ? 2 : 1;
 }
 
-/** Of ordered(). */
+/** Of sortEntries(). */
 export function filterEntries(
   entries: readonly TimelineEntry[],
   { sinceMs, limit, now }: EntryFilter,
@@ -301,7 +301,7 @@ export function filterEntries(
  * An Event stands for the entries that tell the same: those that name its reason in `sameAs`, of the same object, and at
  * most SAME_MS before it. It then has their sources, too.
  */
-export function merged(entries: readonly TimelineEntry[]): TimelineEntry[] {
+export function mergeEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const isEvent = ({ sources }: TimelineEntry) => sources.includes('Event');
   const events = new Map(entries.filter(isEvent).map(event => [event, event]));
   const rest = entries.filter(entry => {

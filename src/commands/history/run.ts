@@ -20,12 +20,12 @@ import { allPermitted, type Permitted, permitted } from '../shared/refusals.ts';
 import {
   driftedFrom,
   eventEntry,
-  listed,
+  firstKeys,
   memberEntries,
-  merged,
+  mergeEntries,
   NODE_WRITES,
   nodeEntries,
-  ordered,
+  sortEntries,
   type TimelineEntry,
 } from './entries.ts';
 
@@ -221,7 +221,7 @@ function timelineOf(
   const about = subject.kind === 'NodePool' ? { pool: subject.name } : { node: subject.name };
   const whole = entries.map(entry => ({ ...entry, ...about }));
   const forbidden = denied.flatMap(each => ('forbidden' in each ? [each.forbidden] : []));
-  return { subject, entries: ordered(merged(whole)), unread, forbidden, hasNamesake, ofEarlier };
+  return { subject, entries: sortEntries(mergeEntries(whole)), unread, forbidden, hasNamesake, ofEarlier };
 }
 
 function ofPoolEvent(event: PoolEventRecord): TimelineEntry {
@@ -262,7 +262,7 @@ function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFiel
   const first = creatorOf(fields, creationTimestamp);
   const created: TimelineEntry = {
     ...{ time: creationTimestamp, what: 'PoolCreated', who: first?.manager },
-    detail: first === undefined ? 'the pool was created' : `manages ${listed(pathsOf(first))}`,
+    detail: first === undefined ? 'the pool was created' : `manages ${firstKeys(pathsOf(first))}`,
     sources: first === undefined ? ['object'] : ['object', 'managedFields'],
   };
   const writes = fields
@@ -277,7 +277,7 @@ function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFiel
       const paths = pathsOf(entry);
       if (paths.length === 0) return [];
       const what = paths.some(path => path.startsWith('spec.')) ? 'SpecWritten' : 'MetadataWritten';
-      return [{ time, what, who, detail: `manages ${listed(paths)}`, sources }];
+      return [{ time, what, who, detail: `manages ${firstKeys(paths)}`, sources }];
     });
   if (deletionTimestamp === undefined) return [created, ...writes];
   const detail = 'the pool is being deleted';
@@ -356,7 +356,7 @@ function changesText(before: ControllerRevision | undefined, after: ControllerRe
     if (from === undefined) return `+ ${path}: ${textOf(to)}`;
     return to === undefined ? `- ${path}: ${textOf(from)}` : `~ ${path}: ${textOf(from)} -> ${textOf(to)}`;
   });
-  return changes.length === 0 ? 'no change' : listed(changes);
+  return changes.length === 0 ? 'no change' : firstKeys(changes);
 }
 
 /** Not by recursion: the server takes thousands of levels in fields that a CRD does not know. */

@@ -7,10 +7,10 @@ import {
   annotationPairs,
   betweenPools,
   labelHeader,
+  labelTexts,
   listText,
   NONE,
   nodeStatusText,
-  pairs,
   resourceCell,
   withoutSpaces,
 } from '../../print/cells.ts';
@@ -155,7 +155,7 @@ function setterText({ manager, time }: FieldSetter, now: Date): string {
 
 function appliedTexts({ labels, taints, annotations }: PoolNode['applied']): string[] {
   const theirs = annotationPairs(annotations).map(withoutSpaces);
-  return [...pairs(labels), ...taints.map(formatTaint), ...theirs];
+  return [...labelTexts(labels), ...taints.map(formatTaint), ...theirs];
 }
 
 /** A change of the next reconcile: `+tier=gold` adds, `~zone=b` changes, `-old:NoSchedule` removes. */

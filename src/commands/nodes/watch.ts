@@ -10,7 +10,7 @@ import { makeStyle } from '../../print/style.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { annotationReader } from '../../reconciler/state/unread-annotations.ts';
 import { type FollowDeps, type FollowFlags, follow, objectsOf, untilStopped } from '../shared/follow.ts';
-import { isMeant, type NodesOptions, type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
+import { isListed, type NodesOptions, type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
 import { type NodesTableOptions, nodesPrinter, withTerminal } from './print.ts';
 
 export interface NodeChanges extends NodesOptions, FollowFlags {
@@ -171,7 +171,9 @@ class NodeRows {
   }
 
   start(): void {
-    const found = [...this.#state.nodes()].map(node => poolNodeOf(this.#state, node)).filter(row => this.#isMeant(row));
+    const found = [...this.#state.nodes()]
+      .map(node => poolNodeOf(this.#state, node))
+      .filter(row => this.#isListed(row));
     for (const row of found) this.#reported.set(row.node.name, contentOf(row));
     this.#started = true;
     this.#options.onStart(found.sort((a, b) => (a.node.name < b.node.name ? -1 : 1)));
@@ -195,7 +197,7 @@ class NodeRows {
     if (!this.#started) return;
     const row = poolNodeOf(this.#state, node);
     const before = this.#reported.get(node.name);
-    const isIn = this.#isMeant(row);
+    const isIn = this.#isListed(row);
     const content = contentOf(row);
     if (isIn) this.#reported.set(node.name, content);
     else this.#reported.delete(node.name);
@@ -206,8 +208,8 @@ class NodeRows {
     if (this.#reported.delete(node.name)) this.#options.onChanged(poolNodeOf(this.#state, node));
   }
 
-  #isMeant(row: PoolNode): boolean {
-    return this.#matches(row.node.labels) && isMeant(row, this.#options.unassigned, this.#wanted);
+  #isListed(row: PoolNode): boolean {
+    return this.#matches(row.node.labels) && isListed(row, this.#options.unassigned, this.#wanted);
   }
 }
 

@@ -57,7 +57,7 @@ export function bar(percent: number | undefined): Html | string {
 }
 
 /** A word and a sign; the colour only repeats them. */
-export function mark(kind: 'good' | 'warn' | 'bad', text: string): Html {
+export function badge(kind: 'good' | 'warn' | 'bad', text: string): Html {
   const sign = { good: '', warn: '▲ ', bad: '✖ ' }[kind];
   return html`<span class="${kind}">${sign === '' ? '' : html`<span aria-hidden="true">${sign}</span>`}${text}</span>`;
 }

@@ -7,7 +7,7 @@ import { safeText } from '../../print/table.ts';
 import { changeCell } from '../shared/changes/print-diff.ts';
 import type { TopPool } from '../shared/top/top.ts';
 import { amount } from '../shared/top/top-cells.ts';
-import { bar, type Column, type Html, html, mark, STYLE, shortTime, table, time } from './html.ts';
+import { badge, bar, type Column, type Html, html, STYLE, shortTime, table, time } from './html.ts';
 import type { EventCount, EventTrend, Report, ReportConflict, ReportMaintenance, ReportPool } from './run.ts';
 
 // The sections of the report.
@@ -32,14 +32,14 @@ function poolsSection({ pools }: Report): Html {
 }
 
 function less(ready: number, nodes: number): string | Html {
-  return ready === nodes ? String(ready) : mark('warn', String(ready));
+  return ready === nodes ? String(ready) : badge('warn', String(ready));
 }
 
 function statusMark({ pool }: ReportPool): Html {
   const text = safeText(statusCell(pool, PLAIN)).replace(',', ', ');
   const status = pool.status?.status;
-  if (text === '200') return mark('good', '200, Normal');
-  return mark(status === undefined || status === 200 ? 'warn' : 'bad', text);
+  if (text === '200') return badge('good', '200, Normal');
+  return badge(status === undefined || status === 200 ? 'warn' : 'bad', text);
 }
 
 function conditionsSection({ conditions }: Report): Html {
@@ -83,7 +83,7 @@ function capacityCell({ figures }: ResourceTotals, resource: string): Html {
   const percent = percentOf(its.requested, its);
   const share = percent === undefined ? '' : ` (${Math.trunc(percent)}%)`;
   const text = `${amount(its.requested, resource)} of ${offered}${share}`;
-  return html`${percent !== undefined && percent >= FULL ? mark('warn', text) : text}${bar(percent)}`;
+  return html`${percent !== undefined && percent >= FULL ? badge('warn', text) : text}${bar(percent)}`;
 }
 
 function driftSection({ drift }: Report): Html {
@@ -139,7 +139,7 @@ function maintenanceSection({ maintenance }: Report): Html {
 function untilCell({ maintenance, isOverdue }: ReportMaintenance): Html {
   if (maintenance === undefined) return unknown();
   if (maintenance.until === undefined) return html`open end`;
-  return isOverdue ? html`${mark('bad', 'overdue')}, ${time(maintenance.until)}` : time(maintenance.until);
+  return isOverdue ? html`${badge('bad', 'overdue')}, ${time(maintenance.until)}` : time(maintenance.until);
 }
 
 function unknown(): Html {
@@ -150,7 +150,7 @@ function eventsSection({ events }: Report): Html {
   type Row = Report['events']['items'][number];
   const columns: Column<Row>[] = [
     { header: 'Last seen', cell: ({ lastSeen }) => time(lastSeen) },
-    { header: 'Type', cell: ({ type }) => (type === 'Warning' ? mark('warn', type) : shorten(type, REASON_WIDTH)) },
+    { header: 'Type', cell: ({ type }) => (type === 'Warning' ? badge('warn', type) : shorten(type, REASON_WIDTH)) },
     { header: 'Reason', cell: ({ reason }) => shorten(reason, REASON_WIDTH), kind: 'name' },
     { header: 'Pool', cell: ({ pool }) => shorten(pool, 253), kind: 'name' },
     { header: 'Count', cell: ({ count }) => count, kind: 'number' },

@@ -112,8 +112,8 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const time = server.time ?? deps.now();
   const chosen = new Set(found.capacity.pools.flatMap(({ pool }) => pool ?? []));
   const isAll = names.length === 0 && selector === undefined;
-  const isMeant = (pool: string | undefined) => (pool === undefined ? isAll : chosen.has(pool));
-  const seen = findProblems(state, time, isMeant);
+  const isChosen = (pool: string | undefined) => (pool === undefined ? isAll : chosen.has(pool));
+  const seen = findProblems(state, time, isChosen);
   const pools = [...chosen].toSorted().flatMap(name => poolOf(name, state, seen.driftedOf) ?? []);
   const { planned, unread } = await withSetters(seen.drift.items, deps.cluster.nodes);
   const known = 'value' in events ? events.value.filter(({ pool }) => isAll || chosen.has(pool)) : [];
@@ -151,7 +151,7 @@ async function capacityOf(
 }
 
 /** What is wrong with which node. Of 5,000 nodes that differ only those that are listed are kept. */
-function findProblems(state: ClusterState, time: Date, isMeant: (pool: string | undefined) => boolean) {
+function findProblems(state: ClusterState, time: Date, isChosen: (pool: string | undefined) => boolean) {
   const drift: Excerpt<PoolNode> = { items: [], total: 0 };
   const conflicts: Excerpt<ReportConflict> = { items: [], total: 0 };
   const maintenance: ReportMaintenance[] = [];
@@ -162,14 +162,14 @@ function findProblems(state: ClusterState, time: Date, isMeant: (pool: string | 
     const { owner, conflicting = [] } = state.ownership(name) ?? {};
     const isDrifted = allChanges(dueOf(nodePlan(state, name))).length > 0;
     const pool = owner ?? (isDrifted ? poolNodeOf(state, node).pool : undefined);
-    if (isDrifted && isMeant(pool)) {
+    if (isDrifted && isChosen(pool)) {
       driftedOf.set(pool ?? '', (driftedOf.get(pool ?? '') ?? 0) + 1);
       add(drift, () => poolNodeOf(state, node));
     }
     for (const rival of owner === undefined ? [] : conflicting) {
-      if (isMeant(owner) || isMeant(rival)) add(conflicts, () => ({ node: name, pool: rival, owner: owner ?? '' }));
+      if (isChosen(owner) || isChosen(rival)) add(conflicts, () => ({ node: name, pool: rival, owner: owner ?? '' }));
     }
-    if (node.unschedulable && isMeant(pool)) maintenance.push(maintained(node, pool, time));
+    if (node.unschedulable && isChosen(pool)) maintenance.push(maintained(node, pool, time));
   }
   return { drift, conflicts, maintenance, driftedOf };
 }

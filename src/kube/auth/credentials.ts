@@ -11,7 +11,7 @@ import { within } from '../within.ts';
 import { type AuthInfo, type AuthInfoSource, type LoginSurroundings, NO_TERMINAL } from './auth-info.ts';
 import type { Access } from './kubeconfig.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
-import { caOf, endOf, material, readText, type Tls, tlsOf } from './tls-material.ts';
+import { caOf, endOf, readMaterial, readText, type Tls, tlsOf } from './tls-material.ts';
 
 export interface Credentials {
   /** Undefined for an http:// server. A renewal returns the same object until the CA, certificate or key changes. */
@@ -163,8 +163,8 @@ function escapeKey(key: string): string {
 
 function plainAuthInfo(user: UserEntry, token: string | undefined): AuthInfo {
   return {
-    cert: material(user.certData, user.certFile, `client-certificate of user "${user.name}"`),
-    key: material(user.keyData, user.keyFile, `client-key of user "${user.name}"`),
+    cert: readMaterial(user.certData, user.certFile, `client-certificate of user "${user.name}"`),
+    key: readMaterial(user.keyData, user.keyFile, `client-key of user "${user.name}"`),
     authorization: authorizationOf(user, token),
   };
 }

@@ -59,7 +59,7 @@ export function endOf(certificate: string | Buffer | undefined): Date | undefine
 
 /** The content of the cluster's certificate-authority. */
 export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | undefined {
-  return material(caData, caFile, `certificate-authority of cluster "${name}"`);
+  return readMaterial(caData, caFile, `certificate-authority of cluster "${name}"`);
 }
 
 /** As Go, the system's authorities; and NODE_EXTRA_CA_CERTS; if there are none, Node's. */
@@ -69,7 +69,7 @@ export function publicAuthorities(): string[] {
 }
 
 /** As client-go, data takes precedence over a file. */
-export function material(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
+export function readMaterial(data: string | undefined, file: string | undefined, what: string): Buffer | undefined {
   if (data !== undefined) return fromBase64(data, what);
   return file === undefined ? undefined : Buffer.from(readText(file, what));
 }

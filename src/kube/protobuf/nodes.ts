@@ -4,7 +4,7 @@ import type { V1Node } from '@kubernetes/client-node';
 import type { ResourceList } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
 import { type DecodeObject, NODE_STATUS, nodeSchema } from './objects.ts';
-import { around, bytes, decode, type FieldReader, message, type Schema, text } from './schema.ts';
+import { bytes, decode, type FieldReader, message, type Schema, text, wrappedValue } from './schema.ts';
 
 /** As readNodeAnnotations() takes it. */
 export interface AnnotatedNode {
@@ -62,7 +62,7 @@ export interface PodMetrics {
   containers?: { usage?: ResourceList }[];
 }
 
-const USAGE = { name: 'usage', read: around(text), repeated: 'map' } as const;
+const USAGE = { name: 'usage', read: wrappedValue(text), repeated: 'map' } as const;
 
 const NODE_METRICS: Schema = {
   1: { name: 'metadata', read: message({ 1: { name: 'name', read: text } }) },

@@ -9,7 +9,7 @@
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 import { BORN_ANNOTATION, MAINTENANCE_ANNOTATION, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { Wire } from '../wire.ts';
-import { around, bool, bytes, decode, int32, message, type Schema, text, time, wholeMessage } from './schema.ts';
+import { bool, bytes, decode, int32, message, type Schema, text, time, wholeMessage, wrappedValue } from './schema.ts';
 
 export { UnknownFieldError } from './schema.ts';
 
@@ -62,7 +62,7 @@ const NODE_CONDITION: Schema = {
 };
 
 export const NODE_STATUS: Schema = {
-  2: { name: 'allocatable', read: around(text), repeated: 'map' },
+  2: { name: 'allocatable', read: wrappedValue(text), repeated: 'map' },
   4: { name: 'conditions', read: message(NODE_CONDITION), repeated: 'list' },
   7: { name: 'nodeInfo', read: message({ 3: { name: 'bootID', read: text } }) },
 };
@@ -116,7 +116,7 @@ const ENVELOPE: Schema = {
   2: { name: 'raw', read: bytes },
 };
 
-const WATCH_EVENT: Schema = { 1: { name: 'type', read: text }, 2: { name: 'object', read: around(bytes) } };
+const WATCH_EVENT: Schema = { 1: { name: 'type', read: text }, 2: { name: 'object', read: wrappedValue(bytes) } };
 
 /** Decodes a message of one kind, without its envelope. */
 export type DecodeObject<T extends object = object> = (raw: Uint8Array) => T;

@@ -2,9 +2,9 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Wire } from '../wire.ts';
 import type { DecodeObject } from './objects.ts';
-import { around, decode, message, type Schema, text } from './schema.ts';
+import { decode, message, type Schema, text, wrappedValue } from './schema.ts';
 
-const AMOUNTS = { read: around(text), repeated: 'map' as const };
+const AMOUNTS = { read: wrappedValue(text), repeated: 'map' as const };
 
 const RESOURCES: Schema = { 1: { name: 'limits', ...AMOUNTS }, 2: { name: 'requests', ...AMOUNTS } };
 

@@ -4,7 +4,7 @@ import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';
 import type { DecodeObject } from './objects.ts';
 import { DEMAND_CONTAINER, DEMAND_SPEC, DEMAND_STATUS } from './pod-demand.ts';
-import { around, bool, decode, type FieldReader, int32, message, type Schema, text, time } from './schema.ts';
+import { bool, decode, type FieldReader, int32, message, type Schema, text, time, wrappedValue } from './schema.ts';
 import { OWNERS } from './workloads.ts';
 
 const TEXTS = { read: text, repeated: 'list' as const };
@@ -53,7 +53,7 @@ const CLAIM_SPEC: Schema = {
   1: { name: 'accessModes', ...TEXTS },
   2: {
     name: 'resources',
-    read: message({ 2: { name: 'requests', read: around(text), repeated: 'map' } }),
+    read: message({ 2: { name: 'requests', read: wrappedValue(text), repeated: 'map' } }),
   },
   3: { name: 'volumeName', read: text },
   4: { name: 'selector', read: SELECTOR },
@@ -150,8 +150,8 @@ export function scheduledPodDecoder({ only, ...fields }: PodFields): DecodeObjec
   return raw => {
     const { metadata: { ownerReferences = [] } = {}, spec: { nodeName = '' } = {} }: RawPod = decode(OWNED, raw);
     const hasTemplate = ownerReferences.some(owner => owner.controller && !isCustomController(owner));
-    const isMeant = only(nodeName) || !hasTemplate;
-    return decode(isMeant ? schema : others, raw);
+    const keepsTraits = only(nodeName) || !hasTemplate;
+    return decode(keepsTraits ? schema : others, raw);
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../../nodepool/json.ts';
-import { timestamp, writable } from '../../nodepool/timestamp.ts';
+import { timestamp, writableTime } from '../../nodepool/timestamp.ts';
 
 /** Wire type of strings, bytes and messages. */
 const LENGTH_DELIMITED = 2;
@@ -69,7 +69,7 @@ export function wholeMessage(what: string, schema: Schema): FieldReader {
 }
 
 /** A message that wraps a value in its field 1, as Quantity: reads the value. */
-export function around(read: FieldReader): FieldReader {
+export function wrappedValue(read: FieldReader): FieldReader {
   const schema = { 1: { name: 'value', read } };
   return reader => (readFields(schema, reader, endOf(reader)) as { value?: unknown }).value;
 }
@@ -78,10 +78,10 @@ export function around(read: FieldReader): FieldReader {
 export function time(reader: BinaryReader): string | undefined {
   const seconds = secondsOf(reader);
   // Clients that send protobuf can store any time.
-  const ms = writable(Number(seconds ?? Number.NaN) * 1000);
+  const ms = writableTime(Number(seconds ?? Number.NaN) * 1000);
   return Number.isNaN(ms) ? undefined : timestamp(new Date(ms));
 }
-const secondsOf = around(reader => reader.int64());
+const secondsOf = wrappedValue(reader => reader.int64());
 
 /** @param whole name of a message whose unknown fields are an error */
 function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: string): object {

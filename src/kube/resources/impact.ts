@@ -159,7 +159,7 @@ async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
 function listSelecting(api: Api, kind: SelectingKind): Promise<SelectingObject[]> {
   return api.list(RESOURCES[kind], (object: RawSelectingObject) => {
     const { name = '', namespace = '' } = object.metadata ?? {};
-    if (isSaidByOwner(kind, object) || (kind === 'Job' && hasEnded(object))) return undefined;
+    if (isCoveredByOwner(kind, object) || (kind === 'Job' && hasEnded(object))) return undefined;
     const keys = keysOf(kind, object);
     const spec = templateOf(object);
     if (keys.size === 0 && spec === undefined) return undefined;
@@ -169,7 +169,7 @@ function listSelecting(api: Api, kind: SelectingKind): Promise<SelectingObject[]
   });
 }
 
-function isSaidByOwner(kind: SelectingKind, { metadata = {}, spec }: RawSelectingObject): boolean {
+function isCoveredByOwner(kind: SelectingKind, { metadata = {}, spec }: RawSelectingObject): boolean {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);
   if (owner === undefined) return false;
   // Of a custom resource nothing is known, so its templates are read, but not those of its earlier revisions.

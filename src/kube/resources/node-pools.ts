@@ -50,10 +50,10 @@ export function nodePoolsClient(api: Api, transport: Transport, kept: KeptAnnota
     watchRaw({ names, labelSelector, fieldSelector: otherFields }) {
       // With the name as field selector, RBAC permits users who may only read that pool.
       const fieldSelector = names.length === 1 ? `metadata.name=${names[0]}` : otherFields;
-      const isMeant = ({ metadata }: RawPool) => names.length === 0 || names.includes(metadata.name);
+      const isNamed = ({ metadata }: RawPool) => names.length === 0 || names.includes(metadata.name);
       return {
         source: listWatch(transport, NODE_POOLS, { fieldSelector, labelSelector }),
-        transform: raw => (isMeant(raw as RawPool) ? withSpec(raw as RawPool) : undefined),
+        transform: raw => (isNamed(raw as RawPool) ? withSpec(raw as RawPool) : undefined),
       };
     },
     watch: () => ({

@@ -39,7 +39,7 @@ export type BudgetForecast =
   | { kind: 'several'; pod: string; budgets: string[] };
 
 /** @param pods all that are to be evicted */
-export function forecast(pods: readonly DrainPod[], budgets: readonly Budget[]): BudgetForecast[] {
+export function forecastBudgets(pods: readonly DrainPod[], budgets: readonly Budget[]): BudgetForecast[] {
   const budgetsOf = budgetMatcher(budgets);
   const covered = new Map<Budget, DrainPod[]>(budgets.map(budget => [budget, []]));
   const several: BudgetForecast[] = [];

@@ -30,7 +30,7 @@ export function whyUnplaced(placement: PodPlacement, nodes: readonly Node[]): Un
   if (nodes.length === 0) return 'no nodes';
   const matching = nodes.filter(node => isMatching(placement, node));
   if (matching.length === 0) return 'no match';
-  return matching.some(node => untolerated(node, placement.tolerations) === undefined) ? undefined : 'taints';
+  return matching.some(node => untoleratedTaints(node, placement.tolerations) === undefined) ? undefined : 'taints';
 }
 
 /** Whether nodeSelector and required node affinity match the node. */
@@ -52,7 +52,10 @@ export function matchesTerm(
 }
 
 /** The first taint that keeps pods away and is not tolerated; PreferNoSchedule does not. */
-export function untolerated({ taints }: Pick<Node, 'taints'>, tolerations: readonly Toleration[]): Taint | undefined {
+export function untoleratedTaints(
+  { taints }: Pick<Node, 'taints'>,
+  tolerations: readonly Toleration[],
+): Taint | undefined {
   return taints.find(
     taint => taint.effect !== 'PreferNoSchedule' && !tolerations.some(toleration => tolerates(toleration, taint)),
   );

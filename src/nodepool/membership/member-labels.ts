@@ -146,7 +146,7 @@ function selectByOwnLabel(pool: NodePool): string {
 }
 
 /** The patch without values that are already set. */
-export function effective(live: Readonly<Record<string, string>>, patch: LabelPatch): LabelPatch {
+export function withoutSetValues(live: Readonly<Record<string, string>>, patch: LabelPatch): LabelPatch {
   return Object.fromEntries(Object.entries(patch).filter(([key, value]) => (ownValue(live, key) ?? null) !== value));
 }
 

@@ -63,7 +63,7 @@ function raiseOne(total: Amounts, name: string, quantity: Quantity): void {
 }
 
 /** a - b, but at least zero. */
-export function remaining(a: Quantity, b: Quantity): Quantity {
+export function subtractToZero(a: Quantity, b: Quantity): Quantity {
   const difference = addQuantities(a, { ...b, unscaled: -b.unscaled });
   return difference.unscaled < 0n ? ZERO : difference;
 }

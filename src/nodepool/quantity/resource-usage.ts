@@ -2,7 +2,7 @@
 
 import { ownValue } from '../json.ts';
 import type { Node, ResourceList } from '../types.ts';
-import { type Amounts, type ReadQuantity, remaining, ZERO } from './amounts.ts';
+import { type Amounts, type ReadQuantity, subtractToZero, ZERO } from './amounts.ts';
 import {
   addInAnyOrder,
   addResourceLists,
@@ -77,7 +77,7 @@ function figuresOf(
   };
   const allocatable = quantityOf('allocatable', node.allocatable) ?? ZERO;
   const requested = load && requestedOf(resource, load);
-  const free = requested && (takesPods(node) ? remaining(allocatable, requested) : ZERO);
+  const free = requested && (takesPods(node) ? subtractToZero(allocatable, requested) : ZERO);
   return {
     allocatable,
     requested,

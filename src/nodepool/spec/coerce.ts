@@ -14,7 +14,7 @@ import {
   type ObjectMeta,
 } from '../types.ts';
 import { type FieldError, fieldErrors } from './field-error.ts';
-import { describeValue, fits, readBySchema } from './read-by-schema.ts';
+import { describeValue, matchesSchema, readBySchema } from './read-by-schema.ts';
 import { CONDITION_SCHEMA, droppedFields, POOL_SCHEMA, type Schema, SPEC_SCHEMA, STATUS_SCHEMA } from './schema.ts';
 
 /** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
@@ -75,7 +75,7 @@ export function coerceConditions(raw: unknown[]): Condition[] {
 
 /** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */
 function read(value: unknown, schema: Schema, path = '', errors: FieldError[] = []): unknown {
-  return fits(value, schema) ? value : readBySchema(value, schema, path, { errors, unknownFields: 'dropped' });
+  return matchesSchema(value, schema) ? value : readBySchema(value, schema, path, { errors, unknownFields: 'dropped' });
 }
 
 // Strictly decodes a parsed YAML or JSON document: anything that the server would drop or reject is an error.

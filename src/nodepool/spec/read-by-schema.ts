@@ -49,7 +49,7 @@ export function readBySchema(value: unknown, schema: Schema, path: string, readi
  * Whether readBySchema() would return the value unchanged: all types are right, nothing is null or unknown. In plain loops: a
  * list of pools is checked before anything is compiled.
  */
-export function fits(value: unknown, schema: Schema): boolean {
+export function matchesSchema(value: unknown, schema: Schema): boolean {
   switch (schema.type) {
     case 'any':
       return true;
@@ -59,17 +59,17 @@ export function fits(value: unknown, schema: Schema): boolean {
       if (required !== undefined) for (const name of required) if (!Object.hasOwn(value, name)) return false;
       for (const name in value) {
         const [field, item] = [ownValue(fields, name), value[name]];
-        if (field === undefined || item === null || item === undefined || !fits(item, field)) return false;
+        if (field === undefined || item === null || item === undefined || !matchesSchema(item, field)) return false;
       }
       return true;
     }
     case 'map':
       if (!isObject(value)) return false;
-      for (const key in value) if (!fits(value[key], schema.of)) return false;
+      for (const key in value) if (!matchesSchema(value[key], schema.of)) return false;
       return true;
     case 'list':
       if (!Array.isArray(value)) return false;
-      for (const item of value) if (!fits(item, schema.of)) return false;
+      for (const item of value) if (!matchesSchema(item, schema.of)) return false;
       return true;
     case 'string':
     case 'boolean':

@@ -16,7 +16,7 @@
  */
 import { createLimiter } from '../../controller/limiter.ts';
 import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
-import { type Budget, type BudgetForecast, budgetMatcher, forecast } from '../../nodepool/drain/budgets.ts';
+import { type Budget, type BudgetForecast, budgetMatcher, forecastBudgets } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
@@ -211,7 +211,7 @@ export class NodeDrainer {
 
 /** Whether budgets allow all evictions now. Throws where waiting does not help. */
 function allowRow(plan: DrainPlan, entry: NodeDrain, pods: readonly DrainPod[], budgets: readonly Budget[]): boolean {
-  const hindrances = forecast(pods, budgets);
+  const hindrances = forecastBudgets(pods, budgets);
   for (const each of hindrances) {
     if (each.kind === 'several') throw severalBudgetsError(pods, each);
     if (each.kind === 'never' || (each.kind === 'waits' && each.pods > mostAllowed(each.budget, budgets)))

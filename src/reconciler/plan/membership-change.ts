@@ -3,7 +3,7 @@
  * same patch as everything that follows from them.
  */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { effective, type LabelPatch, labelOf, patchedLabels } from '../../nodepool/membership/member-labels.ts';
+import { type LabelPatch, labelOf, patchedLabels, withoutSetValues } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
 import { type Change, dueOf, type NodePlan, pastRollout, planMerge } from '../../nodepool/plan/plan.ts';
 import { formatRecord } from '../../nodepool/plan/record.ts';
@@ -37,7 +37,7 @@ export function planMembershipChange(
   const node = state.node(name);
   const ownership = state.ownership(name);
   if (node === undefined || ownership === undefined) return undefined;
-  const labels = effective(node.labels, change.labels(node, ownership));
+  const labels = withoutSetValues(node.labels, change.labels(node, ownership));
   // A pool of the earlier operator holds a node by its label alone (membership.ts): now the record says so.
   const record = node.record ?? (ownership.record && formatRecord(ownership.record));
   const relabelled: Node = {

@@ -4,7 +4,7 @@
  */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual, defined } from '../../nodepool/json.ts';
-import { effective, patchedLabels } from '../../nodepool/membership/member-labels.ts';
+import { patchedLabels, withoutSetValues } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
 import type { PlanRules } from '../../nodepool/plan/merge-slots.ts';
 import {
@@ -204,9 +204,9 @@ function composedSteps(node: Node, previous: string | undefined, steps: NodePlan
     if (record !== undefined) patch.record = record;
     if (dropsBirthRecord !== undefined) patch.dropsBirthRecord = dropsBirthRecord;
   }
-  patch.labels = effective(node.labels, patch.labels ?? {});
+  patch.labels = withoutSetValues(node.labels, patch.labels ?? {});
   if (Object.keys(patch.labels).length === 0) delete patch.labels;
-  patch.annotations = effective(node.annotations ?? {}, patch.annotations ?? {});
+  patch.annotations = withoutSetValues(node.annotations ?? {}, patch.annotations ?? {});
   if (Object.keys(patch.annotations).length === 0) delete patch.annotations;
   if (deepEqual(patch.taints, node.taints)) delete patch.taints;
   if (patch.record === (node.record ?? null)) delete patch.record;

@@ -7,7 +7,7 @@ import {
   type NodeTerm,
   type PodPlacement,
   toleratesCordon,
-  untolerated,
+  untoleratedTaints,
 } from '../../nodepool/drain/placement.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
@@ -24,7 +24,7 @@ export function judgeName(node: Node, nodeName: string | undefined): UnfitReason
 }
 
 export function judgeTaints(node: Node, tolerations: readonly Toleration[]): UnfitReason | undefined {
-  const taint = untolerated(node, tolerations);
+  const taint = untoleratedTaints(node, tolerations);
   if (taint === undefined) return undefined;
   return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: formatTaint(taint) };
 }

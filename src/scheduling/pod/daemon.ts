@@ -2,7 +2,7 @@
  * Whether a DaemonSet has a pod on a node, as its controller decides: NodeShouldRunDaemonPod of k8s.io/kubernetes
  * pkg/controller/daemon. Resources and ports are the scheduler's business.
  */
-import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
+import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { tolerates } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
 import type { RawPodSpec } from './raw-pod.ts';
@@ -19,10 +19,10 @@ export interface DaemonVerdict {
 export function shouldRunOn(template: RawPodSpec, node: Node): DaemonVerdict {
   const { nodeName = '' } = template;
   const placement = placementOf(template);
-  const isMeant = nodeName === '' || nodeName === node.name;
-  if (!isMeant || !isMatching(placement, node)) return { shouldRun: false, shouldContinue: false };
+  const isNamed = nodeName === '' || nodeName === node.name;
+  if (!isNamed || !isMatching(placement, node)) return { shouldRun: false, shouldContinue: false };
   const tolerations = daemonTolerations(placement.tolerations, template.hostNetwork ?? false);
-  if (untolerated(node, tolerations) === undefined) return { shouldRun: true, shouldContinue: true };
+  if (untoleratedTaints(node, tolerations) === undefined) return { shouldRun: true, shouldContinue: true };
   const isEvicted = node.taints.some(
     taint => taint.effect === 'NoExecute' && !tolerations.some(toleration => tolerates(toleration, taint)),
   );

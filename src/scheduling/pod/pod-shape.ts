@@ -125,7 +125,7 @@ export interface ShapeError {
 }
 
 /** A value without nulls, which the API takes as absent, and with numbers in maps as texts: quantities may be either. */
-export function shaped(value: unknown, shape: Shape, field: string): { value: unknown } | ShapeError {
+export function checkedShape(value: unknown, shape: Shape, field: string): { value: unknown } | ShapeError {
   if (shape === 'map') return shapedMap(value, field);
   if (typeof shape === 'string') {
     const type = shape === 'text' ? 'string' : shape;
@@ -135,7 +135,7 @@ export function shaped(value: unknown, shape: Shape, field: string): { value: un
     if (!Array.isArray(value)) return { field, expected: 'a list' };
     const items: unknown[] = [];
     for (const [at, item] of value.entries()) {
-      const found = shaped(item, shape.list, `${field}[${at}]`);
+      const found = checkedShape(item, shape.list, `${field}[${at}]`);
       if ('field' in found) return found;
       items.push(found.value);
     }
@@ -146,7 +146,8 @@ export function shaped(value: unknown, shape: Shape, field: string): { value: un
   for (const [name, each] of Object.entries(value)) {
     if (each === null || each === undefined) continue;
     const part = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined;
-    const found = part === undefined ? { value: each } : shaped(each, part, field === '' ? name : `${field}.${name}`);
+    const found =
+      part === undefined ? { value: each } : checkedShape(each, part, field === '' ? name : `${field}.${name}`);
     if ('field' in found) return found;
     object[name] = found.value;
   }

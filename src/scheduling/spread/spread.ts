@@ -2,7 +2,7 @@
  * Topology spread constraints with `DoNotSchedule` (podtopologyspread of kube-scheduler). The scheduler's default
  * constraints are only preferences.
  */
-import { isMatching, untolerated } from '../../nodepool/drain/placement.ts';
+import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -156,7 +156,7 @@ export class TopologySpread {
   #counts({ honorsAffinity, honorsTaints }: SpreadConstraint, node: Node): boolean {
     const { placement } = this.#pod;
     if (honorsAffinity && !isMatching(placement, node)) return false;
-    return !honorsTaints || untolerated(node, placement.tolerations) === undefined;
+    return !honorsTaints || untoleratedTaints(node, placement.tolerations) === undefined;
   }
 }
 

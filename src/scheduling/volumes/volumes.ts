@@ -238,9 +238,9 @@ function chooseVolume(
     if (volume.claimRef !== undefined && !isReserved) continue;
     if (compareQuantities(volume.size, claim.size) < 0 || volume.volumeMode !== claim.volumeMode) continue;
     if (volume.attributesClass !== claim.attributesClass) continue;
-    const isHere = isReachable(volume.nodeTerms, node);
-    if (isReserved) return isHere ? volume : undefined;
-    if (volume.phase !== 'Available' || !isHere) continue;
+    const isOnNode = isReachable(volume.nodeTerms, node);
+    if (isReserved) return isOnNode ? volume : undefined;
+    if (volume.phase !== 'Available' || !isOnNode) continue;
     if (claim.selector !== undefined && !matchesQuery(claim.selector, volume.labels)) continue;
     if (!claim.accessModes.every(mode => volume.accessModes.includes(mode))) continue;
     if (smallest === undefined || compareQuantities(smallest.size, volume.size) > 0) smallest = volume;

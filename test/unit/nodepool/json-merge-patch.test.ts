@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applyMergePatch, deepEqual, mergePatch, overlap } from '../../../src/nodepool/json.ts';
+import { applyMergePatch, deepEqual, mergePatch, overlappingPaths } from '../../../src/nodepool/json.ts';
 
 const cases: [string, unknown, unknown, unknown][] = [
   ['equal', { a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 }, undefined],
@@ -38,12 +38,15 @@ test('applies a merge patch', () => {
 
 test('finds the fields that two patches set to different values', () => {
   const mine = { spec: { labels: { a: '1', b: '2', same: 'x' }, taints: [1], handler: null } };
-  assert.deepEqual(overlap(mine, { spec: { labels: { c: '1', same: 'x' } }, metadata: { labels: { a: '0' } } }), []);
+  assert.deepEqual(
+    overlappingPaths(mine, { spec: { labels: { c: '1', same: 'x' } }, metadata: { labels: { a: '0' } } }),
+    [],
+  );
   const theirs = { spec: { labels: { a: null, b: '2' }, taints: [2], handler: 'h' } };
-  assert.deepEqual(overlap(mine, theirs), [
+  assert.deepEqual(overlappingPaths(mine, theirs), [
     ['spec', 'labels', 'a'],
     ['spec', 'taints'],
     ['spec', 'handler'],
   ]);
-  assert.deepEqual(overlap({ spec: { labels: null } }, theirs), [['spec', 'labels']]);
+  assert.deepEqual(overlappingPaths({ spec: { labels: null } }, theirs), [['spec', 'labels']]);
 });

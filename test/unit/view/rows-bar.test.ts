@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeStyle } from '../../../src/print/style.ts';
-import { nodesBar, paintBar, shares } from '../../../src/view/rows.ts';
+import { nodesBar, paintBar, proportions } from '../../../src/view/rows.ts';
 
 test('splits the width into whole proportional shares, with at least one cell for each kind', () => {
   const cases: [number[], number, number[]][] = [
@@ -16,10 +16,10 @@ test('splits the width into whole proportional shares, with at least one cell fo
     [[1, 2, 3], 0, [0, 0, 0]],
   ];
   for (const [counts, width, parts] of cases)
-    assert.deepEqual(shares(counts, width), parts, JSON.stringify([counts, width]));
+    assert.deepEqual(proportions(counts, width), parts, JSON.stringify([counts, width]));
   for (let a = 0; a < 20; a++) {
     for (let b = 0; b < 20; b++) {
-      const sum = shares([a, b, 3], 7).reduce((x, y) => x + y);
+      const sum = proportions([a, b, 3], 7).reduce((x, y) => x + y);
       assert.equal(sum, 7, `${a} ${b}`);
     }
   }

@@ -74,7 +74,7 @@ export function firstStripWarning(
 ): Warning[] {
   if (state.pool(name)?.spec.unmanaged !== 'Remove') return [];
   const owned = state.managedNodes(name);
-  const before = owned.some(node => strips(state.ownership(node.name)?.record));
+  const before = owned.some(node => removedUnmanaged(state.ownership(node.name)?.record));
   const written = among === undefined ? owned : owned.filter(node => among.has(node.name));
   const nodes = written.filter(node =>
     dueOf(nodePlan(state, node.name))?.changes.some(change => change.reason === 'unmanaged'),
@@ -86,7 +86,7 @@ export function firstStripWarning(
 }
 
 /** Whether the pool that wrote the record has stripped something already. */
-function strips(record: AppliedRecord | undefined): boolean {
+function removedUnmanaged(record: AppliedRecord | undefined): boolean {
   return [...(record?.labels.values() ?? []), ...(record?.taints.values() ?? [])].some(slot => slot.value === null);
 }
 

@@ -43,7 +43,7 @@ export function cordonLine(result: CordonResult, unschedulable: boolean, suffix:
     case 'gone':
       return { to: 'err', text: `node/${name} is gone` };
     case 'failed':
-      return unable(action, name, result.error);
+      return cordonError(action, name, result.error);
   }
 }
 
@@ -68,7 +68,7 @@ function changeText(change: MaintenanceChange | undefined, kind: CordonResult['k
   }
 }
 
-export function unable(
+export function cordonError(
   action: string,
   node: string,
   { message, next }: { message: string; next: string | undefined },

@@ -18,12 +18,12 @@ import {
   annotationPairs,
   betweenPools,
   type LabelledField,
+  labelTexts,
   MESSAGE_WIDTH,
   NONE,
   nodeStatusText,
   orNone,
   PENDING,
-  pairs,
   REASON_WIDTH,
   resourceCell,
   shorten,
@@ -87,7 +87,7 @@ function headFields(pool: NodePool, now: Date, style: Style): LabelledField[] {
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
   return [
     ['Name', metadata.name],
-    ['Labels', orNone(pairs(metadata.labels))],
+    ['Labels', orNone(labelTexts(metadata.labels))],
     ['Annotations', orNone(annotations.map(([key, value]) => `${key}: ${shorten(value, ANNOTATION_WIDTH)}`))],
     ['Created', formatTimeAndAge(metadata.creationTimestamp, now)],
     ...(metadata.deletionTimestamp === undefined
@@ -115,9 +115,9 @@ function specFields(pool: NodePool): LabelledField[] {
   const { labels, taints = [], handler, unmanaged, annotations, startupTaints, paused = false } = pool.spec;
   const { rollout, noExecute } = pool.spec;
   const { labels: wanted, expressions } = membershipSelector(pool);
-  const selector = [...pairs(wanted), ...partsOf({ labels: {}, expressions }).map(({ text }) => text)];
+  const selector = [...labelTexts(wanted), ...partsOf({ labels: {}, expressions }).map(({ text }) => text)];
   return [
-    ['Labels', orNone(pairs(labels))],
+    ['Labels', orNone(labelTexts(labels))],
     ['Taints', orNone(taints.map(formatTaint))],
     ['Handler', handler || NONE],
     ['Node Selector', hasDefaultSelector(pool.spec) ? selector.map(pair => `${pair} (default)`) : orNone(selector)],
@@ -209,7 +209,7 @@ function runtimeClassSection({ pool, runtimeClass: read, reached }: PoolDescript
     ['Name', runtimeClass.metadata.name],
     ['Handler', runtimeClass.handler],
     ['State', states[plan]],
-    ['Node Selector', orNone(pairs(nodeSelector))],
+    ['Node Selector', orNone(labelTexts(nodeSelector))],
     ['Tolerations', orNone(tolerations.map(tolerationText))],
   ];
   return ['RuntimeClass:', fields(rows, '  ')];

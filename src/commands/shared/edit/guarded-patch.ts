@@ -13,7 +13,7 @@ import { poolNotFound } from '../pools/not-found.ts';
 export const MAX_ATTEMPTS = 10;
 
 /** The server refuses the patch when the pool is no longer the one that was read. */
-export function guarded(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
+export function guardedPatch(patch: Record<string, unknown>, read: RawPool): Record<string, unknown> {
   const metadata = (patch.metadata ?? {}) as Record<string, unknown>;
   return { ...patch, metadata: { ...metadata, resourceVersion: read.metadata.resourceVersion } };
 }
@@ -43,7 +43,7 @@ export async function patchPool<T extends PoolPatch>(
     const { before, after, patch } = proposal;
     if (patch === undefined) return { ...proposal, pool: before };
     if (dryRun === 'client') return { ...proposal, pool: after };
-    const write = await pools.patch(name, guarded(patch, before));
+    const write = await pools.patch(name, guardedPatch(patch, before));
     if (write.kind === 'gone') throw poolNotFound(command, [name]);
     if (write.kind === 'conflict') continue;
     const altered = alteredPool(after, write.pool, before);

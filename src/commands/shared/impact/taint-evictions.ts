@@ -102,8 +102,8 @@ function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[
  * @param specs pools that are to be created, or as they are to be
  */
 export function mayEvict(pools: readonly NodePool[], specs: readonly NodePool[] = []): boolean {
-  const strips = ({ spec }: NodePool) => spec.unmanaged === 'Remove';
-  return [...pools, ...specs].some(pool => hasNoExecute(pool) || strips(pool)) || pools.some(hasEarlierSpec);
+  const removesUnmanaged = ({ spec }: NodePool) => spec.unmanaged === 'Remove';
+  return [...pools, ...specs].some(pool => hasNoExecute(pool) || removesUnmanaged(pool)) || pools.some(hasEarlierSpec);
 }
 
 /** A pool without such a taint may have had one in an earlier spec that is still applied to some nodes: it displaced others. */

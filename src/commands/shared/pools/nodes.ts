@@ -57,7 +57,7 @@ export async function listNodes(
   const wanted = new Set(selectPools('nodes', state, pools));
   await readAnnotations(state, () => selectNodes(selector, cluster));
   const all = nodes.map(node => poolNodeOf(state, state.node(node.name) ?? node));
-  const found = all.filter(node => isMeant(node, unassigned, wanted));
+  const found = all.filter(node => isListed(node, unassigned, wanted));
   const ownedByOthers = new Map<string, number>();
   for (const { pool, conflicting } of pools.length === 0 ? [] : all) {
     if (pool === undefined || wanted.has(pool) || !conflicting.some(name => wanted.has(name))) continue;
@@ -77,7 +77,7 @@ export async function selectNodes(selector: string | undefined, cluster: NodesDe
 const NOTHING_APPLIED: PoolNode['applied'] = { labels: {}, taints: [], annotations: {} };
 
 /** @param wanted names of pools; undefined: every pool */
-export function isMeant({ pool }: PoolNode, unassigned: boolean, wanted?: ReadonlySet<string>): boolean {
+export function isListed({ pool }: PoolNode, unassigned: boolean, wanted?: ReadonlySet<string>): boolean {
   return unassigned ? pool === undefined : pool !== undefined && (wanted?.has(pool) ?? true);
 }
 

@@ -144,13 +144,13 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
     throw new NodepoolError('usage', 'names and -l exclude each other', 'give one of the two');
   }
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
-  const isMeant = selector === undefined ? undefined : readSelector(selector);
+  const isSelected = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
   const state = new ClusterState(all, nodes, []);
   if (missing.length > 0) throw poolNotFound('top', missing, { pools: known, node: name => state.ownership(name) });
-  const matching = all.filter(({ metadata }) => isMeant?.(metadata.labels ?? {}) ?? true);
+  const matching = all.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
   const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
   return { state, nodes, pools: [...new Set(meant)].toSorted() };
 }

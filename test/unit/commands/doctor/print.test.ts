@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { printChecks, renderChecks, worst } from '../../../../src/commands/doctor/print.ts';
+import { printChecks, renderChecks, worstStatus } from '../../../../src/commands/doctor/print.ts';
 import type { Check } from '../../../../src/commands/shared/check.ts';
 import { colored, plain } from '../../print/fixtures.ts';
 
@@ -114,6 +114,6 @@ test('prints JSON', () => {
   const { status, checks } = JSON.parse(printChecks(CHECKS, 'json'));
   assert.equal(status, 'error');
   assert.deepEqual(checks, CHECKS);
-  assert.equal(worst(CHECKS.slice(0, 2)), 'warning');
-  assert.equal(worst(CHECKS.slice(0, 1)), 'ok');
+  assert.equal(worstStatus(CHECKS.slice(0, 2)), 'warning');
+  assert.equal(worstStatus(CHECKS.slice(0, 1)), 'ok');
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   filterEntries,
-  merged,
+  mergeEntries,
   NODE_WRITES,
-  ordered,
+  sortEntries,
   type TimelineEntry,
 } from '../../../../src/commands/history/entries.ts';
 import { isNamedIn } from '../../../../src/commands/shared/reconcile/earlier-repairs.ts';
@@ -21,14 +21,14 @@ const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).
 test('orders by time, with what has none at the end', () => {
   const entries = [entry(undefined, 'a'), entry(at(2), 'b'), entry('2026-01-01T00:00:01.5Z', 'c'), entry(at(1), 'd')];
   assert.deepEqual(
-    ordered(entries).map(({ what }) => what),
+    sortEntries(entries).map(({ what }) => what),
     ['d', 'c', 'b', 'a'],
   );
 });
 
 test('within a second, creations come first and what a reconcile found comes last', () => {
   const condition = (time: string, what: string, node?: string) => entry(time, what, { sources: ['condition'], node });
-  const found = ordered([
+  const found = sortEntries([
     condition(at(1), 'NoReadyNode'),
     entry(at(1), 'StatusWritten'),
     event(at(1.9), 'NodesUpdated'),
@@ -54,7 +54,8 @@ test('within a second, creations come first and what a reconcile found comes las
 });
 
 test('an Event stands for the write that it reports, of the same node and at the same time alone', () => {
-  const sourcesOf = (entries: TimelineEntry[]) => merged(entries).map(({ what, sources }) => [what, sources.join()]);
+  const sourcesOf = (entries: TimelineEntry[]) =>
+    mergeEntries(entries).map(({ what, sources }) => [what, sources.join()]);
   const both = 'Event,managedFields';
   assert.deepEqual(sourcesOf([write(at(5)), event(at(5.4), 'NodeJoined')]), [['NodeJoined', both]]);
   assert.deepEqual(sourcesOf([write(at(5)), event(at(15), 'NodesUpdated')]), [['NodesUpdated', both]]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Budget, type BudgetForecast, forecast } from '../../../../src/nodepool/drain/budgets.ts';
+import { type Budget, type BudgetForecast, forecastBudgets } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
 import { makeBudget } from '../budget.ts';
@@ -145,10 +145,12 @@ const CASES: [string, DrainPod[], Budget[], BudgetForecast[]][] = [
 ];
 
 for (const [name, pods, budgets, expected] of CASES) {
-  test(name, () => assert.deepEqual(forecast(pods, budgets), expected));
+  test(name, () => assert.deepEqual(forecastBudgets(pods, budgets), expected));
 }
 
 test('counts many pods of one budget', () => {
   const pods = Array.from({ length: 1_000 }, (_, at) => web(`p-${at}`));
-  assert.deepEqual(forecast(pods, [makeBudget()]), [{ kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 }]);
+  assert.deepEqual(forecastBudgets(pods, [makeBudget()]), [
+    { kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 },
+  ]);
 });

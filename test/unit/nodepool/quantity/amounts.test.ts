@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { quantityReader, remaining } from '../../../../src/nodepool/quantity/amounts.ts';
+import { quantityReader, subtractToZero } from '../../../../src/nodepool/quantity/amounts.ts';
 import { formatQuantity, parseQuantity, QuantityError } from '../../../../src/nodepool/quantity/quantity.ts';
 
-const left = (a: string, b: string) => formatQuantity(remaining(parseQuantity(a), parseQuantity(b)));
+const left = (a: string, b: string) => formatQuantity(subtractToZero(parseQuantity(a), parseQuantity(b)));
 
 test('subtracts in the format of the first amount, and not below zero', () => {
   assert.equal(left('4', '1500m'), '2500m');
