@@ -112,7 +112,7 @@ export interface ControllerRevisionsClient {
 }
 
 /** How a client removes pods. */
-export interface PodRemoval {
+export interface RemovalOptions {
   /** Undefined: the pod's terminationGracePeriodSeconds. */
   gracePeriodSeconds?: number | undefined;
   /** Deletes pods instead of evicting them: no budget is checked. */
@@ -120,7 +120,7 @@ export interface PodRemoval {
 }
 
 /** The result of an eviction or delete. A permanent refusal is thrown. */
-export type Removal =
+export type RemovalResult =
   /** The pod terminates after its grace period. */
   | { kind: 'accepted' }
   /** No pod of that name and UID is there. */
@@ -143,7 +143,7 @@ export interface EvictionsClient {
   budgets(namespace?: string): Promise<Budget[]>;
   hasDaemonSet(namespace: string, name: string): Promise<boolean>;
   /** As the PodRemoval says with which the client was opened. Throws NodepoolError when the server refuses it for another reason. */
-  evict(pod: DrainPod): Promise<Removal>;
+  evict(pod: DrainPod): Promise<RemovalResult>;
 }
 
 /** A client for each resource that is reconciled. src/kube implements them; expected refusals are values, all others are thrown. */
@@ -157,7 +157,7 @@ export interface ClusterPort {
   runtimeClasses: RuntimeClassesClient;
   revisions: ControllerRevisionsClient;
   createEvent(pool: NodePool, event: PoolEvent): Promise<void>;
-  evictions(removal?: PodRemoval): Promise<EvictionsClient>;
+  evictions(removal?: RemovalOptions): Promise<EvictionsClient>;
 }
 
 /** Where a write stops: not at all, before it is sent, or at the server's validation (dryRun=All). */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
 import { loadCredentials } from '../../src/kube/auth/credentials.ts';
-import type { Access } from '../../src/kube/auth/kubeconfig.ts';
+import type { ClusterAccess } from '../../src/kube/auth/kubeconfig.ts';
 import type { UserEntry } from '../../src/kube/auth/kubeconfig-file.ts';
 import { Transport } from '../../src/kube/transport/transport.ts';
 import { clientCertificate, type Validity } from '../cluster/certificates.ts';
@@ -24,7 +24,7 @@ describe('credentials in use', () => {
   function open(t: TestContext, user: Omit<UserEntry, 'name'>, server = cluster().server) {
     const caData = Buffer.from(cluster().ca).toString('base64');
     const entry = { name: 'c', server, caData, skipTlsVerify: false };
-    const access: Access = { cluster: entry, user: { name: 'u', ...user }, source: '/k' };
+    const access: ClusterAccess = { cluster: entry, user: { name: 'u', ...user }, source: '/k' };
     let passed = 0;
     const answers: string[] = [];
     const transport = new Transport({

@@ -8,7 +8,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { loadCredentials } from '../../src/kube/auth/credentials.ts';
-import { type Access, type AccessOptions, loadAccess } from '../../src/kube/auth/kubeconfig.ts';
+import { type AccessOptions, type ClusterAccess, loadAccess } from '../../src/kube/auth/kubeconfig.ts';
 import { proxyOf } from '../../src/kube/proxy/proxy.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { type Case, FILES, REFUSED, TABLE, USES } from './kubeconfig-view-cases.ts';
@@ -85,7 +85,7 @@ describe('kubeconfigs as kubectl reads them', () => {
 });
 
 /** Throws for an invalid proxy-url, as the first connection does. */
-function withProxy(access: Access): Access {
+function withProxy(access: ClusterAccess): ClusterAccess {
   proxyOf(access.cluster, {});
   return access;
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Names, NamesKind, NamesPort } from '../../kube/resources/names.ts';
+import type { CompletionNames, NamesKind, NamesPort } from '../../kube/resources/names.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { cachePath, makePrivateFolder, privateFolder } from '../private-folder.ts';
 import type { LiveNames } from './sources.ts';
@@ -78,12 +78,12 @@ async function allNames(what: LiveNames, port: NamesPort, options: LiveOptions):
   }
 }
 
-function labelsOf({ labelKeys, labelValues = {} }: Names, { labelKey }: LiveOptions): string[] {
+function labelsOf({ labelKeys, labelValues = {} }: CompletionNames, { labelKey }: LiveOptions): string[] {
   return labelKey === undefined ? labelKeys : (ownValue(labelValues, labelKey) ?? []);
 }
 
 /** The nodes of these pools, or the nodes of no pool; without pools all nodes. */
-function byMembership(what: 'members' | 'nonMembers', nodes: Names, pools: readonly string[]): string[] {
+function byMembership(what: 'members' | 'nonMembers', nodes: CompletionNames, pools: readonly string[]): string[] {
   const { names, recorded = {}, roles = {} } = nodes;
   if (pools.length === 0) return names;
   const byRole = pools.flatMap(pool => ownValue(roles, pool) ?? []);
@@ -93,7 +93,11 @@ function byMembership(what: 'members' | 'nonMembers', nodes: Names, pools: reado
   return names.filter(name => !taken.has(name));
 }
 
-async function cached(kind: NamesKind, port: NamesPort, { env, now, ...options }: LiveOptions): Promise<Names> {
+async function cached(
+  kind: NamesKind,
+  port: NamesPort,
+  { env, now, ...options }: LiveOptions,
+): Promise<CompletionNames> {
   const folder = cachePath('completion', env);
   const namespace = kind === 'pods' ? options.namespace || port.namespace() : undefined;
   // It becomes a part of a path.
@@ -121,11 +125,11 @@ async function cached(kind: NamesKind, port: NamesPort, { env, now, ...options }
 const MAX_AGE_MS = 24 * 3_600_000;
 
 /** Undefined without a valid entry. @param key a file name */
-function readCache(folder: string, key: string, now: Date): { names: Names; ageMs: number } | undefined {
+function readCache(folder: string, key: string, now: Date): { names: CompletionNames; ageMs: number } | undefined {
   const cacheFolder = privateFolder(folder);
   if (cacheFolder === undefined) return undefined;
   try {
-    const { at, ...names }: Names & { at: number } = JSON.parse(readFileSync(join(cacheFolder, key), 'utf8'));
+    const { at, ...names }: CompletionNames & { at: number } = JSON.parse(readFileSync(join(cacheFolder, key), 'utf8'));
     const ageMs = now.getTime() - at;
     // A clock that was set back must not make an entry last for ever.
     const isValid = isNames(names) && ageMs >= 0;
@@ -136,7 +140,7 @@ function readCache(folder: string, key: string, now: Date): { names: Names; ageM
 }
 
 /** Writes atomically: another shell may read it at the same time. */
-function writeCache(folder: string, key: string, names: Names, now: Date): void {
+function writeCache(folder: string, key: string, names: CompletionNames, now: Date): void {
   const cacheFolder = makePrivateFolder(folder);
   if (cacheFolder === undefined) return;
   const path = join(cacheFolder, key);
@@ -159,7 +163,7 @@ function removeOld(folder: string, now: Date): void {
   }
 }
 
-function isNames(names: Names): boolean {
+function isNames(names: CompletionNames): boolean {
   const { labelKeys, labelValues = {}, recorded = {}, roles = {}, revisions = {} } = names;
   const { resources = [], taints = [], startupTaints = [], annotations = [] } = names;
   const byKey = [labelValues, recorded, roles, revisions].flatMap(lists => Object.values(lists));

@@ -5,7 +5,7 @@
 
 import { sleep } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
-import type { Removal } from '../../kube/cluster.ts';
+import type { RemovalResult } from '../../kube/cluster.ts';
 import { canReturn, type DrainPod, groupByOutcome, isStuck, podName } from '../../nodepool/drain/drain-filters.ts';
 import { type DrainPace, DrainSlots, drainOrder } from '../../nodepool/drain/drain-slots.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
@@ -360,7 +360,7 @@ interface PodRemovals {
 }
 
 /** A dry run does not wait: a pod that would go counts as gone, and one that would be held back is not asked about again. */
-function takeAnswer(answer: Removal | NodepoolError, pod: DrainPod, removals: PodRemovals): void {
+function takeAnswer(answer: RemovalResult | NodepoolError, pod: DrainPod, removals: PodRemovals): void {
   const { options, evictor, remaining, errors } = removals;
   const isDry = options.dryRun === 'server';
   if (answer instanceof NodepoolError) {

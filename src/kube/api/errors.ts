@@ -1,7 +1,7 @@
 /** Errors for requests that the server refused, each with a next step. */
 import { ForbiddenError, NodepoolError } from '../../nodepool/errors.ts';
 import { isPoolField } from '../../nodepool/spec/schema.ts';
-import { type Access, addressPlace } from '../auth/kubeconfig.ts';
+import { addressPlace, type ClusterAccess } from '../auth/kubeconfig.ts';
 import type { ApiResponse } from '../transport/response.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 import { isMissingObject, parseStatus, policyRefusal, reasonOf, type Status } from './status.ts';
@@ -22,7 +22,7 @@ export interface RequestInfo {
 export function refusal(
   request: RequestInfo,
   answer: ApiResponse,
-  connection: { access: Access; certificateEnds: Date | undefined },
+  connection: { access: ClusterAccess; certificateEnds: Date | undefined },
   now: Date,
 ): NodepoolError {
   const { access } = connection;
@@ -88,7 +88,7 @@ function isPage(headers: ApiResponse['headers']): boolean {
 }
 
 /** @param answer undefined for a 2xx response */
-export function noApiServer(access: Access, answer?: ApiResponse): NodepoolError {
+export function noApiServer(access: ClusterAccess, answer?: ApiResponse): NodepoolError {
   const { server } = access.cluster;
   return new NodepoolError(
     'cluster',
@@ -99,7 +99,7 @@ export function noApiServer(access: Access, answer?: ApiResponse): NodepoolError
 }
 
 /** For a list whose continue token repeats. */
-export function endlessList({ plural }: Resource, { cluster }: Access): NodepoolError {
+export function endlessList({ plural }: Resource, { cluster }: ClusterAccess): NodepoolError {
   const { server } = cluster;
   const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
   return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
@@ -111,7 +111,7 @@ function foreignWords(answer: ApiResponse): string {
   return isPage(headers) ? `it answered ${status} with a page` : `it answered ${status}: ${reasonOf(answer)}`;
 }
 
-function unauthorized({ cluster, user, source }: Access, ends: Date | undefined, now: Date): NodepoolError {
+function unauthorized({ cluster, user, source }: ClusterAccess, ends: Date | undefined, now: Date): NodepoolError {
   if (ends !== undefined && ends < now) {
     const when = ends.toISOString().replace('.000Z', 'Z');
     return new NodepoolError(
@@ -146,7 +146,7 @@ function hasCredentials({
   exec,
   authProvider,
   username,
-}: Access['user']): boolean {
+}: ClusterAccess['user']): boolean {
   return [token, tokenFile, certFile, certData, exec, authProvider, username].some(value => value !== undefined);
 }
 
@@ -159,7 +159,7 @@ function noCredentials(user: string): string {
 /** The server takes requests without credentials, or with an unknown certificate, for those of this user. */
 const ANONYMOUS = 'system:anonymous';
 
-function anonymous(cannot: string, { user }: Access): NodepoolError {
+function anonymous(cannot: string, { user }: ClusterAccess): NodepoolError {
   const lacks = `and user "${ANONYMOUS}" lacks the permission`;
   return hasCredentials(user)
     ? new NodepoolError(
@@ -172,7 +172,7 @@ function anonymous(cannot: string, { user }: Access): NodepoolError {
 }
 
 /** The authorizer's message names the missing permission; admission plugins have other messages. */
-function forbidden(request: RequestInfo, cannot: string, reason: string, access: Access): NodepoolError {
+function forbidden(request: RequestInfo, cannot: string, reason: string, access: ClusterAccess): NodepoolError {
   const missing = /User "([^"]*)" cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(reason);
   if (missing === null) {
     const next = "ask the cluster's administrator";

@@ -9,7 +9,7 @@ import type { Clock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { within } from '../within.ts';
 import { type AuthInfo, type AuthInfoSource, type LoginSurroundings, NO_TERMINAL } from './auth-info.ts';
-import type { Access } from './kubeconfig.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
 import type { UserEntry } from './kubeconfig-file.ts';
 import { caOf, endOf, readMaterial, readText, type Tls, tlsOf } from './tls-material.ts';
 
@@ -37,7 +37,7 @@ const PLUGIN_MS = 1_000;
 
 /** Reads files and runs the exec plugin, if any. Throws NodepoolError that names the user and the file. */
 export async function loadCredentials(
-  access: Access,
+  access: ClusterAccess,
   overrides: Pick<LoginSurroundings, 'env'> & Partial<LoginSurroundings>,
 ): Promise<Credentials> {
   const signal = new AbortController().signal;
@@ -106,7 +106,7 @@ function checkMethods({ name, ...user }: UserEntry): void {
 }
 
 /** As client-go, a plugin is not run if the kubeconfig has a token, a username or a certificate. */
-async function sourceOf(access: Access, surroundings: LoginSurroundings): Promise<AuthInfoSource | undefined> {
+async function sourceOf(access: ClusterAccess, surroundings: LoginSurroundings): Promise<AuthInfoSource | undefined> {
   const { user, cluster } = access;
   if ((user.token ?? user.tokenFile ?? user.username) !== undefined) return undefined;
   if (user.authProvider !== undefined) {

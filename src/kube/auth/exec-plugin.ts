@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
-import type { Access } from './kubeconfig.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
 import {
   type ClusterEntry,
   documentsIn,
@@ -29,7 +29,7 @@ interface CachedAuthInfo {
 }
 
 export class ExecPlugin implements AuthInfoSource {
-  readonly #access: Access;
+  readonly #access: ClusterAccess;
   readonly #ca: Buffer | undefined;
   readonly #surroundings: LoginSurroundings;
   readonly #config: ExecConfig;
@@ -39,7 +39,7 @@ export class ExecPlugin implements AuthInfoSource {
    * Throws NodepoolError if the section is invalid.
    * @param ca content of the cluster's certificate-authority
    */
-  constructor(access: Access, ca: Buffer | undefined, surroundings: LoginSurroundings) {
+  constructor(access: ClusterAccess, ca: Buffer | undefined, surroundings: LoginSurroundings) {
     this.#access = access;
     this.#ca = ca;
     this.#surroundings = surroundings;
@@ -406,7 +406,7 @@ const GROUP = 'client.authentication.k8s.io';
 const VERSIONS = [`${GROUP}/v1`, `${GROUP}/v1beta1`];
 
 /** Throws NodepoolError (input) that names the user and the field. */
-function execConfigOf({ user, source }: Pick<Access, 'user' | 'source'>): ExecConfig {
+function execConfigOf({ user, source }: Pick<ClusterAccess, 'user' | 'source'>): ExecConfig {
   const where = `users["${user.name}"].user.exec`;
   const file = user.file ?? source;
   const fields = new SectionFields(user.exec ?? {}, `${where}.`, file);

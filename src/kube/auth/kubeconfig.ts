@@ -38,7 +38,7 @@ export interface AccessOptions {
 }
 
 /** The chosen cluster and user. */
-export interface Access {
+export interface ClusterAccess {
   /** Name of the context, if any. */
   context?: string | undefined;
   /** Of the context, if it has one. */
@@ -54,14 +54,14 @@ export interface Access {
 }
 
 /** For errors: what has the server's address. */
-export function addressPlace({ cluster, source, isServerFlag }: Access): string {
+export function addressPlace({ cluster, source, isServerFlag }: ClusterAccess): string {
   return isServerFlag ? '--server' : `server of cluster "${cluster.name}" in ${source}`;
 }
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /** Throws NodepoolError (input) that names the files read and the flag to set. */
-export function loadAccess(options: AccessOptions): Access {
+export function loadAccess(options: AccessOptions): ClusterAccess {
   checkOverrides(options);
   const { files, missing } = readFiles(options);
   const source = files.map(({ file }) => file).join(', ') || 'the command line';
@@ -117,7 +117,7 @@ function isEmpty({ clusters, users, contexts }: KubeconfigFile): boolean {
   return clusters.length + users.length + contexts.length === 0;
 }
 
-function choose(config: KubeconfigFile, options: AccessOptions, source: string): Omit<Access, 'source'> {
+function choose(config: KubeconfigFile, options: AccessOptions, source: string): Omit<ClusterAccess, 'source'> {
   const context = chooseContext(config, options, source);
   const clusterName = options.cluster ?? context?.cluster ?? '';
   const userName = options.user ?? context?.user ?? '';
@@ -206,7 +206,7 @@ function unknown(problem: string, kind: string, known: { name: string }[], flag:
     : new NodepoolError('input', problem, `choose one of its ${kind} with ${flag}: ${names.join(', ')}`);
 }
 
-function inCluster(options: AccessOptions, lookedAt: string[]): Access {
+function inCluster(options: AccessOptions, lookedAt: string[]): ClusterAccess {
   const { env } = options;
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   const tokenFile = `${SERVICE_ACCOUNT}/token`;

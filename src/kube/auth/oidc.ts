@@ -15,7 +15,7 @@ import { isObject } from '../../nodepool/json.ts';
 import { proxyFromEnvironment } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
-import type { Access } from './kubeconfig.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
 import {
   documentsIn,
   isText,
@@ -32,7 +32,7 @@ const EARLY_MS = 10_000;
 const LOG_IN = 'log in again with the tool that wrote the kubeconfig';
 
 /** Throws NodepoolError (input) for an unknown auth-provider. */
-export function authProviderOf(access: Access, surroundings: LoginSurroundings): AuthInfoSource {
+export function authProviderOf(access: ClusterAccess, surroundings: LoginSurroundings): AuthInfoSource {
   const { user, source } = access;
   const { name } = user.authProvider ?? {};
   const problem = `the auth-provider ${name} of user "${user.name}"`;

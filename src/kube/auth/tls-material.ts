@@ -4,7 +4,7 @@ import { createSecureContext, getCACertificates, type SecureContext, type Secure
 import { isDeepStrictEqual } from 'node:util';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { AuthInfo } from './auth-info.ts';
-import type { Access } from './kubeconfig.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
 import { openRegularFile, readProblem } from './kubeconfig-file.ts';
 
 /** Limit of a file: a bundle of all public authorities has 0.2 MiB. */
@@ -17,7 +17,7 @@ export interface Tls {
 
 /** Returns `last` if its material is the same. Throws NodepoolError (input) for invalid material. */
 export function tlsOf(
-  { cluster, user, source }: Access,
+  { cluster, user, source }: ClusterAccess,
   { ca, cert, key }: AuthInfo & { ca: Buffer | undefined },
   last: Tls | undefined,
 ): Tls {
@@ -58,7 +58,7 @@ export function endOf(certificate: string | Buffer | undefined): Date | undefine
 }
 
 /** The content of the cluster's certificate-authority. */
-export function caOf({ name, caData, caFile }: Access['cluster']): Buffer | undefined {
+export function caOf({ name, caData, caFile }: ClusterAccess['cluster']): Buffer | undefined {
   return readMaterial(caData, caFile, `certificate-authority of cluster "${name}"`);
 }
 

@@ -5,7 +5,7 @@ import { type AccessQuestion, isAllowed, type ReviewSubject } from '../api/acces
 import type { Api } from '../api/api.ts';
 import { NODES, SELF_REVIEWS } from '../api/resource.ts';
 import { parseStatus } from '../api/status.ts';
-import type { Access } from '../auth/kubeconfig.ts';
+import type { ClusterAccess } from '../auth/kubeconfig.ts';
 import type { NodesClient } from '../cluster.ts';
 import { examinedNodeDecoder } from '../protobuf/nodes.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -56,7 +56,7 @@ async function isAnonymous(api: Api): Promise<boolean> {
   return status === 403 && parseStatus(text)?.message.includes('User "system:anonymous"') === true;
 }
 
-function accessFacts({ context, cluster, user, source }: Access): AccessFacts {
+function accessFacts({ context, cluster, user, source }: ClusterAccess): AccessFacts {
   return {
     context,
     cluster: cluster.name,

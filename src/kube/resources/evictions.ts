@@ -12,7 +12,7 @@ import type { Toleration } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
 import { inJson, PODS, type Resource } from '../api/resource.ts';
 import { missingObject, parseStatus, reasonOf, type Status } from '../api/status.ts';
-import type { EvictionsClient, PodRemoval, Removal } from '../cluster.ts';
+import type { EvictionsClient, RemovalOptions, RemovalResult } from '../cluster.ts';
 import { decodeDrainedPod, MIRROR_ANNOTATION } from '../protobuf/evicted-pod.ts';
 import { type ApiResponse, retryAfterMs } from '../transport/response.ts';
 import type { Wire } from '../wire.ts';
@@ -25,11 +25,11 @@ const BUDGETS: Resource = {
   kind: 'PodDisruptionBudget',
 };
 
-export function evictionsClient(api: Api, removal: PodRemoval = {}): EvictionsClient {
+export function evictionsClient(api: Api, removal: RemovalOptions = {}): EvictionsClient {
   const { gracePeriodSeconds } = removal;
   const deleteOptions = ({ uid }: DrainPod) => ({ ...defined({ gracePeriodSeconds }), preconditions: { uid } });
 
-  async function evict(pod: DrainPod): Promise<Removal> {
+  async function evict(pod: DrainPod): Promise<RemovalResult> {
     const { namespace, name } = pod;
     const resource = { ...inJson(PODS), namespace };
     const subresource = 'eviction';
@@ -43,7 +43,7 @@ export function evictionsClient(api: Api, removal: PodRemoval = {}): EvictionsCl
     throw api.refusal({ verb: 'create', resource, name, subresource }, answer);
   }
 
-  async function remove(pod: DrainPod): Promise<Removal> {
+  async function remove(pod: DrainPod): Promise<RemovalResult> {
     const { namespace, name } = pod;
     const resource = { ...inJson(PODS), namespace };
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...deleteOptions(pod) };
@@ -62,7 +62,7 @@ export function evictionsClient(api: Api, removal: PodRemoval = {}): EvictionsCl
 }
 
 /** Undefined: a permanent refusal. */
-export function evictionOf(answer: ApiResponse): Removal | 'many budgets' | undefined {
+export function evictionOf(answer: ApiResponse): RemovalResult | 'many budgets' | undefined {
   const status = parseStatus(answer.text);
   // The server answers 201 with a Status of 500: the Status counts.
   if (status?.message.includes('more than one PodDisruptionBudget')) return 'many budgets';
@@ -78,7 +78,7 @@ export function evictionOf(answer: ApiResponse): Removal | 'many budgets' | unde
   return isBusy ? { kind: 'busy', afterMs: retryAfterMs(answer.headers), message } : undefined;
 }
 
-function commonOutcome(answer: ApiResponse, status: Status | undefined): Removal | undefined {
+function commonOutcome(answer: ApiResponse, status: Status | undefined): RemovalResult | undefined {
   if (answer.status < 300 && status?.failure === undefined) return { kind: 'accepted' };
   // A budget that is deleted during the eviction: the 404 is not about the pod.
   const missing = missingObject(answer)?.resource;
@@ -88,7 +88,7 @@ function commonOutcome(answer: ApiResponse, status: Status | undefined): Removal
 }
 
 /** The server names the budget only in a message. */
-function budgetRefusal({ causes, message }: Status): Removal | undefined {
+function budgetRefusal({ causes, message }: Status): RemovalResult | undefined {
   const cause = causes.find(({ reason }) => reason === 'DisruptionBudget');
   if (cause === undefined && !message.includes('disruption budget')) return undefined;
   const [, budget, what] = /^The disruption budget (\S+) (.+)$/s.exec(cause?.message ?? '') ?? [];

@@ -18,12 +18,12 @@ import {
 } from '../api/resource.ts';
 import { NO_TERMINAL } from '../auth/auth-info.ts';
 import { loadCredentials } from '../auth/credentials.ts';
-import type { Access } from '../auth/kubeconfig.ts';
+import type { ClusterAccess } from '../auth/kubeconfig.ts';
 import type { NamedLabels } from '../protobuf/objects.ts';
 import type { Query } from '../transport/request.ts';
 import { userAgent } from '../transport/request-log.ts';
 import { Transport } from '../transport/transport.ts';
-import type { Names, NamesKind } from './names.ts';
+import type { CompletionNames, NamesKind } from './names.ts';
 
 export interface ListNamesOptions {
   /** Limit in milliseconds, login included. */
@@ -41,9 +41,9 @@ const MAX_PODS = 1_000;
 /** Opens a connection and closes it. Rejects with any error. */
 export async function listNames(
   kind: NamesKind,
-  access: Access,
+  access: ClusterAccess,
   { deadlineMs, version, env, namespace }: ListNamesOptions,
-): Promise<Names> {
+): Promise<CompletionNames> {
   const resource = resourceOf(kind, namespace);
   const ended = new AbortController();
   // A plugin's stderr would be printed into the line that is being typed.
@@ -112,7 +112,7 @@ function queryOf(kind: NamesKind): Query {
 /** More values than anybody reads through. */
 const MAX_VALUES = 100;
 
-function namesOf(items: NamedLabels[]): Names {
+function namesOf(items: NamedLabels[]): CompletionNames {
   const values = new Map<string, Set<string>>();
   for (const [key, value] of items.flatMap(({ labels = {} }) => Object.entries(labels))) {
     const known = values.get(key) ?? new Set();
@@ -126,7 +126,7 @@ function namesOf(items: NamedLabels[]): Names {
   };
 }
 
-function nodesOf(items: NamedLabels[]): Names {
+function nodesOf(items: NamedLabels[]): CompletionNames {
   const [recorded, roles] = [new Map<string, string[]>(), new Map<string, string[]>()];
   const add = (to: Map<string, string[]>, key: string, name: string) => {
     const names = to.get(key);

@@ -1,6 +1,12 @@
 /** Names for completion. The client is loaded only if they are not cached. */
 
-import { type Access, type AccessNames, type AccessOptions, accessNames, loadAccess } from '../auth/kubeconfig.ts';
+import {
+  type AccessNames,
+  type AccessOptions,
+  accessNames,
+  type ClusterAccess,
+  loadAccess,
+} from '../auth/kubeconfig.ts';
 
 /**
  * Plugins that do not prompt without stdin, whatever their interactiveMode. Not `aws`, which asks for the code of a
@@ -19,7 +25,7 @@ export interface NamesOptions extends AccessOptions {
 
 /** Reads the kubeconfig at first use. Each list() opens a connection and closes it. */
 export function namesPort(options: NamesOptions): NamesPort {
-  let loaded: Access | undefined;
+  let loaded: ClusterAccess | undefined;
   const access = () => {
     loaded ??= loadAccess(options);
     return loaded;
@@ -38,7 +44,7 @@ export function namesPort(options: NamesOptions): NamesPort {
 }
 
 /** Whether a login neither opens a browser nor prompts: completion must not. */
-function isQuiet({ exec, authProvider }: Access['user']): boolean {
+function isQuiet({ exec, authProvider }: ClusterAccess['user']): boolean {
   if (authProvider !== undefined) return false;
   if (exec === undefined) return true;
   const { command, args, interactiveMode } = exec;
@@ -52,7 +58,7 @@ function isQuiet({ exec, authProvider }: Access['user']): boolean {
 
 export type NamesKind = 'pools' | 'nodes' | 'revisions' | 'namespaces' | 'pods';
 
-export interface Names {
+export interface CompletionNames {
   names: string[];
   /** Keys of the labels that any of them has. */
   labelKeys: string[];
@@ -89,5 +95,5 @@ export interface NamesPort {
    * All of a kind, of pods the first ones; none for a user who may not list them. Rejects after the time, and with any
    * other error. @param namespace of pods
    */
-  list(kind: NamesKind, timeoutMs: number, namespace?: string): Promise<Names>;
+  list(kind: NamesKind, timeoutMs: number, namespace?: string): Promise<CompletionNames>;
 }

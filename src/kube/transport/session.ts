@@ -9,7 +9,7 @@ import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../controller/clock.ts';
 import type { Credentials } from '../auth/credentials.ts';
-import type { Access } from '../auth/kubeconfig.ts';
+import type { ClusterAccess } from '../auth/kubeconfig.ts';
 import { proxyOf } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 
@@ -21,7 +21,7 @@ export interface Session {
 }
 
 export interface SessionOptions {
-  cluster: Access['cluster'];
+  cluster: ClusterAccess['cluster'];
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   env: Record<string, string | undefined>;

@@ -22,7 +22,7 @@ import { type Clock, sleep } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
-import { type Access, addressPlace } from '../auth/kubeconfig.ts';
+import { addressPlace, type ClusterAccess } from '../auth/kubeconfig.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { within } from '../within.ts';
 import { DeadlineError, exchange, StaleSocketError, TooLongError } from './exchange.ts';
@@ -40,7 +40,7 @@ const DEFAULT_CONCURRENCY = 32;
 const MAX_RETRIES = 10;
 
 export interface TransportOptions {
-  access: Access;
+  access: ClusterAccess;
   /** Called at first use, and again after a failure. */
   credentials: () => Promise<Credentials>;
   userAgent: string;
@@ -62,7 +62,7 @@ export interface TransportOptions {
 }
 
 export class Transport {
-  readonly access: Access;
+  readonly access: ClusterAccess;
   readonly #options: TransportOptions;
   readonly #base: string;
   readonly #sessions: Sessions;
@@ -284,7 +284,12 @@ const TRANSIENT = new Set([
  * Any error that is no NodepoolError counts as a failure of the connection.
  * @param isWrite the server may have done the write
  */
-export function connectionError(error: unknown, access: Access, deadlineMs: number, isWrite: boolean): NodepoolError {
+export function connectionError(
+  error: unknown,
+  access: ClusterAccess,
+  deadlineMs: number,
+  isWrite: boolean,
+): NodepoolError {
   if (error instanceof NodepoolError) return error;
   const problem = error instanceof StaleSocketError ? (error.cause ?? error) : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
@@ -294,7 +299,7 @@ export function connectionError(error: unknown, access: Access, deadlineMs: numb
 
 function explain(
   error: NodeJS.ErrnoException,
-  access: Access,
+  access: ClusterAccess,
   deadlineMs: number,
   isWrite: boolean,
 ): { message: string; next: string } {

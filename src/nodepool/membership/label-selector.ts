@@ -8,7 +8,7 @@ export type MatchLabels = (labels: Readonly<Record<string, string>>) => boolean;
 type MatchValue = (value: string | undefined) => boolean;
 
 /** One part of a selector. `Equals` is `a=b`; `Remove` is `a-`, where that is allowed. */
-export interface Term {
+export interface SelectorTerm {
   key: string;
   operator: 'Equals' | 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Gt' | 'Lt' | 'Remove';
   values: string[];
@@ -24,7 +24,7 @@ export function parseLabelSelector(selector: string): MatchLabels {
 }
 
 /** The parts of a selector; all must match. @throws NodepoolError `input` */
-export function parseTerms(selector: string, mayRemove = false): Term[] {
+export function parseTerms(selector: string, mayRemove = false): SelectorTerm[] {
   const tokens = new Tokens(selector.match(TOKEN) ?? []);
   if (tokens.peek() === undefined) return [];
   const all = [term(tokens, mayRemove)];
@@ -62,7 +62,7 @@ class Tokens {
   }
 }
 
-function term(tokens: Tokens, mayRemove: boolean): Term {
+function term(tokens: Tokens, mayRemove: boolean): SelectorTerm {
   const isAbsent = tokens.peek() === '!';
   if (isAbsent) tokens.next();
   const key = tokens.word();
@@ -77,7 +77,7 @@ function term(tokens: Tokens, mayRemove: boolean): Term {
   return isAlone ? { key, operator: 'Exists', values: [] } : { key, ...comparison(tokens) };
 }
 
-function comparison(tokens: Tokens): Omit<Term, 'key'> {
+function comparison(tokens: Tokens): Omit<SelectorTerm, 'key'> {
   const operator = tokens.next();
   switch (operator) {
     case '=':
@@ -100,7 +100,7 @@ function comparison(tokens: Tokens): Omit<Term, 'key'> {
   }
 }
 
-function matcher(term: Term): MatchValue {
+function matcher(term: SelectorTerm): MatchValue {
   switch (term.operator) {
     case 'Equals':
     case 'In':

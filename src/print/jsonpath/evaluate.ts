@@ -5,7 +5,7 @@
  */
 import { isObject } from '../../nodepool/json.ts';
 import { checkDepth } from '../depth.ts';
-import { JsonPathError, type Part, type Step, type Template } from './template.ts';
+import { JsonPathError, type Template, type TemplatePart, type TemplateStep } from './template.ts';
 
 /** Limits the values of one evaluation: those of `{..a..a..a}` grow with the third power of a list's length. */
 const MAX_VALUES = 10_000_000;
@@ -43,7 +43,7 @@ class Evaluation {
   run(from: number, data: unknown): unknown[][] {
     const found: unknown[][] = [];
     for (let at = from; at < this.#parts.length; at++) {
-      const part = this.#parts[at] as Part;
+      const part = this.#parts[at] as TemplatePart;
       this.#spend(1);
       const values = part.kind === 'text' ? [part.text] : this.#walk([data], part.steps);
       if (this.#closed) {
@@ -66,7 +66,7 @@ class Evaluation {
     return found;
   }
 
-  #walk(values: unknown[], steps: readonly Step[]): unknown[] {
+  #walk(values: unknown[], steps: readonly TemplateStep[]): unknown[] {
     return steps.reduce((current, step) => this.#step(current, step), values);
   }
 
@@ -76,7 +76,7 @@ class Evaluation {
     if (this.#remaining < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);
   }
 
-  #step(values: unknown[], step: Step): unknown[] {
+  #step(values: unknown[], step: TemplateStep): unknown[] {
     this.#spend(values.length);
     switch (step.kind) {
       case 'text':
@@ -111,7 +111,7 @@ class Evaluation {
     return [];
   }
 
-  #union(values: unknown[], branches: Step[][]): unknown[] {
+  #union(values: unknown[], branches: TemplateStep[][]): unknown[] {
     try {
       return branches.flatMap(branch => this.#walk(values, branch));
     } catch (error) {
@@ -120,7 +120,7 @@ class Evaluation {
     }
   }
 
-  #filter(input: unknown[], value: unknown, step: Step & { kind: 'filter' }): unknown[] {
+  #filter(input: unknown[], value: unknown, step: TemplateStep & { kind: 'filter' }): unknown[] {
     if (!Array.isArray(value)) {
       throw new JsonPathError(`${goText(value)} is not array or slice and cannot be filtered`, input);
     }
@@ -130,7 +130,7 @@ class Evaluation {
   }
 
   /** True after an error with values before it: `[?(@.taints[0])]` matches an item whose taints are an empty list. */
-  #exists(item: unknown, steps: readonly Step[]): boolean {
+  #exists(item: unknown, steps: readonly TemplateStep[]): boolean {
     try {
       return this.#walk([item], steps).length > 0;
     } catch (error) {
@@ -139,14 +139,14 @@ class Evaluation {
     }
   }
 
-  #compares(item: unknown, { left, operator, right }: Step & { kind: 'filter' }, input: unknown[]): boolean {
+  #compares(item: unknown, { left, operator, right }: TemplateStep & { kind: 'filter' }, input: unknown[]): boolean {
     const a = this.#operand(item, left, input);
     const b = a === undefined ? undefined : this.#operand(item, right, input);
     return a !== undefined && b !== undefined && compare(a, operator, b);
   }
 
   /** One side of a comparison; undefined when there is nothing to compare. */
-  #operand(item: unknown, steps: readonly Step[], input: unknown[]): Operand | undefined {
+  #operand(item: unknown, steps: readonly TemplateStep[], input: unknown[]): Operand | undefined {
     const values = this.#walk([item], steps);
     if (values.length > 1) throw new JsonPathError('can only compare one element at a time', input);
     const last = steps.at(-1);
@@ -175,7 +175,7 @@ class Evaluation {
     return found;
   }
 
-  #slice(values: unknown[], step: Step & { kind: 'slice' }): unknown[] {
+  #slice(values: unknown[], step: TemplateStep & { kind: 'slice' }): unknown[] {
     const found: unknown[] = [];
     for (const value of values) {
       if (value === null || value === undefined) continue;
@@ -202,7 +202,7 @@ function childrenOf(value: unknown): unknown[] {
     .map(key => value[key]);
 }
 
-function bounds(length: number, { start = 0, end }: Step & { kind: 'slice' }): [number, number] {
+function bounds(length: number, { start = 0, end }: TemplateStep & { kind: 'slice' }): [number, number] {
   const first = start < 0 ? start + length : start;
   if (end.kind === 'open') return [first, length];
   const isAfterStart = end.kind === 'after start';

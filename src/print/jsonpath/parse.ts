@@ -1,5 +1,12 @@
 /** Parses a template; accepts and refuses what kubectl does. */
-import { checkTemplateLength, JsonPathError, type Part, type SliceEnd, type Step, type Template } from './template.ts';
+import {
+  checkTemplateLength,
+  JsonPathError,
+  type SliceEnd,
+  type Template,
+  type TemplatePart,
+  type TemplateStep,
+} from './template.ts';
 
 const WORD_START = /[\p{L}\p{Nd}_]/u;
 const FIELD_END = /[ \t\r\n.,[\]$@{}]/;
@@ -14,7 +21,7 @@ export function parseTemplate(text: string): Template {
 }
 
 /** Parses text as if it were between braces. */
-function parseAction(text: string): Step[] {
+function parseAction(text: string): TemplateStep[] {
   const [first] = parseTemplate(`{${text}}`);
   return first?.kind === 'action' ? first.steps : [];
 }
@@ -27,8 +34,8 @@ class Parser {
     this.#input = input;
   }
 
-  template(): Part[] {
-    const parts: Part[] = [];
+  template(): TemplatePart[] {
+    const parts: TemplatePart[] = [];
     while (this.#at < this.#input.length) {
       const text = this.#until('{');
       if (text !== '') parts.push({ kind: 'text', text });
@@ -37,8 +44,8 @@ class Parser {
     return parts;
   }
 
-  #action(): Step[] {
-    const steps: Step[] = [];
+  #action(): TemplateStep[] {
+    const steps: TemplateStep[] = [];
     while (!this.#take('}')) {
       if (this.#take('[?(')) steps.push(this.#filter());
       else if (this.#take('..')) this.#descent(steps);
@@ -47,7 +54,7 @@ class Parser {
     return steps;
   }
 
-  #step(): Step[] {
+  #step(): TemplateStep[] {
     const character = this.#input[this.#at];
     if (character === undefined || /[\r\n]/.test(character)) throw new JsonPathError('unclosed action');
     // No steps: a path begins at the current object, which in a template is the root.
@@ -60,14 +67,14 @@ class Parser {
     throw new JsonPathError(`unrecognized character in action: ${unicodeName(this.#input, this.#at)}`);
   }
 
-  #descent(steps: Step[]): void {
+  #descent(steps: TemplateStep[]): void {
     if (steps.at(-1)?.kind === 'descent') throw new JsonPathError('invalid multiple recursive descent');
     steps.push({ kind: 'descent' });
     if (WORD_START.test(this.#input[this.#at] ?? '')) steps.push(this.#field());
   }
 
   /** Up to a character that ends a name; a backslash escapes the next one. */
-  #field(): Step {
+  #field(): TemplateStep {
     const start = this.#at;
     while (this.#at < this.#input.length && !FIELD_END.test(this.#input[this.#at] ?? '')) {
       this.#at += this.#input[this.#at] === '\\' ? 2 : 1;
@@ -76,13 +83,13 @@ class Parser {
     return name === '*' ? { kind: 'wildcard' } : { kind: 'field', name: name.replaceAll('\\', '') };
   }
 
-  #number(): Step {
+  #number(): TemplateStep {
     const text = this.#match(/[-+]?[\d.]*/y);
     if (!/^[-+]?(\d+(\.\d*)?|\.\d+)$/.test(text)) throw new JsonPathError(`cannot parse number ${text}`);
     return { kind: 'literal', value: Number(text), isFloat: text.includes('.') };
   }
 
-  #word(): Step {
+  #word(): TemplateStep {
     const word = this.#match(/[^ \t\r\n.,[\]$@{}]+/y);
     const isBoolean = word === 'true' || word === 'false';
     return isBoolean ? { kind: 'literal', value: word === 'true', isFloat: false } : { kind: 'word', word };
@@ -98,7 +105,7 @@ class Parser {
   }
 
   /** An index, a slice, a key in single quotes, or several of these. */
-  #brackets(): Step[] {
+  #brackets(): TemplateStep[] {
     const start = this.#at;
     while (this.#input[this.#at] !== ']') {
       if (this.#isLineEnd()) throw new JsonPathError('unterminated array');
@@ -114,7 +121,7 @@ class Parser {
     return key === undefined ? [parseSlice(text)] : parseAction(`.${key}`);
   }
 
-  #filter(): Step {
+  #filter(): TemplateStep {
     const start = this.#at;
     let quote: string | undefined;
     let isClosed = false;
@@ -171,7 +178,7 @@ function withoutSpaces(text: string): string {
   return text.slice(start, end);
 }
 
-function parseSlice(text: string): Step {
+function parseSlice(text: string): TemplateStep {
   const found = SLICE.exec(text);
   if (found === null) throw new JsonPathError(`invalid array index ${text}`);
   const [, first = '', second, third] = found;

@@ -2,17 +2,17 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 
 /** One step from values to values. */
-export type Step =
+export type TemplateStep =
   | { kind: 'text'; text: string }
   | { kind: 'field'; name: string }
   | { kind: 'slice'; start: number | undefined; end: SliceEnd; step: number | undefined }
   /** `exists` when there is no right side. */
-  | { kind: 'filter'; left: Step[]; operator: string; right: Step[] }
+  | { kind: 'filter'; left: TemplateStep[]; operator: string; right: TemplateStep[] }
   /** A number written with a point is a float, which an integer does not compare with. */
   | { kind: 'literal'; value: number | boolean; isFloat: boolean }
   | { kind: 'wildcard' }
   | { kind: 'descent' }
-  | { kind: 'union'; branches: Step[][] }
+  | { kind: 'union'; branches: TemplateStep[][] }
   /** `range` and `end`; any other word is an error when it is evaluated. */
   | { kind: 'word'; word: string };
 
@@ -20,9 +20,9 @@ export type Step =
 export type SliceEnd = { kind: 'index'; index: number } | { kind: 'after start' } | { kind: 'open' };
 
 /** The steps between braces, or the text around them. */
-export type Part = { kind: 'text'; text: string } | { kind: 'action'; steps: Step[] };
+export type TemplatePart = { kind: 'text'; text: string } | { kind: 'action'; steps: TemplateStep[] };
 
-export type Template = readonly Part[];
+export type Template = readonly TemplatePart[];
 
 /** A wrong template, or one that does not fit the values; the message is kubectl's. */
 export class JsonPathError extends Error {

@@ -5,7 +5,7 @@
  */
 import type { NowClock } from '../../controller/clock.ts';
 import type { Limiter } from '../../controller/limiter.ts';
-import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
+import type { EvictionsClient, RemovalResult } from '../../kube/cluster.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 
@@ -47,7 +47,7 @@ export interface BlockedPod {
  */
 export type Stop = 'again' | 'waits' | 'late';
 
-type OnAnswer = (pod: DrainPod, removal: Removal) => void;
+type OnAnswer = (pod: DrainPod, removal: RemovalResult) => void;
 
 /** Between two evictions of a pod that is blocked, as kubectl drain. */
 export const RETRY_MS = 5_000;
@@ -88,7 +88,7 @@ export class Evictor {
     pods: readonly DrainPod[],
     client: EvictionsClient,
     limit: Limiter,
-    onAnswer: (pod: DrainPod, removal: Removal | NodepoolError) => void,
+    onAnswer: (pod: DrainPod, removal: RemovalResult | NodepoolError) => void,
   ): Promise<void> {
     const evict = async (pod: DrainPod) => {
       if (this.#options.signal?.aborted) return;
@@ -116,7 +116,7 @@ export class Evictor {
   ): Promise<Stop | 'goes on'> {
     const { clock, signal } = this.#options;
     // Budgets select by labels: of pods that are alike, the first is refused for all of them.
-    const refused = new Map<string, Removal>();
+    const refused = new Map<string, RemovalResult>();
     let failure: NodepoolError | undefined;
     const begun = clock.now();
     let isLate = false;
@@ -146,7 +146,7 @@ export class Evictor {
   }
 
   /** Asks about one pod, due or not. Throws NodepoolError where it can never be evicted. */
-  async ask(pod: DrainPod, client: EvictionsClient): Promise<Removal> {
+  async ask(pod: DrainPod, client: EvictionsClient): Promise<RemovalResult> {
     return this.#take(await client.evict(pod), pod);
   }
 
@@ -155,7 +155,7 @@ export class Evictor {
     if (!this.#askAt.has(pod.uid)) onEvent?.({ kind: 'asking', node, pod: podName(pod) });
   }
 
-  #take(removal: Removal, pod: DrainPod): Removal {
+  #take(removal: RemovalResult, pod: DrainPod): RemovalResult {
     switch (removal.kind) {
       case 'accepted':
         this.#accepted(pod);

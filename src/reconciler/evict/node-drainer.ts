@@ -15,7 +15,7 @@
  * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
 import { createLimiter } from '../../controller/limiter.ts';
-import type { EvictionsClient, Removal } from '../../kube/cluster.ts';
+import type { EvictionsClient, RemovalResult } from '../../kube/cluster.ts';
 import { type Budget, type BudgetForecast, budgetMatcher, forecastBudgets } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -238,7 +238,7 @@ function coveredBy(budgets: readonly Budget[], pods: readonly DrainPod[]): Drain
   return pods.filter(pod => matching(pod).length > 0);
 }
 
-function isRefusal({ kind }: Removal): boolean {
+function isRefusal({ kind }: RemovalResult): boolean {
   return kind === 'budget' || kind === 'busy' || kind === 'namespace ends';
 }
 

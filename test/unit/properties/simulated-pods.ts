@@ -3,7 +3,7 @@
  * DaemonSets, whose pods come back.
  */
 import assert from 'node:assert/strict';
-import type { EvictionsClient, Removal } from '../../../src/kube/cluster.ts';
+import type { EvictionsClient, RemovalResult } from '../../../src/kube/cluster.ts';
 import type { Budget } from '../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain/drain-filters.ts';
 import { timestamp } from '../../../src/nodepool/timestamp.ts';
@@ -16,7 +16,7 @@ export const POD_KINDS: readonly PodKind[] = ['plain', 'current', 'daemon', 'tol
 
 /** The scheduler does not know taints that are younger. */
 const CACHE_MS = 1_900;
-const ANSWER: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' };
+const ANSWER: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' };
 
 interface Version {
   at: number;
@@ -106,7 +106,7 @@ export class SimulatedPods implements EvictionsClient {
     return listed;
   }
 
-  async evict(pod: DrainPod): Promise<Removal> {
+  async evict(pod: DrainPod): Promise<RemovalResult> {
     const on = [...this.#on.values()].find(pods => pods.has(pod.uid));
     const live = on?.get(pod.uid);
     if (on === undefined || live === undefined) return { kind: 'gone' };

@@ -1,6 +1,6 @@
 /** A node whose pool has noExecute: Drain, and the pods on it, for tests of drains by the node writer. */
 
-import type { EvictionsClient, Removal } from '../../../src/kube/cluster.ts';
+import type { EvictionsClient, RemovalResult } from '../../../src/kube/cluster.ts';
 import type { Budget } from '../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../../src/nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
@@ -12,7 +12,11 @@ import { begin, role } from './node-server.ts';
 
 export const SPEC: NodePoolSpec = { noExecute: 'Drain', taints: [taint('dedicated=x:NoExecute')] };
 export const pool = (more: NodePoolSpec = {}) => aPool({ ...SPEC, ...more }, { finalizers: [FINALIZER] });
-export const BUDGET: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' };
+export const BUDGET: RemovalResult = {
+  kind: 'budget',
+  budget: 'web',
+  message: 'needs 2 healthy pods and has 2 currently',
+};
 
 export const pod = (name: string, more: Partial<DrainPod> = {}): DrainPod => ({
   namespace: 'ns',
@@ -37,7 +41,7 @@ export function drained(
 ) {
   const events: string[] = [];
   const on = new Map(pods.map(each => [each.name, each]));
-  const answers = new Map<string, Removal | NodepoolError>();
+  const answers = new Map<string, RemovalResult | NodepoolError>();
   const onEviction = (event: EvictionEvent) => void events.push(`${event.kind} ${event.pod}`);
   const begun = begin(node, [by], { onEviction, ...more });
   const { server, writer, clock, state } = begun;

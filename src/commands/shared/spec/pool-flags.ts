@@ -6,7 +6,7 @@ import { repeatedFlag } from '../../../cli/flags.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
 import type { Requirement } from '../../../nodepool/membership/label-query.ts';
-import { parseTerms, type Term } from '../../../nodepool/membership/label-selector.ts';
+import { parseTerms, type SelectorTerm } from '../../../nodepool/membership/label-selector.ts';
 import type { SpecEdits } from '../../../nodepool/spec/edits.ts';
 import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taints.ts';
 import type { NodePoolSpec, StartupTaint } from '../../../nodepool/types.ts';
@@ -186,7 +186,7 @@ function parseSelectorFlag(texts: readonly string[], mayRemove: boolean): Select
   return { ...found, remove: [...new Set(remove)] };
 }
 
-function termsOf(text: string, mayRemove: boolean): Term[] {
+function termsOf(text: string, mayRemove: boolean): SelectorTerm[] {
   // Mostly the variable of a script that is not set.
   if (text.trim() === '') throw refusal(text, 'the value of the flag is empty', FORM);
   try {
@@ -197,7 +197,11 @@ function termsOf(text: string, mayRemove: boolean): Term[] {
   }
 }
 
-function add({ key, operator, values }: Term, text: string, { labels, expressions, remove }: SelectorFlag): void {
+function add(
+  { key, operator, values }: SelectorTerm,
+  text: string,
+  { labels, expressions, remove }: SelectorFlag,
+): void {
   if (operator === 'Remove') remove.push(key);
   else if (operator !== 'Equals') expressions.push({ key, operator, ...(values.length > 0 ? { values } : {}) });
   else if (Object.hasOwn(labels, key) && labels[key] !== values[0]) {

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import manifest from '../../../../oclif.manifest.json' with { type: 'json' };
 import { complete, type FlagValues } from '../../../../src/cli/completion/complete.ts';
 import type { Grammar } from '../../../../src/cli/completion/grammar.ts';
-import type { Names, NamesPort } from '../../../../src/kube/resources/names.ts';
+import type { CompletionNames, NamesPort } from '../../../../src/kube/resources/names.ts';
 
-const POOLS: Names = {
+const POOLS: CompletionNames = {
   names: ['worker', 'gpu', 'web'],
   labelKeys: ['team'],
   labelValues: { team: ['a', 'b'] },
@@ -14,15 +14,15 @@ const POOLS: Names = {
   annotations: ['example.com/owner', 'note'],
   resources: ['cpu', 'hugepages-2Mi', 'memory', 'nvidia.com/gpu'],
 };
-const NODES: Names = {
+const NODES: CompletionNames = {
   names: ['node-b', 'node-a'],
   labelKeys: ['kubernetes.io/os', 'tier'],
   labelValues: { 'kubernetes.io/os': ['linux'], tier: ['', 'gold', 'silver'] },
   recorded: { gpu: ['node-b'] },
   roles: { worker: ['node-a'] },
 };
-const REVISIONS: Names = { names: [], labelKeys: [], revisions: { gpu: ['1', '2'], web: ['7'] } };
-const NAMESPACES: Names = { names: ['shop', 'default'], labelKeys: [] };
+const REVISIONS: CompletionNames = { names: [], labelKeys: [], revisions: { gpu: ['1', '2'], web: ['7'] } };
+const NAMESPACES: CompletionNames = { names: ['shop', 'default'], labelKeys: [] };
 export const START = new Date('2026-01-01T00:00:00Z');
 
 export interface FakeNames extends NamesPort {

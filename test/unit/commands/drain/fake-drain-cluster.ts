@@ -4,7 +4,7 @@ import type { DrainChoice, DrainOptions, NodeDrainState } from '../../../../src/
 import { planDrain } from '../../../../src/commands/drain/plan-drain.ts';
 import { drainLine } from '../../../../src/commands/drain/print.ts';
 import { drain } from '../../../../src/commands/drain/run.ts';
-import type { DryRun, EvictionsClient, Removal } from '../../../../src/kube/cluster.ts';
+import type { DryRun, EvictionsClient, RemovalResult } from '../../../../src/kube/cluster.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { DrainPod, DrainRules } from '../../../../src/nodepool/drain/drain-filters.ts';
 import type { DrainPace } from '../../../../src/nodepool/drain/drain-slots.ts';
@@ -20,9 +20,13 @@ export const RULES: DrainRules = {
   skipWaitForDeleteSeconds: 0,
 };
 const ONE: DrainPace = { kind: 'parallel', nodes: 1 };
-export const ACCEPTED: Removal = { kind: 'accepted' };
-export const GONE: Removal = { kind: 'gone' };
-export const BUDGET: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' };
+export const ACCEPTED: RemovalResult = { kind: 'accepted' };
+export const GONE: RemovalResult = { kind: 'gone' };
+export const BUDGET: RemovalResult = {
+  kind: 'budget',
+  budget: 'web',
+  message: 'needs 2 healthy pods and has 2 currently',
+};
 
 interface Setup {
   nodes?: Partial<Node>[];
@@ -36,7 +40,7 @@ interface Setup {
   storage?: Pick<Storage, 'claims' | 'volumes'> | NodepoolError;
   hasDaemonSet?: (boolean | NodepoolError)[];
   /** By pod, the answer to each attempt to remove it; the last one is repeated. */
-  answers?: Record<string, (Removal | NodepoolError)[]>;
+  answers?: Record<string, (RemovalResult | NodepoolError)[]>;
   /** Ctrl-C during the nth removal, or during the first patch. */
   stopAtRemoval?: number;
   stopAtPatch?: boolean;

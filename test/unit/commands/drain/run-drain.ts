@@ -3,7 +3,7 @@ import type { Connection, Deps } from '../../../../src/cli/factory.ts';
 import { type Progress, SILENT } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/command.ts';
 import { type ShownDrain, showDrain } from '../../../../src/commands/drain/show-drain.ts';
-import type { PodRemoval, Removal } from '../../../../src/kube/cluster.ts';
+import type { RemovalOptions, RemovalResult } from '../../../../src/kube/cluster.ts';
 import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
 import type { Node, Toleration } from '../../../../src/nodepool/types.ts';
 import { testIo } from '../../cli/test-io.ts';
@@ -22,7 +22,7 @@ export async function runDrain(
   {
     io = testIo(),
     live = SILENT as Progress,
-    removal = { kind: 'gone' } as Removal,
+    removal = { kind: 'gone' } as RemovalResult,
     /** Cordoned and empty in the first list alone. */
     wasCordoned = false,
     isCordoned = false,
@@ -31,7 +31,7 @@ export async function runDrain(
     tolerations = [] as Toleration[],
     deletionTimestamp = undefined as string | undefined,
     /** Gets how each client of pods was opened. */
-    opened = [] as PodRemoval[],
+    opened = [] as RemovalOptions[],
   } = {},
 ) {
   const nodes = [makeNode('a'), makeNode('b')];
@@ -66,7 +66,7 @@ export async function runDrain(
         get: async (name: string) => ({ ...makeNode(name), unschedulable: !choice.isRolling }),
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),
       },
-      evictions: async (how: PodRemoval) => {
+      evictions: async (how: RemovalOptions) => {
         opened.push(how);
         return client;
       },

@@ -1,7 +1,7 @@
 /** The drain of one node. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Removal } from '../../../../src/kube/cluster.ts';
+import type { RemovalResult } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { flushPromises } from '../../controller/fake-clock.ts';
 import { ACCEPTED, BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
@@ -78,7 +78,11 @@ describe('draining one node', () => {
   });
 
   test("retries after the server's delay, but not before 5 s", async () => {
-    const busy = (afterMs: number | undefined): Removal => ({ kind: 'busy', afterMs, message: 'too many requests' });
+    const busy = (afterMs: number | undefined): RemovalResult => ({
+      kind: 'busy',
+      afterMs,
+      message: 'too many requests',
+    });
     const cluster = fakeDrainCluster({
       pods: { a: [{ name: 'p' }] },
       answers: { p: [busy(12_000), busy(1000), busy(undefined), GONE] },
@@ -98,7 +102,7 @@ describe('draining one node', () => {
   });
 
   test('in a terminating namespace retries until the pod is being deleted, then waits', async () => {
-    const ends: Removal = { kind: 'namespace ends', message: 'it is being terminated' };
+    const ends: RemovalResult = { kind: 'namespace ends', message: 'it is being terminated' };
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [ends] } });
     const { ended } = cluster.begin();
     await cluster.clock.advance(4000);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Progress } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/command.ts';
-import type { Removal } from '../../../../src/kube/cluster.ts';
+import type { RemovalResult } from '../../../../src/kube/cluster.ts';
 import { testIo } from '../../cli/test-io.ts';
 import { makeBudget } from '../../nodepool/budget.ts';
 import { DONE, runDrain, WARNING } from './run-drain.ts';
@@ -141,7 +141,7 @@ nodepool.nodes.lailin.xyz/worker not drained: 1 of 2 nodes and 1 of 2 pods left 
 });
 
 test('a server dry run ends as the drain would, with each node looked at', async () => {
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const pace = (members: number) => parsePace(undefined, '1', members);
   const { code, stdout, stderr } = await runDrain({ dryRun: 'server', pace }, { removal });
   const node = (name: string) =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Progress } from '../../../../src/cli/progress.ts';
 import { parsePace } from '../../../../src/commands/drain/command.ts';
-import type { PodRemoval, Removal } from '../../../../src/kube/cluster.ts';
+import type { RemovalOptions, RemovalResult } from '../../../../src/kube/cluster.ts';
 import { testIo } from '../../cli/test-io.ts';
 import { DONE, HEADING, runDrain, WARNING } from './run-drain.ts';
 
@@ -16,7 +16,7 @@ test('prints results on stdout, the rest on stderr', async () => {
 });
 
 test('opens the client of pods with the grace period and --disable-eviction', async () => {
-  const opened: PodRemoval[] = [];
+  const opened: RemovalOptions[] = [];
   await runDrain({ gracePeriodSeconds: 0, disableEviction: true }, { opened });
   assert.deepEqual(opened, [{ gracePeriodSeconds: 0, disableEviction: true }]);
 });
@@ -31,7 +31,7 @@ test('prints no line per pod beside a spinner', async () => {
 });
 
 test('prints the remaining pods as a table and an error', async () => {
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stdout, stderr } = await runDrain({ timeoutMs: 500 }, { removal });
   assert.equal(code, 1);
   assert.equal(
@@ -48,7 +48,7 @@ b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 
 });
 
 test('Ctrl-C prints the table and exits with 130', async () => {
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const io = testIo();
   // Signal handlers are installed for the drain only.
   io.stderr.on('data', (chunk: Buffer) => {
@@ -64,14 +64,14 @@ test('Ctrl-C prints the table and exits with 130', async () => {
 });
 
 test('names the nodes to uncordon where it cordoned some of the members', async () => {
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stderr } = await runDrain({ timeoutMs: 500, nodes: ['b'] }, { removal });
   assert.equal(code, 1);
   assert.match(stderr, /1 of 1 node left to drain; next: .* `kubectl nodepool uncordon worker --node b`\n$/);
 });
 
 test('names the uncordon of nodes that an earlier run cordoned', async () => {
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stderr } = await runDrain({ timeoutMs: 500, nodes: ['b'] }, { removal, isCordoned: true });
   assert.equal(code, 1);
   const next =
@@ -80,7 +80,7 @@ test('names the uncordon of nodes that an earlier run cordoned', async () => {
 });
 
 test('says why nodes are not begun', async () => {
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const pace = (members: number) => parsePace(undefined, '1', members);
   const { stdout, stderr } = await runDrain({ timeoutMs: 500, pace, isRolling: true }, { removal });
   assert.match(
@@ -110,7 +110,7 @@ test('names the pods that are terminating for too long to be waited for', async 
 
 test('paints what is waited for yellow and what is drained green, and no escape of the cluster', async () => {
   const io = testIo({ color: true, errorColor: true });
-  const removal: Removal = { kind: 'budget', budget: 'web', message: 'needs\u001b[31m 2' };
+  const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs\u001b[31m 2' };
   const held = await runDrain({ dryRun: 'server' }, { io, removal, pod: 'p\u001b[31m' });
   assert.match(
     held.stderr,

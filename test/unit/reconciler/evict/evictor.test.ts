@@ -1,18 +1,18 @@
 /** What `drain` and pools with `noExecute: Drain` share: how pods are asked about, blocked, and asked about again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { EvictionsClient, Removal } from '../../../../src/kube/cluster.ts';
+import type { EvictionsClient, RemovalResult } from '../../../../src/kube/cluster.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { Evictor, type EvictorOptions } from '../../../../src/reconciler/evict/evictor.ts';
 import { makePod } from '../../commands/drain/fake-drain-cluster.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 
-const ACCEPTED: Removal = { kind: 'accepted' };
-const budget = (message: string): Removal => ({ kind: 'budget', budget: 'web', message });
+const ACCEPTED: RemovalResult = { kind: 'accepted' };
+const budget = (message: string): RemovalResult => ({ kind: 'budget', budget: 'web', message });
 
 /** @param answers of each request, one after the other */
-function started(answers: (Removal | NodepoolError)[], options: Partial<EvictorOptions> = {}) {
+function started(answers: (RemovalResult | NodepoolError)[], options: Partial<EvictorOptions> = {}) {
   const clock = new FakeClock();
   const [sent, events, errors]: [string[], string[], string[]] = [[], [], []];
   const evictor = new Evictor({
@@ -68,7 +68,7 @@ test('a pod is announced once, and blocked until it may be asked about again; ea
 test('a busy server says when; after a conflict a pod is asked about with the next list, and announced once', async () => {
   const [a, b, c] = ['a', 'b', 'c'].map(name => makePod({ name }));
   assert.ok(a && b && c);
-  const busy: Removal = { kind: 'busy', afterMs: 30_000, message: 'try later' };
+  const busy: RemovalResult = { kind: 'busy', afterMs: 30_000, message: 'try later' };
   const { evictor, events, atOnce } = started([
     busy,
     { kind: 'changed' },
@@ -99,7 +99,7 @@ test('a pod that terminates in a namespace that ends is waited for, but not in a
 test('a pod with several budgets is an error that does not stop the others', async () => {
   const [a, b] = ['a', 'b'].map(name => makePod({ name }));
   assert.ok(a && b);
-  const many: Removal = { kind: 'many budgets', budgets: ['x', 'y'] };
+  const many: RemovalResult = { kind: 'many budgets', budgets: ['x', 'y'] };
   const message = 'pod ns/a has more than one PodDisruptionBudget, and the server evicts no such pod: x, y';
   const first = started([many], { otherwise: ', or give up' });
   await first.atOnce(a, b);

@@ -1,12 +1,16 @@
 /** Drains by the node writer: how long one reconcile evicts pods of a node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Removal } from '../../../../src/kube/cluster.ts';
+import type { RemovalResult } from '../../../../src/kube/cluster.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { BUDGET, drained, pod } from '../drained.ts';
 
 /** Each eviction takes 1.5 s. */
-function slow(names: string[], answer: Removal = { kind: 'accepted' }, labels = (name: string) => ({ app: name })) {
+function slow(
+  names: string[],
+  answer: RemovalResult = { kind: 'accepted' },
+  labels = (name: string) => ({ app: name }),
+) {
   const clock = new FakeClock();
   const found = drained(
     names.map(name => pod(name, { labels: labels(name) })),
