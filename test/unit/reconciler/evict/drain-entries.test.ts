@@ -1,13 +1,13 @@
 /** When a node is polled again: the figures of the table of retries in src/reconciler/README.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Removal } from '../../../../src/kube/cluster.ts';
+import type { RemovalResult } from '../../../../src/kube/cluster.ts';
 import { type NodeDrain, pollDelayMs } from '../../../../src/reconciler/evict/drain-entries.ts';
 import { Evictor } from '../../../../src/reconciler/evict/evictor.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { BUDGET, drained, pod } from '../drained.ts';
 
-const BUSY: Removal = { kind: 'busy', afterMs: 30_000, message: 'try later' };
+const BUSY: RemovalResult = { kind: 'busy', afterMs: 30_000, message: 'try later' };
 
 for (const [what, answers, leastMs, next] of [
   ['refused by a budget', { a: BUDGET }, 5_000, ['list', 'evict a']],
@@ -15,7 +15,7 @@ for (const [what, answers, leastMs, next] of [
   ['two pods, both refused', { a: BUDGET, b: BUSY }, 5_000, ['list', 'evict a']],
   ['one refused, one terminates', { a: BUDGET, b: { kind: 'accepted' } }, 2_000, ['list']],
   ['a conflict', { a: { kind: 'changed' } }, 2_000, ['list', 'evict a']],
-] as [string, Record<string, Removal>, number, string[]][]) {
+] as [string, Record<string, RemovalResult>, number, string[]][]) {
   const names = Object.keys(answers);
   const pods = names.map(name => pod(name, { labels: { app: name } }));
 
