@@ -70,14 +70,14 @@ export function alteredOnNode(
   next: () => NodePlan | undefined,
   decides: (label: string) => boolean = () => false,
 ): AlteredField[] {
-  const [sent, found] = [slots(patchedNode(node, patch)), slots(answer)];
+  const [sent, found] = [fieldsOf(patchedNode(node, patch)), fieldsOf(answer)];
   const names = [...new Set([...sent.keys(), ...found.keys()])].filter(
     name => sent.get(name) !== found.get(name) && wasKnown(name, node, patch),
   );
   if (names.length === 0) return [];
-  const before = slots(node);
+  const before = fieldsOf(node);
   const repair = dueOf(next())?.patch;
-  const repaired = repair === undefined ? found : slots(patchedNode(answer, repair));
+  const repaired = repair === undefined ? found : fieldsOf(patchedNode(answer, repair));
   const givesAway = (name: string) => name.startsWith(LABEL) && decides(name.slice(LABEL.length));
   return names
     .filter(name => before.get(name) !== sent.get(name) || repaired.get(name) !== found.get(name) || givesAway(name))
@@ -111,7 +111,7 @@ function alteredText({ name, sent, found }: AlteredField): string {
   return `${name} was sent with value "${ours}" and is "${theirs}"`;
 }
 
-function slots({ labels, taints, annotations = {}, record }: Node): Map<string, string> {
+function fieldsOf({ labels, taints, annotations = {}, record }: Node): Map<string, string> {
   return new Map([
     ...Object.entries(labels).map(([key, value]) => [LABEL + key, value] as const),
     ...taints.map(taint => [`taint ${taintId(taint)}`, taint.value ?? ''] as const),

@@ -174,8 +174,8 @@ export class NodeGates {
     return { ...patch, record: withDrainingSince(patch.record, since) };
   }
 
-  /** The server accepted the write. */
-  written(plan: WritePlan, uid: string): void {
+  /** Called once the server has accepted the write. */
+  countRepairs(plan: WritePlan, uid: string): void {
     const pool = this.#repairedPool(plan);
     if (pool !== undefined) this.#options.contestedKeys?.repaired(pool, { name: plan.node.name, uid }, plan.changes);
   }

@@ -282,7 +282,7 @@ export class NodeWriter {
       // A stand-in that is new, or was gone, has to be seen by schedulers first.
       if (plan.patch.taints !== undefined) this.gates.drainer.entries.forget(name);
       this.gates.changes.delete(name);
-      this.gates.written(plan, uid);
+      this.gates.countRepairs(plan, uid);
       const move = moveOf(plan, written.move);
       writeLimiter.written(uid, plan.changes);
       assertNodeUnaltered(plan, write.node, { move, before: written.move }, this.#options);
