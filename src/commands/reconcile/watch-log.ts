@@ -12,10 +12,7 @@ import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
  * Logs pools that no node matches, each once while its spec stays as it is: an autoscaler may take all nodes every night.
  * To be called after a reconcile of the pool.
  */
-export function noMatchLog(
-  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isActive' | 'nodes'>,
-  log: Log,
-): (pool: string) => void {
+export function noMatchLog(state: ClusterState, log: Log): (pool: string) => void {
   /** Generations, by pool. */
   const said = new Map<string, number | undefined>();
   return name => {

@@ -51,7 +51,7 @@ export interface PlannedRuntimeClass {
 }
 
 /** What plans do in the end, nodes that wait for a slot in a rollout included; those of paused pools are not. */
-export function plansToTheEnd({ nodes, later }: { nodes: DuePlan[]; later: LaterPlan[] }): DuePlan[] {
+export function plansToTheEnd({ nodes, later }: ClusterPlan): DuePlan[] {
   return [...nodes, ...later.filter(({ pausedBy }) => pausedBy === undefined)];
 }
 

@@ -118,7 +118,7 @@ export async function showDiff(
 }
 
 /** What a reconcile is about to change, with an empty line below; nothing without changes. */
-export async function printChanges(plan: ClusterPlan, { nodes }: Pick<ClusterPort, 'nodes'>, io: Io): Promise<void> {
+export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io: Io): Promise<void> {
   const { planned, unread } = await withSetters(plan.nodes, nodes);
   if (unread > 0) showWarning(io, unreadText(unread));
   const text = await diffText({ ...plan, nodes: planned }, io);

@@ -25,10 +25,7 @@ type NodeWithLabels = Pick<Node, 'labels'>;
 type LabelCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Of the pools without members. @param pools by name */
-export function emptyPoolWarnings(
-  state: Pick<ClusterState, 'pool' | 'members' | 'lost' | 'isActive' | 'nodes'>,
-  pools: readonly string[],
-): NoMatch[] {
+export function emptyPoolWarnings(state: ClusterState, pools: readonly string[]): NoMatch[] {
   // For the other pools the index is enough; it does not go through all nodes.
   const empty = pools.filter(
     name => state.isActive(name) && state.members(name).length === 0 && state.lost(name).length === 0,

@@ -60,7 +60,7 @@ export function deletedClasses(pools: readonly NodePool[], existing: Iterable<Ru
 }
 
 /** The RuntimeClasses that a plan deletes. */
-export function deletedBy({ runtimeClasses }: Pick<ClusterPlan, 'runtimeClasses'>): string[] {
+export function deletedBy({ runtimeClasses }: ClusterPlan): string[] {
   return runtimeClasses.filter(({ kind }) => kind === 'delete').map(({ name }) => name);
 }
 

@@ -35,8 +35,8 @@ export interface FoundImpact {
  * the paths of the command line name. Throws NodepoolError for one of these whose resource the server does not serve.
  */
 export async function findImpact(
-  plan: Pick<ClusterPlan, 'nodes' | 'later' | 'runtimeClasses'>,
-  state: Pick<ClusterState, 'nodes' | 'ownership'>,
+  plan: ClusterPlan,
+  state: ClusterState,
   paths: readonly SelectorPath[],
   ports: ImpactPorts,
 ): Promise<FoundImpact> {
@@ -115,7 +115,7 @@ function selectingOf({ namespace, name, template }: DaemonSet): SelectingObject 
 // Whether the impact of a plan is worth a question: changes that can cost a pod its place, and what they do.
 
 /** A name for each label that changes, and each taint that comes and keeps pods away, by node. */
-export function risksOf(all: Pick<ClusterPlan, 'nodes' | 'later'>): string[] {
+export function risksOf(all: ClusterPlan): string[] {
   return plansToTheEnd(all).flatMap(plan =>
     allChanges(plan)
       .filter(isRisk)
