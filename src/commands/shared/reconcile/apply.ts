@@ -256,7 +256,7 @@ export async function untilIdle(
     if (outcome === undefined || error !== undefined) return { kind: 'done' };
     const next = nextReconcile(outcome);
     if (next.kind === 'changed') return { kind: 'requeue' };
-    // This run waits for pods alone: what failed or waits for a limit is left to the next one.
+    // This run waits for pods alone: nothing is reconciled again for a failure or a limit.
     const waiting = next.kind === 'error' ? next.rest : next;
     if (waiting.kind !== 'pods') return { kind: 'done' };
     const { drain, podsMs } = waiting;
