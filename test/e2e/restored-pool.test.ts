@@ -10,10 +10,9 @@ import { systemClock } from '../../src/controller/clock.ts';
 import { createLimiter } from '../../src/controller/limiter.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
 import type { NodePoolSpec } from '../../src/nodepool/types.ts';
-import { Reconciler } from '../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
 import { override } from '../override.ts';
-import { reconcilerOptions } from '../unit/reconciler/reconciler-options.ts';
+import { aReconciler } from '../unit/reconciler/reconciler-options.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -53,14 +52,12 @@ for (const [what, spec, later] of lost) {
         assert.ok(++reads <= MANY, 'it reads the pool again and again');
         return cluster.pools.getCoerced(name);
       };
-      const reconciler = new Reconciler(
-        reconcilerOptions(override(cluster, { pools: { getCoerced } }), await stateAhead(cluster, later), {
-          limitObjects: createLimiter(4),
-          sleep: ms => sleep(ms),
-          clock: systemClock,
-          hasCaches,
-        }),
-      );
+      const reconciler = aReconciler(override(cluster, { pools: { getCoerced } }), await stateAhead(cluster, later), {
+        limitObjects: createLimiter(4),
+        sleep: ms => sleep(ms),
+        clock: systemClock,
+        hasCaches,
+      });
       await assert.rejects(reconciler.reconcile('w'), {
         message: 'the server has an older version of nodepool w than it had before (etcd was restored)',
         next: 'run `kubectl nodepool reconcile w`',

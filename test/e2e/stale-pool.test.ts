@@ -6,8 +6,7 @@ import { connect } from '../../src/kube/connect.ts';
 import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
 import { ClusterState } from '../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../src/reconciler/write/node-writer.ts';
-import { reconcilerOptions } from '../unit/reconciler/reconciler-options.ts';
+import { aNodeWriter } from '../unit/reconciler/reconciler-options.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -32,7 +31,7 @@ test('a node that another process wrote for a newer spec keeps it, and so does o
 
   const nodes = [await cluster.nodes.get('a'), await cluster.nodes.get('b')].flatMap(node => node ?? []);
   const state = new ClusterState([lagging], nodes, []);
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { clock: systemClock, hasCaches: true }));
+  const writer = aNodeWriter(cluster, state, { clock: systemClock, hasCaches: true });
   assert.deepEqual([writer.needsWrite('a'), writer.needsWrite('b')], [true, true]);
   await Promise.all([writer.write('a'), writer.write('b')]);
   assert.deepEqual([await tierOf('a'), await tierOf('b')], ['silver', 'silver']);

@@ -17,10 +17,10 @@ import {
 } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../src/reconciler/write/node-writer.ts';
+import type { NodeWriter } from '../../../src/reconciler/write/node-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 import { aNode, aPool } from '../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler/reconciler-options.ts';
+import { aNodeWriter } from '../reconciler/reconciler-options.ts';
 import { SimulatedPods } from './simulated-pods.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -203,14 +203,12 @@ export class Simulation {
       },
       evictions: async () => this.pods,
     } as unknown as ClusterPort;
-    const nodes = new NodeWriter(
-      reconcilerOptions(cluster, state, {
-        limitObjects: createLimiter(4),
-        clock: this.#clock,
-        now: () => new Date(this.now),
-        hasCaches: true,
-      }),
-    );
+    const nodes = aNodeWriter(cluster, state, {
+      limitObjects: createLimiter(4),
+      clock: this.#clock,
+      now: () => new Date(this.now),
+      hasCaches: true,
+    });
     return { state, nodes };
   }
 

@@ -1,9 +1,11 @@
-/** What the parts of the reconciler need in every test. */
+/** The parts of the reconciler, and what they need in every test. */
 
 import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { WriteRateLimiter } from '../../../src/reconciler/limits/rate-limiters.ts';
 import type { WriterOptions } from '../../../src/reconciler/options.ts';
+import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import type { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { type NodeOutcome, NodeWriter } from '../../../src/reconciler/write/node-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 /** Any number of objects at once, and no wait takes time; `more` replaces that. */
@@ -23,4 +25,16 @@ export function reconcilerOptions(
     now: () => new Date(),
     ...more,
   };
+}
+
+export function aNodeWriter(cluster: ClusterPort, state: ClusterState, more: Partial<WriterOptions> = {}): NodeWriter {
+  return new NodeWriter(reconcilerOptions(cluster, state, more));
+}
+
+export function aReconciler(cluster: ClusterPort, state: ClusterState, more: Partial<WriterOptions> = {}): Reconciler {
+  return new Reconciler(reconcilerOptions(cluster, state, more));
+}
+
+export function emptyNodeOutcome(): NodeOutcome {
+  return { moves: [], failures: [], unwritten: 0 };
 }

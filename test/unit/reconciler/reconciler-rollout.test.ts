@@ -7,11 +7,10 @@ import type { ControllerRevision } from '../../../src/nodepool/rollout/revisions
 import { rolloutHash } from '../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
-import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-import { reconcilerOptions } from './reconciler-options.ts';
+import { aReconciler } from './reconciler-options.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { resourceVersion: '10', generation: 2, finalizers: [FINALIZER] };
@@ -75,7 +74,7 @@ function begin(
   };
   // Both clocks agree.
   const clocks = { now: wall, clock: { now: () => last } };
-  const reconciler = new Reconciler(reconcilerOptions(cluster, state, { ...clocks, hasCaches: true }));
+  const reconciler = aReconciler(cluster, state, { ...clocks, hasCaches: true });
   return { reconciler, tried, state };
 }
 

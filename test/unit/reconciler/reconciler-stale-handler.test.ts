@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { aPool } from '../nodepool/fixtures.ts';
-import { reconcilerOptions } from './reconciler-options.ts';
+import { aReconciler } from './reconciler-options.ts';
 import { owned } from './runtime-class-server.ts';
 
 const METADATA = { name: 'worker', uid: 'uid-worker', finalizers: [FINALIZER] };
@@ -32,11 +31,9 @@ async function requestsOf(live: NodePool | undefined, hasClass = true): Promise<
       },
     },
   } as unknown as ClusterPort;
-  const reconciler = new Reconciler(
-    reconcilerOptions(cluster, new ClusterState([known], [], hasClass ? [owned()] : []), {
-      now: () => new Date('2026-01-03T00:00:00Z'),
-    }),
-  );
+  const reconciler = aReconciler(cluster, new ClusterState([known], [], hasClass ? [owned()] : []), {
+    now: () => new Date('2026-01-03T00:00:00Z'),
+  });
   await reconciler.reconcile('worker');
   return requests;
 }

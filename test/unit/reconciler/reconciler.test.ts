@@ -5,11 +5,10 @@ import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
 import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { NodeWriteError } from '../../../src/reconciler/outcome.ts';
-import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { type Overrides, override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
-import { reconcilerOptions } from './reconciler-options.ts';
+import { aReconciler } from './reconciler-options.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const METADATA = { name: 'worker', resourceVersion: '10', finalizers: [FINALIZER] };
@@ -21,8 +20,8 @@ function create(pools: NodePool[], nodes: Node[], answers: Overrides) {
   state.observe({ concerned: names => reported.push(...names), nodeGone: () => {} });
   const cluster = override({ createEvent: async () => {} } as unknown as ClusterPort, answers);
   const now = () => new Date('2026-01-01T00:00:00Z');
-  const options = reconcilerOptions(cluster, state, { now });
-  return { state, reported, reconciler: new Reconciler({ ...options, hasCaches: true }) };
+  const reconciler = aReconciler(cluster, state, { now, hasCaches: true });
+  return { state, reported, reconciler };
 }
 
 /** The response to a status write, with a later resourceVersion. */

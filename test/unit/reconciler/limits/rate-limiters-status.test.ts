@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
 import { StatusRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
-import { Reconciler } from '../../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import type { Overrides } from '../../../override.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aReconciler } from '../reconciler-options.ts';
 
 const BUSY = { name: 'busy', uid: 'u', generation: 1 };
 
@@ -74,14 +73,12 @@ function create(statusLimiter?: StatusRateLimiter) {
       },
     },
   } satisfies Overrides as unknown as ClusterPort;
-  const reconciler = new Reconciler(
-    reconcilerOptions(cluster, state, {
-      now: clock.wall,
-      clock,
-      hasCaches: true,
-      ...(statusLimiter === undefined ? {} : { statusLimiter }),
-    }),
-  );
+  const reconciler = aReconciler(cluster, state, {
+    now: clock.wall,
+    clock,
+    hasCaches: true,
+    ...(statusLimiter === undefined ? {} : { statusLimiter }),
+  });
   const flip = (round: number) => {
     state.setNode({
       ...(state.node('a') ?? assert.fail()),

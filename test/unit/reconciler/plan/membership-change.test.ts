@@ -6,10 +6,9 @@ import { FINALIZER, type Node, type NodePool } from '../../../../src/nodepool/ty
 import type { MembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { planMembershipChange } from '../../nodepool/plan/plan-view.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter } from '../reconciler-options.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const a = aPool({ labels: { tier: 'a', own: '1' }, taints: [taint('d=a:NoSchedule')] }, { name: 'a' });
@@ -108,7 +107,7 @@ test('reads and plans again on a conflict, and keeps what someone else set', asy
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
   const changes = new Map([['n1', moveTo(b, a)]]);
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { changes }));
+  const writer = aNodeWriter(cluster, state, { changes });
   assert.equal(writer.needsWrite('n1'), true);
   const move = await writer.write('n1');
   assert.deepEqual([move?.from, move?.to, sent.length], ['a', 'b', 2]);
@@ -130,7 +129,7 @@ test('fails without a write when the change is no longer possible', async () => 
     },
   } as unknown as ClusterPort;
   const state = new ClusterState([a, b], [inA], []);
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { changes: new Map([['n1', moveTo(b, a)]]) }));
+  const writer = aNodeWriter(cluster, state, { changes: new Map([['n1', moveTo(b, a)]]) });
   await assert.rejects(writer.write('n1'), /node n1 has the label node-role\.kubernetes\.io\/b=x/);
   assert.equal(writes, 1);
 });
@@ -148,7 +147,7 @@ test('writes a change once: does not remove a label that a pool restores', async
     },
   } as unknown as ClusterPort;
   const state = new ClusterState([{ ...a, metadata: { ...a.metadata, finalizers: [FINALIZER] } }, giver], [live], []);
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { changes: new Map([['n1', outOf(a)]]) }));
+  const writer = aNodeWriter(cluster, state, { changes: new Map([['n1', outOf(a)]]) });
   await writer.write('n1');
   assert.deepEqual([state.ownership('n1')?.owner, writes], ['giver', 1]);
   assert.equal(live.labels['node-role.kubernetes.io/a'], '');

@@ -5,13 +5,11 @@ import { createLimiter } from '../../../../src/controller/limiter.ts';
 import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node } from '../../../../src/nodepool/types.ts';
-import type { NodeMove, WriteFailure } from '../../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { annotationReader, hasUnread, readAnnotations } from '../../../../src/reconciler/state/unread-annotations.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role } from '../node-server.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter, emptyNodeOutcome } from '../reconciler-options.ts';
 
 const pool = aPool({ annotations: { owner: 'us' } }, { finalizers: [FINALIZER] });
 const kept = new Set(['owner']);
@@ -84,9 +82,8 @@ function reconcile(nodes: Node[], list: (selector?: string) => Promise<Node[]>) 
       },
     },
   } as unknown as ClusterPort;
-  const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  const options = reconcilerOptions(cluster, state, { limitObjects: createLimiter(1) });
-  return { requests, done: new NodeWriter(options).apply('worker', outcome) };
+  const writer = aNodeWriter(cluster, state, { limitObjects: createLimiter(1) });
+  return { requests, done: writer.apply('worker', emptyNodeOutcome()) };
 }
 
 test('many such members are read with one list of their pool', async () => {

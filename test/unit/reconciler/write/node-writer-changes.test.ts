@@ -5,9 +5,8 @@ import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type Node } from '../../../../src/nodepool/types.ts';
 import type { MembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter } from '../reconciler-options.ts';
 
 const worker = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
 const joining: MembershipChange = {
@@ -21,7 +20,7 @@ const cluster = {} as ClusterPort;
 function begin(pools: (typeof worker)[], nodes: Node[]) {
   const state = new ClusterState(pools, nodes, []);
   const changes = new Map([['n1', joining]]);
-  return new NodeWriter(reconcilerOptions(cluster, state, { changes }));
+  return aNodeWriter(cluster, state, { changes });
 }
 
 test('fails the change of a node that was deleted in the meantime', async () => {

@@ -7,9 +7,9 @@ import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node } from '../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { type NodeOutcome, NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
+import type { NodeOutcome } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter, emptyNodeOutcome } from '../reconciler-options.ts';
 
 const a = aPool({ labels: { tier: 'a' } }, { name: 'a', uid: 'a', finalizers: [FINALIZER] });
 const b = aPool({ labels: { tier: 'b' } }, { name: 'b', uid: 'b', finalizers: [FINALIZER] });
@@ -30,9 +30,8 @@ function begin(answer: (stored: Node, attempt: number, state: ClusterState) => N
     return { kind: 'written', node: answer({ ...stored, resourceVersion: String(7 + attempt) }, attempt, state) };
   };
   const cluster = { nodes: { patch: patchNode } } as unknown as ClusterPort;
-  const nodes = new NodeWriter(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4), hasCaches: true }));
-  const outcome = (): NodeOutcome => ({ moves: [], failures: [], unwritten: 0 });
-  return { nodes, outcome };
+  const nodes = aNodeWriter(cluster, state, { limitObjects: createLimiter(4), hasCaches: true });
+  return { nodes, outcome: emptyNodeOutcome };
 }
 
 const reports = ({ moves }: NodeOutcome) => moves.map(({ node, from, to }) => `${node}: ${from} to ${to}`);

@@ -4,12 +4,10 @@ import { createLimiter } from '../../../../src/controller/limiter.ts';
 import type { ClusterPort, NodesClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
-import type { NodeMove, WriteFailure } from '../../../../src/reconciler/outcome.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter, emptyNodeOutcome } from '../reconciler-options.ts';
 
 const collect = globalThis.gc;
 afterEach(() => {
@@ -33,8 +31,8 @@ async function settle(error: NodepoolError) {
     return { kind: 'written', node: { ...node, resourceVersion: '9' } };
   };
   const cluster = { nodes: { patch: patchNode } } as ClusterPort;
-  const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new NodeWriter(reconcilerOptions(cluster, state, { limitObjects: createLimiter(4) })).apply('worker', outcome);
+  const outcome = emptyNodeOutcome();
+  await aNodeWriter(cluster, state, { limitObjects: createLimiter(4) }).apply('worker', outcome);
   const untried = outcome.failures.filter(({ message }) => message.endsWith('was not tried'));
   return { written: outcome.moves.length, untried: untried.length };
 }
@@ -58,10 +56,9 @@ test('counts members that differ or failed; with caches only those that failed, 
     [...nodes, aNode({ name: 'other' })],
     [],
   );
-  const options = reconcilerOptions({} as ClusterPort, state);
   const failures = [{ message: 'no', node: 'c' }, { message: 'no RuntimeClass' }];
-  assert.deepEqual(new NodeWriter(options).differing('worker', failures), ['a', 'b', 'c']);
-  assert.deepEqual(new NodeWriter({ ...options, hasCaches: true }).differing('worker', failures), ['c']);
+  assert.deepEqual(aNodeWriter({} as ClusterPort, state).differing('worker', failures), ['a', 'b', 'c']);
+  assert.deepEqual(aNodeWriter({} as ClusterPort, state, { hasCaches: true }).differing('worker', failures), ['c']);
 });
 
 test('includes nodes that cannot be written in the due ones, as a status of success would hide them', () => {
@@ -73,8 +70,7 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
     aNode({ name: 'done', labels: role, record: recordOf({ pool: 'worker' }) }),
   ];
   const state = new ClusterState([aPool({ unmanaged: 'Remove' }, { finalizers: [FINALIZER] })], nodes, []);
-  const due = (only?: Set<string>) =>
-    new NodeWriter(reconcilerOptions({} as ClusterPort, state, only && { only })).notApplied('worker');
+  const due = (only?: Set<string>) => aNodeWriter({} as ClusterPort, state, only && { only }).notApplied('worker');
   assert.deepEqual(due(new Set(['done'])), ['large', 'new']);
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });
@@ -89,8 +85,7 @@ test('a rollout in progress triggers garbage collections, one that is complete d
   const nodes = NAMES.map(name => aNode({ name, uid: name, labels, record }));
   const reconcile = (tier: string) => {
     const state = new ClusterState([aPool({ labels: { tier }, rollout: {} }, { name: 'worker' })], nodes, []);
-    const options = reconcilerOptions({} as ClusterPort, state);
-    const poolNodes = new NodeWriter(options);
+    const poolNodes = aNodeWriter({} as ClusterPort, state);
     // All of the heap in the end, at 480 KiB each time: half of it is collected, or 14 MiB.
     const reconciles = Math.ceil(process.memoryUsage().heapTotal / (480 * 1024)) + 30;
     for (let at = 0; at < reconciles; at++) poolNodes.rollout('worker');
@@ -110,13 +105,11 @@ test('after the signal a node is not written again, and counts as not written', 
     stopping.abort();
     return { kind: 'conflict' };
   };
-  const outcome = { moves: [] as NodeMove[], failures: [] as WriteFailure[], unwritten: 0 };
-  await new NodeWriter(
-    reconcilerOptions({ nodes: { patch, get: async (_name: string) => node } } as ClusterPort, state, {
-      limitObjects: createLimiter(1),
-      hasCaches: true,
-      signal: stopping.signal,
-    }),
-  ).apply('worker', outcome);
+  const outcome = emptyNodeOutcome();
+  await aNodeWriter({ nodes: { patch, get: async (_name: string) => node } } as ClusterPort, state, {
+    limitObjects: createLimiter(1),
+    hasCaches: true,
+    signal: stopping.signal,
+  }).apply('worker', outcome);
   assert.deepEqual([patches, outcome], [1, { moves: [], failures: [], unwritten: 1 }]);
 });

@@ -5,10 +5,9 @@ import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool, type NodePoolSpec } from '../../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { Server } from '../node-server.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter } from '../reconciler-options.ts';
 
 const pool = (generation: number, spec: NodePoolSpec): NodePool =>
   aPool(spec, { generation, resourceVersion: `${10 + generation}`, finalizers: [FINALIZER] });
@@ -45,7 +44,7 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
       },
     },
   } as unknown as ClusterPort;
-  const writer = new NodeWriter(reconcilerOptions(cluster, state, { hasCaches: true }));
+  const writer = aNodeWriter(cluster, state, { hasCaches: true });
   return { state, writer, serverOf, reads: () => reads };
 }
 

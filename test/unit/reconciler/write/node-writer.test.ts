@@ -4,9 +4,8 @@ import type { ClusterPort } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter } from '../reconciler-options.ts';
 
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 const unused = {} as ClusterPort;
@@ -19,7 +18,7 @@ test('checks an up-to-date node again when the node or its pool changes', () => 
     record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }),
   });
   const state = new ClusterState([pool], [node], []);
-  const writer = new NodeWriter(reconcilerOptions(unused, state));
+  const writer = aNodeWriter(unused, state);
   const asked = () => writer.needsWrite('a');
 
   assert.deepEqual([asked(), asked()], [false, false]);
@@ -65,7 +64,7 @@ test('reads a pool that disappears during its writes before it releases the next
         },
       },
     } as unknown as ClusterPort;
-    const writer = new NodeWriter(reconcilerOptions(cluster, state));
+    const writer = aNodeWriter(cluster, state);
     const settled = async (name: string) => (await Promise.allSettled([writer.write(name)]))[0].status;
     const both = [await settled('a'), await settled('b')];
     const kept = answer === 'gone' ? ['a', 'a', 'b'] : ['a'];

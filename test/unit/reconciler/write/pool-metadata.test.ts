@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import type { ClusterPort, NodePoolsClient } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type NodePool, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
-import { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../reconciler-options.ts';
+import { aNodeWriter } from '../reconciler-options.ts';
 
 test('fails without node writes when a policy strips the takeover annotation, after one patch of the pool', async () => {
   const status = { status: 200, nodeCount: 1 } as const;
@@ -21,7 +20,7 @@ test('fails without node writes when a policy strips the takeover annotation, af
     return { kind: 'written', pool: { ...read, metadata: { ...read.metadata, resourceVersion: String(patches) } } };
   };
   const cluster = { pools: { annotate: annotatePool } } as ClusterPort;
-  const writer = new NodeWriter(reconcilerOptions(cluster, state));
+  const writer = aNodeWriter(cluster, state);
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
     message: `annotation ${TAKEOVER_ANNOTATION} of nodepool worker was changed by an admission policy or webhook during the write`,

@@ -6,11 +6,10 @@ import type { ClusterPort, NodePatch } from '../../../../../src/kube/cluster.ts'
 import { rolloutHash } from '../../../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../../src/reconciler/plan/node-plan.ts';
-import { Reconciler } from '../../../../../src/reconciler/reconciler.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { FakeClock } from '../../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../../../nodepool/fixtures.ts';
-import { reconcilerOptions } from '../../../reconciler/reconciler-options.ts';
+import { aReconciler } from '../../../reconciler/reconciler-options.ts';
 
 const START = Date.parse('2026-05-01T12:00:00Z');
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
@@ -73,9 +72,7 @@ test('no node takes a turn that became free while pods of another are evicted', 
     if (a.ready && a.taints.some(({ effect }) => effect === 'NoExecute'))
       store({ ...a, ready: false, readySince: Math.floor((START + clock.now()) / 1000) });
   };
-  const reconciler = new Reconciler(
-    reconcilerOptions(cluster, state, { now: () => new Date(START + clock.now()), sleep, clock }),
-  );
+  const reconciler = aReconciler(cluster, state, { now: () => new Date(START + clock.now()), sleep, clock });
   let isDone = false;
   const run = untilIdle(['worker'], reconciler, { timeoutMs: 200_000 }, { cluster, state, clock }).finally(() => {
     isDone = true;
