@@ -93,11 +93,15 @@ export class Reconciler {
     if (pool === undefined) return (await this.#release.ofGone(name)) ?? changedOutcome(name);
     if (pool.metadata.deletionTimestamp !== undefined)
       return (await this.#release.ofDeleted(pool)) ?? changedOutcome(name);
+    // Before anything of the pool is written, and again once its metadata was, which a conflict reads.
+    const { changedMeanwhile } = this.#nodes.gates;
+    changedMeanwhile.assertUnedited(name);
     if (state.poolIndex.errors(name).length > 0) return this.#applySpec(pool, false);
     const prepared = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
       if (error instanceof NodeWriteError) return error;
       throw error;
     });
+    changedMeanwhile.assertUnedited(name);
     if (prepared instanceof NodeWriteError) return this.#applySpec(state.pool(name) ?? pool, false, prepared);
     if (prepared === undefined || prepared.metadata.deletionTimestamp !== undefined) return changedOutcome(name);
     if (!deletesRuntimeClass(prepared, state)) return this.#applySpec(prepared, true);

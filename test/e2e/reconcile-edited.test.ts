@@ -1,4 +1,4 @@
-/** The spec of a pool is edited between two node writes of a run that read it at its start. */
+/** The spec of a pool is edited between two requests of a run that read it at its start. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,12 +15,12 @@ const tiers = () => Promise.all(NODES.map(async node => (await testEnv.node(node
 const CHANGED =
   'the spec of nodepool w was changed while it was reconciled: nodes may have been written as it was before; next: run `kubectl nodepool reconcile w`\n';
 
-/** Runs a command with --concurrency 1, and `edit` between its first and second node write. */
-async function editedDuring(t: TestContext, args: string[], edit: () => Promise<unknown>) {
+/** Runs a command, and `edit` after its first request to the path: the first node write, as it has --concurrency 1. */
+async function editedDuring(t: TestContext, args: string[], edit: () => Promise<unknown>, after = '/api/v1/nodes/') {
   let isEdited = false;
   const { server } = await relay(t, testEnv.cluster(), {
     async onEnd(path) {
-      if (isEdited || !path.startsWith('/api/v1/nodes/')) return;
+      if (isEdited || !path.startsWith(after)) return;
       isEdited = true;
       await edit();
     },
@@ -52,6 +52,19 @@ test('reconcile fails when the spec was edited meanwhile, and the next run finis
   assert.deepEqual([status?.observedGeneration, metadata.generation], [1, 2]);
   assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 0);
   assert.deepEqual(await tiers(), ['silver', 'silver', 'silver']);
+});
+
+test('reconcile writes nothing of a new pool that was edited before it got its finalizer', async t => {
+  await testEnv.pool('w', { handler: 'runc' });
+  assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 0);
+  await testEnv.edit('w', { metadata: { finalizers: [] } });
+  const list = '/apis/nodes.lailin.xyz/v1/nodepools?';
+  const edit = () => testEnv.edit('w', { spec: { handler: null } });
+  const { code, stderr } = await editedDuring(t, ['reconcile'], edit, list);
+  assert.deepEqual([code, stderr], [1, `error: w: ${CHANGED}`]);
+  const { status } = (await testEnv.getPool('w')) ?? assert.fail();
+  assert.equal(status?.observedGeneration, 1);
+  assert.equal((await testEnv.runtimeClass('w'))?.handler, 'runc');
 });
 
 test('reconcile writes no further node once it knows of the edit, neither as it was nor as it is', async t => {

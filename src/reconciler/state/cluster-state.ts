@@ -45,6 +45,8 @@ export class ClusterState {
 
   /** Monotonic milliseconds: what it was made of was read before. */
   readonly madeAt = systemClock.now();
+  /** The pools that it was made of, by name: a run without caches shows a person what their specs do. */
+  readonly poolsAtStart: ReadonlyMap<string, NodePool>;
 
   /** Of every plan. */
   readonly rules: PlanRules;
@@ -62,6 +64,7 @@ export class ClusterState {
     this.rules = rules;
     this.births = births;
     for (const pool of pools) this.#pools.set(pool.metadata.name, pool);
+    this.poolsAtStart = new Map(this.#pools);
     for (const node of nodes) this.#nodes.set(node.name, node);
     for (const runtimeClass of runtimeClasses) this.#runtimeClasses.set(runtimeClass.metadata.name, runtimeClass);
   }

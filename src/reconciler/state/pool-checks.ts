@@ -38,17 +38,14 @@ export class ChangedMeanwhile {
   /** When each pool was read, by its name, and what was found; the run began with all of them. */
   readonly #lastRead = new Map<string, { at: number; found: PoolChange }>();
   readonly #begun: number;
-  /** The pools with which the run began: of their specs a person was shown what they do. */
-  readonly #known: ReadonlyMap<string, NodePool>;
   /** Reads in progress, by pool. */
   readonly #reading = new Map<string, Promise<PoolChange>>();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    const { state, hasCaches = false } = options;
+    const { state } = options;
     // A later reconciler of the run has the pools as they were read at first. Tests have clocks of their own.
     this.#begun = Math.min(state.madeAt, options.clock.now());
-    this.#known = new Map(hasCaches ? [] : [...state.pools()].map(pool => [pool.metadata.name, pool]));
   }
 
   /**
@@ -91,9 +88,23 @@ export class ChangedMeanwhile {
     return reading;
   }
 
+  /**
+   * Throws SpecChangedError where the cluster state has another spec than the run began with: nobody was shown what that does. A pool
+   * that is only paused by now is not edited; one that was recreated is another pool.
+   */
+  assertUnedited(name: string): void {
+    const { hasCaches = false, cluster, state } = this.#options;
+    if (hasCaches || cluster.isDryRun) return;
+    const [known, now] = [state.poolsAtStart.get(name), state.pool(name)];
+    if (known === undefined || now === undefined || foundOf(known, now) === 'gone') return;
+    const isOnlyPaused = isPaused(now) && isSamePool({ ...known, spec: { ...known.spec, paused: true } }, now);
+    if (!isOnlyPaused && !isSamePool(known, now)) throw new SpecChangedError(name);
+  }
+
   /** Whether the cluster state has got another spec since: pools are read for other reasons, too. */
   #isEdited(name: string): boolean {
-    const [known, now] = [this.#known.get(name), this.#options.state.pool(name)];
+    const { state } = this.#options;
+    const [known, now] = [state.poolsAtStart.get(name), state.pool(name)];
     return known !== undefined && now !== undefined && foundOf(known, now) === 'edited';
   }
 

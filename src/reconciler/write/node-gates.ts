@@ -42,12 +42,12 @@ export class NodeGates {
   readonly drainer: NodeDrainer;
   /** Membership changes that are not written yet. */
   readonly changes: Map<string, MembershipChange>;
-  readonly #changedMeanwhile: ChangedMeanwhile;
+  readonly changedMeanwhile: ChangedMeanwhile;
   readonly #stalePools: StalePools;
 
   constructor(options: WriterOptions) {
     this.gonePools = new GonePools(options);
-    this.#changedMeanwhile = new ChangedMeanwhile(options);
+    this.changedMeanwhile = new ChangedMeanwhile(options);
     this.#stalePools = new StalePools(options);
     this.rollouts = new RolloutAdmission(options.state, options.now, options.hasCaches ?? false, options.clock);
     this.drainer = new NodeDrainer(options);
@@ -75,7 +75,7 @@ export class NodeGates {
       return 'again';
     }
     if (!(await this.gonePools.mayRelease(plan))) return 'again';
-    if ((await this.#changedMeanwhile.check(plan)) === 'paused') return 'again';
+    if ((await this.changedMeanwhile.check(plan)) === 'paused') return 'again';
     // While a pool was read, the node or any pool may have changed, and been paused.
     if (state.ownership(name) !== ownership) return 'again';
     assertConsent(plan, consent);
@@ -128,7 +128,7 @@ export class NodeGates {
     const conditions = {
       drainer: this.drainer,
       slot: isRolloutStep ? slot : undefined,
-      changed: this.#changedMeanwhile,
+      changed: this.changedMeanwhile,
     };
     const drained = await drainStep(plan, conditions, this.#options);
     if (drained === 'waits') return 'done';

@@ -318,7 +318,9 @@ async function resultOf(pool: string, work: Promise<PoolOutcome>): Promise<PoolR
 /** Of both reconciles, as if they were one; the state of the pool is that after the second. */
 function merged(first: PoolResult, { pool, outcome, error }: PoolResult): PoolResult {
   if (first.outcome === undefined) return { pool, outcome, error: error ?? first.error };
-  if (outcome === undefined) return { pool, outcome: first.outcome, error };
+  // That the spec was changed, the first may say already.
+  const isSaid = error !== undefined && messagesOf(first.outcome.failures).includes(error.oneLine);
+  if (outcome === undefined) return { pool, outcome: first.outcome, error: isSaid ? undefined : error };
   return { pool, outcome: mergedOutcome(first.outcome, outcome), error };
 }
 

@@ -2,7 +2,7 @@
 import { type ApplyDeps, type ApplyOptions, apply } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
-import type { Node, NodePool } from '../../../../../src/nodepool/types.ts';
+import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import type { Intent } from '../../../../../src/reconciler/plan/intent.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
 import { type Overrides, override } from '../../../../override.ts';
@@ -17,16 +17,17 @@ interface More {
   deps?: Partial<ApplyDeps>;
   pods?: ReadonlyMap<string, number>;
   port?: (cluster: ClusterPort) => Overrides;
+  classes?: RuntimeClass[];
 }
 
 export async function applied(
   pools: NodePool[],
   nodes: Node[],
   intent: Intent,
-  { options, deps, pods, port }: More = {},
+  { options, deps, pods, port, classes = [] }: More = {},
 ) {
   const { cluster, live, known, writes } = server(pools, nodes);
-  const state = new ClusterState(pools, nodes, []);
+  const state = new ClusterState(pools, nodes, classes);
   const all: ApplyDeps = {
     cluster: override(cluster, port?.(cluster) ?? {}),
     now: () => new Date('2026-01-01T00:00:00Z'),
