@@ -82,6 +82,11 @@ test('serves the certificate of the folder, and the next one after it was renewe
   await writeFile(join(folder, 'tls.key'), 'half a key');
   await eventually('a wrong pair is logged', () => /tls\.key is not the private key/.test(watching.log()));
   assert.equal(await serial(), first, 'the certificate in use stays');
+  const broken = serverCertificate(authority, ['127.0.0.1']);
+  const notACertificate = '-----BEGIN CERTIFICATE-----\nMIIBgarbage\n-----END CERTIFICATE-----\n';
+  await write({ ...broken, cert: `${broken.cert}${notACertificate}` });
+  await eventually('a broken chain is logged', () => /cannot serve tls\.crt and tls\.key/.test(watching.log()));
+  assert.equal(await serial(), first, 'the certificate in use stays');
   await write(serverCertificate(authority, ['127.0.0.1']));
   await eventually('the next one is served', async () => (await serial().catch(() => first)) !== first);
   assert.equal(await watching.end(), 0);

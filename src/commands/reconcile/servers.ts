@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { systemClock } from '../../controller/clock.ts';
 import { type Log, messageOf } from '../../controller/log.ts';
 import { METRICS_CONTENT_TYPE, type Registry } from '../../controller/metrics.ts';
@@ -68,7 +69,6 @@ async function guardedMetrics(served: Served): Promise<Pages> {
   };
 }
 
-/** Listens again when the files have another certificate: Bun's servers cannot change theirs. */
 async function serveSecurely(address: string, pages: Pages, certPath: string | undefined, log: Log): Promise<Server> {
   let pair = await keyPairOf(certPath, '--metrics-cert-path');
   let server = await serve(address, METRICS_FLAG, pages, pair);
@@ -79,9 +79,12 @@ async function serveSecurely(address: string, pages: Pages, certPath: string | u
   const renew = async () => {
     const next = await keyPairOf(certPath, '--metrics-cert-path');
     if (next.cert === pair.cert && next.key === pair.key) return;
-    server.close();
-    server = await serve(bound, METRICS_FLAG, pages, next);
-    if (isClosed) server.close();
+    if (!server.setKeyPair(next)) {
+      // Two servers cannot listen on one port. Where this fails, the next reading of the files listens again.
+      server.close();
+      server = await serve(bound, METRICS_FLAG, pages, next);
+      if (isClosed) server.close();
+    }
     pair = next;
     log('info', `metrics: the certificate of ${certPath} was renewed`);
   };
@@ -125,10 +128,18 @@ async function keyPairOf(folder: string | undefined, flag: string): Promise<KeyP
       throw new NodepoolError('input', problem, `give a folder with ${CERT} and ${KEY}`, { cause });
     });
   const pair = { cert: await read(CERT), key: await read(KEY) };
-  const isPair = matches(pair);
-  if (isPair) return pair;
-  const problem = `${flag}: ${KEY} is not the private key of ${CERT} in ${folder}`;
-  throw new NodepoolError('input', problem, 'write both files again, in PEM');
+  const next = 'write both files again, in PEM';
+  if (!matches(pair)) {
+    throw new NodepoolError('input', `${flag}: ${KEY} is not the private key of ${CERT} in ${folder}`, next);
+  }
+  try {
+    // The rest of the chain is read only here, and keys that are too short are refused.
+    createSecureContext(pair);
+  } catch (cause) {
+    const problem = `${flag}: cannot serve ${CERT} and ${KEY} in ${folder} (${messageOf(cause)})`;
+    throw new NodepoolError('input', problem, next, { cause });
+  }
+  return pair;
 }
 
 function matches({ cert, key }: KeyPair): boolean {
@@ -179,6 +190,11 @@ export interface Server {
   close(): void;
 }
 
+interface PageServer extends Server {
+  /** Serves new connections with it. False, and nothing is changed, where the runtime cannot: Bun's servers keep theirs. */
+  setKeyPair(keyPair: KeyPair): boolean;
+}
+
 const NOT_FOUND: Page = { status: 404, contentType: 'text/plain', body: 'not found\n' };
 
 /**
@@ -187,14 +203,15 @@ const NOT_FOUND: Page = { status: 404, contentType: 'text/plain', body: 'not fou
  * @param keyPair serves HTTPS with it
  * @throws NodepoolError that names the flag when it cannot listen
  */
-export async function serve(address: string, flag: string, pages: Pages, keyPair?: KeyPair): Promise<Server> {
+export async function serve(address: string, flag: string, pages: Pages, keyPair?: KeyPair): Promise<PageServer> {
   const { host, port } = parseAddress(address, flag);
   const answer: RequestListener = async (request, response) => {
     const page = pages[(request.url ?? '/').split('?', 1)[0] ?? '/'];
     const { status, contentType, body } = (await page?.(request)) ?? NOT_FOUND;
     response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) }).end(body);
   };
-  const server = keyPair === undefined ? createServer(answer) : createSecureServer(keyPair, answer);
+  const secure = keyPair === undefined ? undefined : createSecureServer(keyPair, answer);
+  const server = secure ?? createServer(answer);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = `${WHY_NOT[cause.code ?? ''] ?? cause.message} (${cause.code})`;
@@ -206,6 +223,11 @@ export async function serve(address: string, flag: string, pages: Pages, keyPair
   const shown = typeof bound === 'object' && bound !== null ? hostAndPort(bound.address, bound.port) : address;
   return {
     address: shown,
+    setKeyPair(next) {
+      if (typeof secure?.setSecureContext !== 'function') return false;
+      secure.setSecureContext(next);
+      return true;
+    },
     close() {
       server.close();
       // Idle connections would keep the process running.
