@@ -1,13 +1,13 @@
-/** WriteRateLimiter for nodes, and for the finalizer and our annotations of a pool: when each has to wait, and with which error. */
+/** WriteRateLimiter for each kind of object that is written: when each has to wait, and with which error. */
 import type { ClusterPort } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { ellipsize } from '../../nodepool/text.ts';
-import type { NodePool } from '../../nodepool/types.ts';
+import type { NodePool, ObjectMeta } from '../../nodepool/types.ts';
 import type { ReconcilerOptions, WriterOptions } from '../options.ts';
 import { NodeWriteError, throttledError } from '../outcome.ts';
 import { isRepair, managerOf, whatOf } from './contested-keys.ts';
-import { MAX_WRITES } from './rate-limiters.ts';
+import { MAX_WRITES, type WriteRateLimiter } from './rate-limiters.ts';
 
 /** Changes that the message names. */
 const MAX_NAMED = 3;
@@ -90,7 +90,7 @@ export async function assertMetadataFree(
   field: MetadataField,
   { cluster, writeLimiter }: ReconcilerOptions,
 ): Promise<void> {
-  const key = keyOf(pool, field);
+  const key = metadataKey(pool, field);
   const state = writeLimiter?.check(key, []);
   if (writeLimiter === undefined || state === undefined || state.kind === 'free') return;
   if (state.kind === 'throttled') throw throttledError(state);
@@ -100,13 +100,13 @@ export async function assertMetadataFree(
 
 /** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
 export function assertUncontested(pool: NodePool, field: MetadataField, { writeLimiter }: ReconcilerOptions): void {
-  const contest = writeLimiter?.contested(keyOf(pool, field));
+  const contest = writeLimiter?.contested(metadataKey(pool, field));
   if (contest !== undefined) throw throttledError(contest);
 }
 
 /** The server accepted a write. */
 export function metadataWritten(pool: NodePool, field: MetadataField, { writeLimiter }: ReconcilerOptions): void {
-  writeLimiter?.written(keyOf(pool, field), []);
+  writeLimiter?.written(metadataKey(pool, field), []);
 }
 
 async function removedError(
@@ -127,6 +127,70 @@ async function removedError(
   );
 }
 
-function keyOf({ metadata: { name, uid } }: NodePool, field: MetadataField): string {
+function metadataKey({ metadata: { name, uid } }: NodePool, field: MetadataField): string {
   return `${field.name} of NodePool ${name} ${uid}`;
+}
+
+// RuntimeClasses.
+
+/** Throws NodeWriteError when the RuntimeClass has to wait. */
+export function assertRuntimeClassFree(name: string, writeLimiter: WriteRateLimiter): void {
+  const key = runtimeClassKey(name);
+  const verdict = writeLimiter.check(key, []);
+  if (verdict.kind === 'free') return;
+  if (verdict.kind === 'throttled') throw throttledError(verdict);
+  const error = new NodepoolError(
+    'cluster',
+    `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
+    `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
+  );
+  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(key, error, false), isThrottled: false });
+}
+
+/** The server accepted a write. @param altered where it stored something else; thrown, with the delay of the next attempt */
+export function runtimeClassWritten(
+  name: string,
+  altered: NodepoolError | undefined,
+  writeLimiter: WriteRateLimiter,
+): void {
+  const key = runtimeClassKey(name);
+  writeLimiter.written(key, []);
+  if (altered !== undefined) throw alteredLater(key, altered, writeLimiter);
+  writeLimiter.unaltered(key);
+}
+
+function runtimeClassKey(name: string): string {
+  return `RuntimeClass ${name}`;
+}
+
+// Statuses. Only those that the server altered count here: StatusRateLimiter limits the others.
+
+/** Throws NodeWriteError when this status has to wait after an altered write. */
+export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimiter): void {
+  const verdict = writeLimiter.check(statusKey(pool), []);
+  if (verdict.kind === 'throttled') throw throttledError(verdict);
+}
+
+/** The server accepted a write. @param altered where it stored something else @returns that, with the delay of the next attempt */
+export function statusWritten(
+  pool: ObjectMeta,
+  altered: NodepoolError | undefined,
+  writeLimiter: WriteRateLimiter,
+): NodeWriteError | undefined {
+  const key = statusKey(pool);
+  if (altered === undefined) {
+    writeLimiter.unaltered(key);
+    return undefined;
+  }
+  writeLimiter.written(key, []);
+  return alteredLater(key, altered, writeLimiter);
+}
+
+/** The status of a new generation does not wait for that of the one before. */
+function statusKey({ name, uid, generation }: ObjectMeta): string {
+  return `status of NodePool ${name} ${uid} ${generation}`;
+}
+
+function alteredLater(key: string, error: NodepoolError, writeLimiter: WriteRateLimiter): NodeWriteError {
+  return new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isThrottled: false });
 }

@@ -13,16 +13,10 @@ import {
   storedPreserved,
 } from '../../nodepool/plan/runtime-class.ts';
 import { type NodePool, REPLACED_ANNOTATION } from '../../nodepool/types.ts';
-import { MAX_WRITES, type WriteRateLimiter } from '../limits/rate-limiters.ts';
-import type { MetadataField } from '../limits/write-limits.ts';
+import type { WriteRateLimiter } from '../limits/rate-limiters.ts';
+import { assertRuntimeClassFree, type MetadataField, runtimeClassWritten } from '../limits/write-limits.ts';
 import type { WriterOptions } from '../options.ts';
-import {
-  attemptWrite,
-  NodeWriteError,
-  type PoolOutcome,
-  type RuntimeClassOutcome,
-  throttledError,
-} from '../outcome.ts';
+import { attemptWrite, type PoolOutcome, type RuntimeClassOutcome } from '../outcome.ts';
 import { recordedMembers } from '../plan/rollout-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { poolAlteredError } from './altered.ts';
@@ -65,7 +59,7 @@ export async function applyRuntimeClass(pool: NodePool, options: WriterOptions):
     // After a delete, somebody else or our own request sent again has created the right one.
     if (plan.kind === 'none') return isReplaced ? { kind: 'updated', name } : { kind: 'unchanged' };
     if (plan.kind === 'foreign') return { kind: 'foreign', name };
-    assertFree(name, writeLimiter);
+    assertRuntimeClassFree(name, writeLimiter);
     if (plan.kind === 'replace') {
       preserved = preservedFields(plan.current);
       await storePreserved(pool, preserved, options);
@@ -91,22 +85,6 @@ export function deletesRuntimeClass(pool: NodePool, state: ClusterState): boolea
   return planRuntimeClass(pool, state.runtimeClass(runtimeClassName(pool.metadata.name))).kind === 'delete';
 }
 
-/** Throws NodeWriteError when the rate limit does not allow a write. */
-function assertFree(name: string, writeLimiter: WriteRateLimiter): void {
-  const verdict = writeLimiter.check(keyOf(name), []);
-  if (verdict.kind === 'free') return;
-  if (verdict.kind === 'throttled') throw throttledError(verdict);
-  const error = new NodepoolError(
-    'cluster',
-    `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
-    `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
-  );
-  throw new NodeWriteError(error, {
-    retryAfterMs: writeLimiter.limited(keyOf(name), error, false),
-    isThrottled: false,
-  });
-}
-
 /** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
 function assertUnaltered(
   pool: NodePool,
@@ -115,21 +93,16 @@ function assertUnaltered(
   writeLimiter: WriteRateLimiter,
 ): void {
   const name = runtimeClassName(pool.metadata.name);
-  writeLimiter.written(keyOf(name), []);
-  if (planRuntimeClass(pool, state.runtimeClass(name), reached).kind === 'none') {
-    writeLimiter.unaltered(keyOf(name));
-    return;
-  }
-  const error = new NodepoolError(
+  const isAltered = planRuntimeClass(pool, state.runtimeClass(name), reached).kind !== 'none';
+  runtimeClassWritten(name, isAltered ? alteredClassError(name) : undefined, writeLimiter);
+}
+
+function alteredClassError(name: string): NodepoolError {
+  return new NodepoolError(
     'cluster',
     `RuntimeClass ${name} was changed by an admission policy or webhook while it was written`,
     'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
   );
-  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(keyOf(name), [], error), isThrottled: false });
-}
-
-function keyOf(name: string): string {
-  return `RuntimeClass ${name}`;
 }
 
 /** The replacement keeps the labels, annotations and overhead that others set. */

@@ -6,17 +6,15 @@ import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { computeStatus, type PoolObservation } from '../../nodepool/status/status.ts';
 import { ellipsize } from '../../nodepool/text.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
-import type { NodePool, NodePoolStatus, ObjectMeta } from '../../nodepool/types.ts';
-import type { WriteRateLimiter } from '../limits/rate-limiters.ts';
+import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import { assertStatusFree, statusWritten } from '../limits/write-limits.ts';
 import type { WriterOptions } from '../options.ts';
 import {
   addFailure,
   addOnce,
   attemptWrite,
-  NodeWriteError,
   retryWithin,
   specChangedFailure,
-  throttledError,
   type WriteFailure,
   type WriteOutcome,
 } from '../outcome.ts';
@@ -104,7 +102,8 @@ async function write(
       if (!isSame(pool, write.pool)) return done(undefined);
       const next = computeStatus({ ...write.pool, metadata, spec }, observed, timestamp(now()));
       const altered = alteredFields({ sent: status, next }, write.pool.status, outcome.lacking);
-      const error = alteredStatus(metadata, altered, writeLimiter);
+      const alteration = altered.length === 0 ? undefined : alteredError(`the status of nodepool ${name}`, altered);
+      const error = statusWritten(metadata, alteration, writeLimiter);
       if (error !== undefined) addFailure(outcome, error);
       return done(status);
     }
@@ -139,7 +138,7 @@ function isSame({ metadata: { uid, deletionTimestamp } }: NodePool, latest: Node
   return latest?.metadata.uid === uid && latest?.metadata.deletionTimestamp === deletionTimestamp;
 }
 
-// What the server stored of a status differs from what was sent, and when that status may be written again.
+// What the server stored of a status differs from what was sent.
 
 /** Bytes of a value in a message. */
 const MAX_VALUE_LENGTH = 200;
@@ -159,33 +158,6 @@ export function alteredFields(
     .filter(name => before.get(name) !== found.get(name) && desired.get(name) !== found.get(name))
     .filter(name => found.has(name) || !isDropped(name, lacking))
     .map(name => ({ name, sent: before.get(name), found: found.get(name) }));
-}
-
-/** Throws NodeWriteError when this status has to wait after an altered write. */
-export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimiter): void {
-  const state = writeLimiter.check(keyOf(pool), []);
-  if (state.kind === 'throttled') throw throttledError(state);
-}
-
-/** The error, with the delay of the next attempt: without a delay, each would be altered again. */
-export function alteredStatus(
-  pool: ObjectMeta,
-  altered: readonly AlteredField[],
-  writeLimiter: WriteRateLimiter,
-): NodeWriteError | undefined {
-  const key = keyOf(pool);
-  if (altered.length === 0) {
-    writeLimiter.unaltered(key);
-    return undefined;
-  }
-  const error = alteredError(`the status of nodepool ${pool.name}`, altered);
-  writeLimiter.written(key, []);
-  return new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isThrottled: false });
-}
-
-/** The status of a new generation does not wait for that of the one before. */
-function keyOf({ name, uid, generation }: ObjectMeta): string {
-  return `status of NodePool ${name} ${uid} ${generation}`;
 }
 
 /** Every value by its path: `status.nodeCount`, `status.conditions[Ready].reason`. */

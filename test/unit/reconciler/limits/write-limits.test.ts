@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import type { ClusterPort, NodePoolsClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
+import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
+import { assertStatusFree, statusWritten } from '../../../../src/reconciler/limits/write-limits.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { addFinalizer, dropFinalizer } from '../../../../src/reconciler/write/pool-metadata.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
@@ -72,4 +74,27 @@ test('does not delay the deletion of a pool', async () => {
   const metadata = { ...bare.metadata, finalizers: [FINALIZER], deletionTimestamp: '2026-01-01T00:00:00Z' };
   await dropFinalizer({ ...bare, metadata }, options);
   assert.equal(writes(), 11);
+});
+
+const P = { name: 'p', uid: 'u', generation: 1 };
+
+test('doubles the delay of an altered status until the server stores it as sent', () => {
+  const clock = new FakeClock();
+  const writeLimiter = new WriteRateLimiter(clock);
+  const altered = new NodepoolError('cluster', 'the status of nodepool p was changed');
+  const written = (error?: NodepoolError) => statusWritten(P, error, writeLimiter)?.retryAfterMs;
+  assertStatusFree(P, writeLimiter);
+  assert.equal(written(altered), 1_000);
+  assert.throws(() => assertStatusFree(P, writeLimiter), {
+    message: altered.message,
+    isThrottled: true,
+    retryAfterMs: 1_000,
+  });
+  assertStatusFree({ ...P, generation: 2 }, writeLimiter);
+  clock.freeze(1_000);
+  assertStatusFree(P, writeLimiter);
+  assert.equal(written(altered), 2_000);
+  clock.freeze(2_000);
+  assert.equal(written(), undefined);
+  assert.equal(written(altered), 1_000);
 });
