@@ -181,7 +181,7 @@ export interface WriteFailure {
 }
 
 /** A write that must not be retried at once, or that failed after a write of the same call. */
-export class NodeWriteError extends NodepoolError {
+export class WriteError extends NodepoolError {
   /** Undefined where it may be retried at any time. */
   readonly retryAfterMs: number | undefined;
   readonly isThrottled: boolean;
@@ -202,23 +202,23 @@ export class NodeWriteError extends NodepoolError {
 }
 
 /** The rate limit does not allow a write now. */
-export function throttledError({ error, ms }: Throttled): NodeWriteError {
-  return new NodeWriteError(error, { retryAfterMs: ms, isThrottled: true });
+export function throttledError({ error, ms }: Throttled): WriteError {
+  return new WriteError(error, { retryAfterMs: ms, isThrottled: true });
 }
 
 /** The error with what was written before it. A move that it has already is complete. */
-export function withMove(error: NodepoolError, move: NodeMove): NodeWriteError {
-  if (!(error instanceof NodeWriteError))
-    return new NodeWriteError(error, { retryAfterMs: undefined, isThrottled: false, move });
+export function withMove(error: NodepoolError, move: NodeMove): WriteError {
+  if (!(error instanceof WriteError))
+    return new WriteError(error, { retryAfterMs: undefined, isThrottled: false, move });
   return error.move === undefined
-    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled, move })
+    ? new WriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled, move })
     : error;
 }
 
 /** The error without its move, for other callers that wait for the same write: the move is counted once. */
 export function withoutMove(error: unknown): unknown {
-  return error instanceof NodeWriteError && error.move !== undefined
-    ? new NodeWriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled })
+  return error instanceof WriteError && error.move !== undefined
+    ? new WriteError(error, { retryAfterMs: error.retryAfterMs, isThrottled: error.isThrottled })
     : error;
 }
 
@@ -252,19 +252,19 @@ export async function attemptWrite(
   work: () => Promise<void>,
 ): Promise<NodepoolError | undefined> {
   const error = await collectFailure(outcome.failures, work);
-  if (error instanceof NodeWriteError) addRetry(error, outcome);
+  if (error instanceof WriteError) addRetry(error, outcome);
   return error;
 }
 
 /** As attemptWrite(), for an error that was thrown before. */
-export function addFailure(outcome: WriteOutcome, error: NodeWriteError): void {
+export function addFailure(outcome: WriteOutcome, error: WriteError): void {
   outcome.failures.push(failureOf(error));
   addRetry(error, outcome);
 }
 
 /** Adds what was written before the error, and when the pool may be written again. */
 export function addRetry(
-  { retryAfterMs, move }: Pick<NodeWriteError, 'retryAfterMs' | 'move'>,
+  { retryAfterMs, move }: Pick<WriteError, 'retryAfterMs' | 'move'>,
   outcome: Omit<WriteOutcome, 'failures'>,
 ): void {
   if (move !== undefined) outcome.moves.push(move);
@@ -277,7 +277,7 @@ export function retryWithin(ms: number | undefined, outcome: { retryAfterMs?: nu
 }
 
 export function failureOf(error: NodepoolError, node?: string): WriteFailure {
-  const isThrottled = error instanceof NodeWriteError && error.isThrottled;
+  const isThrottled = error instanceof WriteError && error.isThrottled;
   const { oneLine: message, next, isPermanent } = error;
   return { message, next, node, ...(isThrottled ? { isThrottled } : {}), ...(isPermanent ? { isPermanent } : {}) };
 }

@@ -27,9 +27,9 @@ import {
   type DrainState,
   emptyOutcome,
   messagesOf,
-  NodeWriteError,
   type PoolOutcome,
   retryWithin,
+  WriteError,
   type WriteFailure,
   withheldTaints,
 } from './outcome.ts';
@@ -98,11 +98,11 @@ export class Reconciler {
     changedMeanwhile.assertUnedited(name);
     if (state.poolIndex.errors(name).length > 0) return this.#applySpec(pool, false);
     const prepared = await limitObjects(() => prepare(pool, this.#options)).catch((error: unknown) => {
-      if (error instanceof NodeWriteError) return error;
+      if (error instanceof WriteError) return error;
       throw error;
     });
     changedMeanwhile.assertUnedited(name);
-    if (prepared instanceof NodeWriteError) return this.#applySpec(state.pool(name) ?? pool, false, prepared);
+    if (prepared instanceof WriteError) return this.#applySpec(state.pool(name) ?? pool, false, prepared);
     if (prepared === undefined || prepared.metadata.deletionTimestamp !== undefined) return changedOutcome(name);
     if (!deletesRuntimeClass(prepared, state)) return this.#applySpec(prepared, true);
     // A pool that has got a handler again since it was read keeps its RuntimeClass.
@@ -117,7 +117,7 @@ export class Reconciler {
    * members and RuntimeClass stay as they are
    * @param unprepared why the finalizer or the takeover annotation could not be set
    */
-  async #applySpec(pool: NodePool, mayApply: boolean, unprepared?: NodeWriteError): Promise<PoolOutcome> {
+  async #applySpec(pool: NodePool, mayApply: boolean, unprepared?: WriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);
     if (unprepared !== undefined) addFailure(outcome, unprepared);
@@ -183,7 +183,7 @@ export class Reconciler {
       written === 'written'
         ? await attemptWrite(outcome, () => limitObjects(() => finishTakeover(name, outcome.status, this.#options)))
         : undefined;
-    const isNewFailure = notFinished instanceof NodeWriteError && !notFinished.isThrottled;
+    const isNewFailure = notFinished instanceof WriteError && !notFinished.isThrottled;
     await this.#events.send(
       [
         ...this.#events.ofWrites(outcome, pool),

@@ -3,7 +3,7 @@ import type { NowClock } from '../../controller/clock.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import type { DrainPlan } from '../../nodepool/plan/plan.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
-import { type DrainState, NodeWriteError } from '../outcome.ts';
+import { type DrainState, WriteError } from '../outcome.ts';
 import { type BlockedPod, type Evictor, RETRY_MS } from './evictor.ts';
 
 /** Between two polls while pods terminate. */
@@ -93,7 +93,7 @@ export class DrainEntries {
 
   /** The poll, or the write after it, has failed. Returns the milliseconds until the next poll. */
   fail(entry: NodeDrain, error: NodepoolError): number {
-    const known = error instanceof NodeWriteError ? error.retryAfterMs : undefined;
+    const known = error instanceof WriteError ? error.retryAfterMs : undefined;
     const ms = Math.max(known ?? 0, error.isPermanent ? PERMANENT_MS : RETRY_MS);
     Object.assign(entry, { error, pollAt: this.#clock.now() + ms });
     return ms;

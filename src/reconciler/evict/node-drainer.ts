@@ -27,7 +27,7 @@ import { firstFew, plural } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { RolloutSlot } from '../limits/rollout-admission.ts';
 import type { ReconcilerOptions } from '../options.ts';
-import { NodeWriteError, throttledError } from '../outcome.ts';
+import { throttledError, WriteError } from '../outcome.ts';
 import { nodePlan } from '../plan/node-plan.ts';
 import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
@@ -68,7 +68,7 @@ export class NodeDrainer {
   }
 
   /**
-   * Polls the node, if a poll is due. Throws NodeWriteError where pods cannot be listed, or one of them can never be evicted;
+   * Polls the node, if a poll is due. Throws WriteError where pods cannot be listed, or one of them can never be evicted;
    * until the next poll, it throws that error again.
    * @param goesOn asked before the list and before each eviction
    */
@@ -89,7 +89,7 @@ export class NodeDrainer {
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
       const retryAfterMs = this.entries.fail(entry, error);
-      throw new NodeWriteError(error, { retryAfterMs, isThrottled: false });
+      throw new WriteError(error, { retryAfterMs, isThrottled: false });
     }
   }
 

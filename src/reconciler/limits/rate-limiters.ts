@@ -40,7 +40,7 @@ interface ObjectWrites {
 }
 
 /**
- * Rate limit of writes of one node (or RuntimeClass), so that two writers with different intents do not overwrite each other
+ * Rate limit of writes of one object, in most cases a node, so that two writers with different intents do not overwrite each other
  * as fast as they can:
  * - at most 10 writes a minute for each node, whatever the cause;
  * - a node that something else keeps changing back after that: one write a minute, until it stays as it is for 10 s;
@@ -51,8 +51,8 @@ interface ObjectWrites {
  */
 export class WriteRateLimiter {
   readonly #clock: NowClock;
-  /** By UID, of a RuntimeClass by its name; in the order of their last writes. */
-  readonly #nodes = new Map<string, ObjectWrites>();
+  /** By UID, of other objects than nodes by what they are and their name; in the order of their last writes. */
+  readonly #objects = new Map<string, ObjectWrites>();
 
   constructor(clock: NowClock) {
     this.#clock = clock;
@@ -60,7 +60,7 @@ export class WriteRateLimiter {
 
   /** Whether the node may be written now. */
   check(uid: string, changes: readonly Change[]): WriteVerdict {
-    const entry = this.#nodes.get(uid);
+    const entry = this.#objects.get(uid);
     if (entry === undefined) return { kind: 'free' };
     const now = this.#clock.now();
     const { throttle } = entry;
@@ -81,28 +81,28 @@ export class WriteRateLimiter {
   /** The server accepted a write. */
   written(uid: string, changes: readonly Change[]): void {
     const now = this.#clock.now();
-    const entry = this.#nodes.get(uid) ?? { writes: [], lastAt: now, altered: 0 };
+    const entry = this.#objects.get(uid) ?? { writes: [], lastAt: now, altered: 0 };
     const isRepair = changes.some(({ reason }) => reason === 'drift' || reason === 'unmanaged');
     entry.writes = [...entry.writes.filter(({ at }) => now - at < WINDOW_MS), { at: now, isRepair }];
     entry.lastAt = now;
     delete entry.throttle;
-    this.#nodes.delete(uid);
-    this.#nodes.set(uid, entry);
-    for (const [oldest, { lastAt }] of this.#nodes) {
+    this.#objects.delete(uid);
+    this.#objects.set(uid, entry);
+    for (const [oldest, { lastAt }] of this.#objects) {
       if (now - lastAt < KEPT_MS) break;
-      this.#nodes.delete(oldest);
+      this.#objects.delete(oldest);
     }
   }
 
   /** The server stored what was sent. */
   unaltered(uid: string): void {
-    const entry = this.#nodes.get(uid);
+    const entry = this.#objects.get(uid);
     if (entry !== undefined) entry.altered = 0;
   }
 
   /** The server stored something else. @param changes what is to be written now @returns milliseconds until the next attempt */
   altered(uid: string, changes: readonly Change[], error: NodepoolError): number {
-    const entry = this.#nodes.get(uid);
+    const entry = this.#objects.get(uid);
     const delay = Math.min(FIRST_DELAY_MS * 2 ** (entry?.altered ?? 0), WINDOW_MS);
     if (entry === undefined) return delay;
     entry.altered += 1;
@@ -112,7 +112,7 @@ export class WriteRateLimiter {
 
   /** Sets why the limit was reached: the error until the node may be written again. @returns milliseconds until then */
   limited(uid: string, error: NodepoolError, isContested: boolean): number {
-    const entry = this.#nodes.get(uid);
+    const entry = this.#objects.get(uid);
     if (entry === undefined) return 0;
     if (isContested) entry.contest ??= error;
     const since = isContested ? entry.lastAt : (entry.writes[0]?.at ?? entry.lastAt);
@@ -122,7 +122,7 @@ export class WriteRateLimiter {
 
   /** For a node that needs no write: the error while others have kept changing it until a short while ago. */
   contested(uid: string): Throttled | undefined {
-    const entry = this.#nodes.get(uid);
+    const entry = this.#objects.get(uid);
     if (entry?.contest === undefined) return undefined;
     const ms = entry.lastAt + QUIET_MS - this.#clock.now();
     if (ms > 0) return { error: entry.contest, ms };

@@ -5,7 +5,7 @@ import type { Change } from '../../nodepool/plan/change.ts';
 import { ellipsize } from '../../nodepool/text.ts';
 import type { NodePool, ObjectMeta } from '../../nodepool/types.ts';
 import type { ReconcilerOptions, WriterOptions } from '../options.ts';
-import { NodeWriteError, throttledError } from '../outcome.ts';
+import { throttledError, WriteError } from '../outcome.ts';
 import { isRepair, managerOf, whatOf } from './contested-keys.ts';
 import { MAX_WRITES, type WriteRateLimiter } from './rate-limiters.ts';
 
@@ -14,7 +14,7 @@ const MAX_NAMED = 3;
 /** Bytes of a value in the message; only annotations have longer ones. */
 const MAX_VALUE_LENGTH = 200;
 
-/** Throws NodeWriteError when the node has to wait. */
+/** Throws WriteError when the node has to wait. */
 export async function assertNodeFree(
   name: string,
   uid: string,
@@ -26,11 +26,11 @@ export async function assertNodeFree(
   if (verdict.kind === 'throttled') throw throttledError(verdict);
   const error = await limitError(name, changes, verdict.isContested, cluster);
   const retryAfterMs = writeLimiter.limited(uid, error, verdict.isContested);
-  throw new NodeWriteError(error, { retryAfterMs, isThrottled: false });
+  throw new WriteError(error, { retryAfterMs, isThrottled: false });
 }
 
 /** The error of a node that needs no write now, and that something else kept changing until a short while ago. */
-export function contestedError(name: string, { state, writeLimiter }: WriterOptions): NodeWriteError | undefined {
+export function contestedError(name: string, { state, writeLimiter }: WriterOptions): WriteError | undefined {
   const uid = state.node(name)?.uid;
   const contest = uid === undefined ? undefined : writeLimiter.contested(uid);
   return contest && throttledError(contest);
@@ -84,7 +84,7 @@ export interface MetadataField {
   path: readonly string[];
 }
 
-/** Throws NodeWriteError when the field has to wait. */
+/** Throws WriteError when the field has to wait. */
 export async function assertMetadataFree(
   pool: NodePool,
   field: MetadataField,
@@ -95,10 +95,10 @@ export async function assertMetadataFree(
   if (writeLimiter === undefined || state === undefined || state.kind === 'free') return;
   if (state.kind === 'throttled') throw throttledError(state);
   const error = await removedError(pool, field, cluster);
-  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(key, error, true), isThrottled: false });
+  throw new WriteError(error, { retryAfterMs: writeLimiter.limited(key, error, true), isThrottled: false });
 }
 
-/** Throws NodeWriteError for a field that is there now, and that something else kept removing a short while ago. */
+/** Throws WriteError for a field that is there now, and that something else kept removing a short while ago. */
 export function assertUncontested(pool: NodePool, field: MetadataField, { writeLimiter }: ReconcilerOptions): void {
   const contest = writeLimiter?.contested(metadataKey(pool, field));
   if (contest !== undefined) throw throttledError(contest);
@@ -133,7 +133,7 @@ function metadataKey({ metadata: { name, uid } }: NodePool, field: MetadataField
 
 // RuntimeClasses.
 
-/** Throws NodeWriteError when the RuntimeClass has to wait. */
+/** Throws WriteError when the RuntimeClass has to wait. */
 export function assertRuntimeClassFree(name: string, writeLimiter: WriteRateLimiter): void {
   const key = runtimeClassKey(name);
   const verdict = writeLimiter.check(key, []);
@@ -144,7 +144,7 @@ export function assertRuntimeClassFree(name: string, writeLimiter: WriteRateLimi
     `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
     `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
   );
-  throw new NodeWriteError(error, { retryAfterMs: writeLimiter.limited(key, error, false), isThrottled: false });
+  throw new WriteError(error, { retryAfterMs: writeLimiter.limited(key, error, false), isThrottled: false });
 }
 
 /** The server accepted a write. @param altered where it stored something else; thrown, with the delay of the next attempt */
@@ -165,7 +165,7 @@ function runtimeClassKey(name: string): string {
 
 // Statuses. Only those that the server altered count here: StatusRateLimiter limits the others.
 
-/** Throws NodeWriteError when this status has to wait after an altered write. */
+/** Throws WriteError when this status has to wait after an altered write. */
 export function assertStatusFree(pool: ObjectMeta, writeLimiter: WriteRateLimiter): void {
   const verdict = writeLimiter.check(statusKey(pool), []);
   if (verdict.kind === 'throttled') throw throttledError(verdict);
@@ -176,7 +176,7 @@ export function statusWritten(
   pool: ObjectMeta,
   altered: NodepoolError | undefined,
   writeLimiter: WriteRateLimiter,
-): NodeWriteError | undefined {
+): WriteError | undefined {
   const key = statusKey(pool);
   if (altered === undefined) {
     writeLimiter.unaltered(key);
@@ -191,6 +191,6 @@ function statusKey({ name, uid, generation }: ObjectMeta): string {
   return `status of NodePool ${name} ${uid} ${generation}`;
 }
 
-function alteredLater(key: string, error: NodepoolError, writeLimiter: WriteRateLimiter): NodeWriteError {
-  return new NodeWriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isThrottled: false });
+function alteredLater(key: string, error: NodepoolError, writeLimiter: WriteRateLimiter): WriteError {
+  return new WriteError(error, { retryAfterMs: writeLimiter.altered(key, [], error), isThrottled: false });
 }

@@ -9,7 +9,7 @@ import { taintId } from '../../nodepool/spec/taints.ts';
 import { ellipsize, firstFew } from '../../nodepool/text.ts';
 import { type Node, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import type { WriterOptions } from '../options.ts';
-import { type NodeMove, NodeWriteError } from '../outcome.ts';
+import { type NodeMove, WriteError } from '../outcome.ts';
 import { nodePlan, patchedNode } from '../plan/node-plan.ts';
 
 /** Changes that the message names. */
@@ -18,7 +18,7 @@ const MAX_NAMED = 3;
 const MAX_VALUE_LENGTH = 200;
 
 /**
- * Throws NodeWriteError when the server stored something else of a node than it was sent.
+ * Throws WriteError when the server stored something else of a node than it was sent.
  * @param move what the write did @param before the earlier write of the node in this call
  */
 export function assertNodeUnaltered(
@@ -40,7 +40,7 @@ export function assertNodeUnaltered(
   const retryAfterMs = writeLimiter.altered(uid, dueOf(next())?.changes ?? [], error);
   // The move is reported without its changes, which the server altered: the pool that owns the node is right.
   const isMoved = move.from !== move.to && answer.record === patchedNode(plan.node, plan.patch).record;
-  throw new NodeWriteError(error, {
+  throw new WriteError(error, {
     retryAfterMs,
     isThrottled: false,
     move: isMoved ? { ...move, changes: before?.changes ?? [] } : undefined,

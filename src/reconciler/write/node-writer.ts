@@ -19,9 +19,9 @@ import {
   failureOf,
   moveOf,
   type NodeMove,
-  NodeWriteError,
   retryWithin,
   specChangedFailure,
+  WriteError,
   type WriteFailure,
   type WriteOutcome,
   withMove,
@@ -102,7 +102,7 @@ export class NodeWriter {
         if (signal?.aborted && error === undefined && this.needsWrite(name)) outcome.unwritten++;
         failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
-        if (error instanceof NodeWriteError) addRetry(error, outcome);
+        if (error instanceof WriteError) addRetry(error, outcome);
       }
       if (counted.has(name)) progress?.done();
     };
@@ -221,7 +221,7 @@ export class NodeWriter {
 
   /**
    * Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. Throws
-   * NodepoolError: a NodeWriteError where the node is not to be written again at once.
+   * NodepoolError: a WriteError where the node is not to be written again at once.
    * @param isCurrent false once the pool has changed: then no further write is sent
    */
   async write(name: string, isCurrent = () => true): Promise<NodeMove | undefined> {

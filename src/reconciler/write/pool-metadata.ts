@@ -48,7 +48,7 @@ export async function dropFinalizer(pool: NodePool, options: ReconcilerOptions):
 
 /**
  * Writes the pool as it is now; on conflict, reads it and calls `neededWrite` again. Returns what addFinalizer() returns. Throws
- * NodeWriteError where something else keeps undoing the write.
+ * WriteError where something else keeps undoing the write.
  * @param neededWrite the write that the pool needs; undefined when it needs none
  */
 export async function editPool(

@@ -85,7 +85,7 @@ export function deletesRuntimeClass(pool: NodePool, state: ClusterState): boolea
   return planRuntimeClass(pool, state.runtimeClass(runtimeClassName(pool.metadata.name))).kind === 'delete';
 }
 
-/** Throws NodeWriteError when the server stored something else than it was sent: trying again at once would spin. */
+/** Throws WriteError when the server stored something else than it was sent: trying again at once would spin. */
 function assertUnaltered(
   pool: NodePool,
   reached: readonly RecordedMember[],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import { NodeWriteError, withMove, withoutMove } from '../../../src/reconciler/outcome.ts';
+import { WriteError, withMove, withoutMove } from '../../../src/reconciler/outcome.ts';
 
 const move = { node: 'n1', from: 'a', to: 'b', changes: [] };
 const plain = new NodepoolError('cluster', 'cannot patch', 'ask', { items: ['x'], isGeneral: true, isTransient: true });
@@ -15,12 +15,12 @@ test('an error with a move has the same message as without', () => {
 });
 
 test('passes the move to the first caller only, and the retry time to all', () => {
-  const held = new NodeWriteError(plain, { retryAfterMs: 7, isThrottled: true });
+  const held = new WriteError(plain, { retryAfterMs: 7, isThrottled: true });
   const moved = withMove(held, move);
   assert.deepEqual([moved.move, moved.retryAfterMs, moved.isThrottled, moved.message], [move, 7, true, held.message]);
   assert.equal(withMove(moved, { ...move, to: 'c' }), moved, 'it has all of the move already');
   const shared = withoutMove(moved);
-  assert.ok(shared instanceof NodeWriteError);
+  assert.ok(shared instanceof WriteError);
   assert.deepEqual([shared.move, shared.retryAfterMs, shared.isThrottled], [undefined, 7, true]);
   assert.equal(shared.message, held.message);
   for (const error of [held, plain, new TypeError('a bug')]) assert.equal(withoutMove(error), error);

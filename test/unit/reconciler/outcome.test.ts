@@ -6,8 +6,8 @@ import {
   collectFailure,
   failureOf,
   messagesOf,
-  NodeWriteError,
   summarized,
+  WriteError,
   type WriteFailure,
 } from '../../../src/reconciler/outcome.ts';
 
@@ -32,8 +32,8 @@ test('returns a refusal with its node and next step; throws a bug', async () => 
 });
 
 test('reports a write that was not attempted', () => {
-  const held = new NodeWriteError(refused, { retryAfterMs: 1, isThrottled: true });
-  const tried = new NodeWriteError(refused, { retryAfterMs: 1, isThrottled: false });
+  const held = new WriteError(refused, { retryAfterMs: 1, isThrottled: true });
+  const tried = new WriteError(refused, { retryAfterMs: 1, isThrottled: false });
   assert.deepEqual([failureOf(held).isThrottled, 'isThrottled' in failureOf(tried)], [true, false]);
 });
 

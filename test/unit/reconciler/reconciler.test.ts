@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { ClusterPort, PoolWrite } from '../../../src/kube/cluster.ts';
 import { ForbiddenError, NodepoolError } from '../../../src/nodepool/errors.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
-import { NodeWriteError } from '../../../src/reconciler/outcome.ts';
+import { WriteError } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { type Overrides, override } from '../../override.ts';
 import { aNode, aPool, recordOf } from '../nodepool/fixtures.ts';
@@ -68,7 +68,7 @@ test('a pool is Stalled while a write fails, also one that is retried', async ()
     new NodepoolError('cluster', 'a policy denied it', undefined, { isPermanent: true }),
     new NodepoolError('input', 'invalid'),
   ];
-  const held = (error: NodepoolError) => new NodeWriteError(error, { retryAfterMs: 1, isThrottled: true });
+  const held = (error: NodepoolError) => new WriteError(error, { retryAfterMs: 1, isThrottled: true });
   for (const error of errors.flatMap(each => [each, held(each)])) {
     const { reconciler } = create(
       [aPool({ labels: { tier: 'gold' } }, METADATA)],

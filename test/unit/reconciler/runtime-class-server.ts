@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { ClusterPort } from '../../../src/kube/cluster.ts';
 import { withAnnotation } from '../../../src/nodepool/spec/annotations.ts';
 import type { NodePool, RuntimeClass } from '../../../src/nodepool/types.ts';
-import { NodeWriteError } from '../../../src/reconciler/outcome.ts';
+import { WriteError } from '../../../src/reconciler/outcome.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { applyRuntimeClass, forgetPreserved } from '../../../src/reconciler/write/runtime-class-writer.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
@@ -105,9 +105,9 @@ export function begin(known?: RuntimeClass, live = known) {
   const write = (desired: NodePool = pool, isDryRun = false) =>
     applyRuntimeClass(desired, { ...options, cluster: { ...cluster, isDryRun } });
   const forget = () => forgetPreserved(pool, options);
-  const refusal = async (desired?: NodePool): Promise<NodeWriteError> => {
+  const refusal = async (desired?: NodePool): Promise<WriteError> => {
     const error = await write(desired).catch((reason: unknown) => reason);
-    assert.ok(error instanceof NodeWriteError);
+    assert.ok(error instanceof WriteError);
     return error;
   };
   return { server, state, clock, write, forget, refusal };

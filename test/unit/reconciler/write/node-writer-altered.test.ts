@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Node } from '../../../../src/nodepool/types.ts';
-import { NodeWriteError } from '../../../../src/reconciler/outcome.ts';
+import { WriteError } from '../../../../src/reconciler/outcome.ts';
 import type { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from '../node-server.ts';
@@ -11,9 +11,9 @@ const withTier = (tier: string) => (node: Node) => ({ ...node, labels: { ...node
 const withoutRecord = ({ record: _, ...node }: Node) => node;
 
 /** The error of a write that is refused or altered. */
-async function refusal(writer: NodeWriter): Promise<NodeWriteError> {
+async function refusal(writer: NodeWriter): Promise<WriteError> {
   const error = await writer.write('n1').catch((error: unknown) => error);
-  assert.ok(error instanceof NodeWriteError);
+  assert.ok(error instanceof WriteError);
   return error;
 }
 

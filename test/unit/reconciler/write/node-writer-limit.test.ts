@@ -4,15 +4,15 @@ import { test } from 'node:test';
 import { FINALIZER, type NodePool } from '../../../../src/nodepool/types.ts';
 import { WriteRateLimiter } from '../../../../src/reconciler/limits/rate-limiters.ts';
 import { contestedError } from '../../../../src/reconciler/limits/write-limits.ts';
-import { NodeWriteError } from '../../../../src/reconciler/outcome.ts';
+import { WriteError } from '../../../../src/reconciler/outcome.ts';
 import type { NodeWriter } from '../../../../src/reconciler/write/node-writer.ts';
 import { FakeClock } from '../../controller/fake-clock.ts';
 import { aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { begin, fresh, role, worker } from '../node-server.ts';
 
-async function refusal(writer: NodeWriter): Promise<NodeWriteError> {
+async function refusal(writer: NodeWriter): Promise<WriteError> {
   const error = await writer.write('n1').catch((error: unknown) => error);
-  assert.ok(error instanceof NodeWriteError);
+  assert.ok(error instanceof WriteError);
   return error;
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
-import { type NodeMove, NodeWriteError } from '../../../../src/reconciler/outcome.ts';
+import { type NodeMove, WriteError } from '../../../../src/reconciler/outcome.ts';
 import { recordOf } from '../../nodepool/fixtures.ts';
 import { begin, fresh, worker } from '../node-server.ts';
 
@@ -64,7 +64,7 @@ test('throws an error unchanged unless the call wrote before; then it carries th
   const refused = new NodepoolError('cluster', 'cannot patch Node "n1": forbidden');
   assert.equal(await thrown(refused, false), refused);
   const later = await thrown(refused, true);
-  assert.ok(later instanceof NodeWriteError);
+  assert.ok(later instanceof WriteError);
   assert.equal(later.message, refused.message);
   assert.deepEqual<[NodeMove['to'], number | undefined]>([later.move?.to, later.retryAfterMs], ['worker', undefined]);
   const bug = new TypeError('a bug');
