@@ -5,7 +5,7 @@ import { recordProblem } from '../nodepool/plan/record.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import { andMore } from '../nodepool/text.ts';
 import type { NodePoolStatus, Taint } from '../nodepool/types.ts';
-import type { Throttled } from './limits/rate-limiters.ts';
+import type { ThrottledWrite } from './limits/rate-limiters.ts';
 
 export interface PoolOutcome {
   pool: string;
@@ -62,11 +62,11 @@ export type NextReconcile =
   | { kind: 'changed' }
   | { kind: 'interrupted' }
   /** The first write that failed. @param isPermanent a retry alone helps none of them @param rest what waits beside */
-  | { kind: 'error'; failure: WriteFailure; isPermanent: boolean; rest: Waiting }
-  | Waiting;
+  | { kind: 'error'; failure: WriteFailure; isPermanent: boolean; rest: PoolWait }
+  | PoolWait;
 
 /** @param ms until the first of all that waits is due */
-type Waiting =
+type PoolWait =
   /** @param podsMs until pods are looked at again */
   | { kind: 'pods'; ms: number; podsMs: number; drain: DrainState }
   /** For a limit, or a node that settles. */
@@ -84,7 +84,7 @@ export function nextReconcile(outcome: PoolOutcome): NextReconcile {
   return { kind: 'error', failure, isPermanent, rest };
 }
 
-function waitingIn({ drain, retryAfterMs: ms }: PoolOutcome): Waiting {
+function waitingIn({ drain, retryAfterMs: ms }: PoolOutcome): PoolWait {
   if (drain?.afterMs !== undefined) {
     const { afterMs: podsMs } = drain;
     return { kind: 'pods', ms: Math.min(podsMs, ms ?? podsMs), podsMs, drain };
@@ -202,7 +202,7 @@ export class WriteError extends NodepoolError {
 }
 
 /** The rate limit does not allow a write now. */
-export function throttledError({ error, ms }: Throttled): WriteError {
+export function throttledError({ error, ms }: ThrottledWrite): WriteError {
   return new WriteError(error, { retryAfterMs: ms, isThrottled: true });
 }
 

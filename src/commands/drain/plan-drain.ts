@@ -142,7 +142,7 @@ function refusedBy(
 
 // What will hold up a drain: budgets over all pods together, and pods that no other node takes. Reads no pods.
 
-interface Outlook {
+interface DrainOutlook {
   /** Budgets that waiting does not change, with what does. */
   obstacles: Warning[];
   /** What else somebody may have to change first. */
@@ -165,7 +165,7 @@ interface BlockedPods {
   why: ReadonlyMap<string, string>;
 }
 
-interface Scope {
+interface DrainScope {
   /** All pods that are to be evicted. */
   pods: readonly DrainPod[];
   /** Nodes that are not drained. */
@@ -177,10 +177,10 @@ interface Scope {
 }
 
 async function outlookOf(
-  scope: Scope,
+  scope: DrainScope,
   evictions: Pick<EvictionsClient, 'budgets'>,
   readVolumes: DrainOptions['volumes'],
-): Promise<Outlook> {
+): Promise<DrainOutlook> {
   const { pods, others, disableEviction } = scope;
   const budgets = async () =>
     disableEviction || pods.length === 0 ? { value: [] } : await valueOrRefusal(() => evictions.budgets());
@@ -260,10 +260,10 @@ function unknownText(forecast: BudgetForecast): Warning[] {
 }
 
 /** Of the pods that the budget counts, those that would stay Pending: a budget waits for them to get Ready again. */
-function pendingOf(forecast: BudgetForecast, pending: readonly Unplaced[], budgets: readonly Budget[]): number {
+function pendingOf(forecast: BudgetForecast, pending: readonly UnplacedPod[], budgets: readonly Budget[]): number {
   if (forecast.kind !== 'waits' || pending.length === 0) return 0;
   const budgetsOf = budgetMatcher(budgets);
-  const isCovered = ({ pod }: Unplaced) =>
+  const isCovered = ({ pod }: UnplacedPod) =>
     budgetsOf(pod).some(({ name }) => `${pod.namespace}/${name}` === forecast.budget);
   return pending.filter(isCovered).length;
 }
@@ -287,7 +287,7 @@ function unreadyText(unready: number): string {
 
 // Pods that no other node takes, by nodeSelector, node affinity, tolerations, and where their volumes are.
 
-interface Unplaced {
+interface UnplacedPod {
   pod: DrainPod;
   why: keyof typeof REASONS;
 }
@@ -307,10 +307,10 @@ function unplacedPods(
   pods: readonly DrainPod[],
   others: readonly Node[],
   storage: Pick<Storage, 'claims' | 'volumes'> | undefined,
-): Unplaced[] {
+): UnplacedPod[] {
   const nodes = others.filter(({ ready, unschedulable }) => ready && !unschedulable);
   // The pods of one template have the same answer, but for their volumes.
-  const known = new Map<string, Unplaced['why'] | undefined>();
+  const known = new Map<string, UnplacedPod['why'] | undefined>();
   const whyOf = ({ placement, namespace, claims = [] }: DrainPod) => {
     const volumes = storage === undefined ? [] : claims.flatMap(name => volumeOf(`${namespace}/${name}`, storage));
     const key = JSON.stringify([placement, ...volumes.map(({ name }) => name)]);
@@ -356,7 +356,7 @@ function whyNoVolume(placement: PodPlacement, volumes: readonly Volume[], nodes:
 }
 
 /** A line for each reason. @param isGradual until the last node is cordoned, some of those that are drained take pods */
-function unplacedLines(unplaced: readonly Unplaced[], isGradual: boolean): string[] {
+function unplacedLines(unplaced: readonly UnplacedPod[], isGradual: boolean): string[] {
   const ofNodes = isGradual ? ' once all nodes of the drain are cordoned' : '';
   const lines = unplaced.map(({ pod, why }) => {
     const when = why === 'volumes' ? ' until nodes of the drain are uncordoned' : ofNodes;

@@ -21,7 +21,7 @@ export interface ServerOptions {
   healthAddress: string | undefined;
 }
 
-interface Served {
+interface ServerDeps {
   isReady: () => boolean;
   registry: Registry;
   reviews: () => Promise<ReviewPort>;
@@ -34,7 +34,7 @@ const METRICS_FLAG = '--metrics-bind-address';
 const RENEW_MS = 10_000;
 
 /** Adds each started server to the list, so that it is closed when a later one fails. */
-export async function startServers(options: ServerOptions, served: Served, servers: Server[]): Promise<void> {
+export async function startServers(options: ServerOptions, served: ServerDeps, servers: Server[]): Promise<void> {
   const { metricsAddress, healthAddress } = options;
   const { isReady, log } = served;
   if (metricsAddress !== undefined) {
@@ -55,11 +55,11 @@ export async function startServers(options: ServerOptions, served: Served, serve
   }
 }
 
-function metricsPage({ registry }: Served): Page {
+function metricsPage({ registry }: ServerDeps): Page {
   return { status: 200, contentType: METRICS_CONTENT_TYPE, body: registry.text() };
 }
 
-async function guardedMetrics(served: Served): Promise<Pages> {
+async function guardedMetrics(served: ServerDeps): Promise<Pages> {
   const readers = new MetricsReaders(await served.reviews(), systemClock, served.log);
   return {
     [METRICS]: async ({ method = 'GET', headers }) => {

@@ -1,7 +1,7 @@
 /** `report -o json|yaml`. */
 import { printDocument } from '../../print/printers.ts';
 import { usageFields } from '../shared/top/top-data.ts';
-import type { Excerpt, Report } from './run.ts';
+import type { ListExcerpt, Report } from './run.ts';
 
 /** Without the last newline. Lists have a part of their items and how many there are, as on the page. */
 export function printReport(report: Report, format: 'json' | 'yaml'): string {
@@ -28,6 +28,6 @@ export function printReport(report: Report, format: 'json' | 'yaml'): string {
   return printDocument('PoolReport', fields, format);
 }
 
-function listOf<T>({ items, total }: Excerpt<T>, item: (each: T) => object) {
+function listOf<T>({ items, total }: ListExcerpt<T>, item: (each: T) => object) {
   return { items: items.map(item), total };
 }

@@ -1,6 +1,6 @@
 /** Parts of the report page: tables, times, escaped HTML, the style sheet. */
 import { sanitizeLine } from '../../print/sanitize.ts';
-import type { Excerpt } from './run.ts';
+import type { ListExcerpt } from './run.ts';
 
 export interface Column<Row> {
   header: string;
@@ -16,7 +16,7 @@ const SHORT = 15;
 export function table<Row>(
   caption: string,
   columns: readonly Column<Row>[],
-  { items, total }: Excerpt<Row>,
+  { items, total }: ListExcerpt<Row>,
   nothing: string,
 ): Html {
   if (items.length === 0) return html`<p class="none">${nothing}</p>`;

@@ -61,7 +61,7 @@ export interface ReportMaintenance {
 }
 
 /** Some of a list, and how many there are. */
-export interface Excerpt<T> {
+export interface ListExcerpt<T> {
   items: T[];
   total: number;
 }
@@ -73,17 +73,17 @@ export interface Report {
   /** By the server's clock, or the local one without a Date header. */
   time: Date;
   /** By name. */
-  pools: Excerpt<ReportPool>;
+  pools: ListExcerpt<ReportPool>;
   /** Conditions of these pools that somebody has to act on. */
-  conditions: Excerpt<{ pool: string; condition: Condition }>;
+  conditions: ListExcerpt<{ pool: string; condition: Condition }>;
   capacity: TopResult;
-  drift: Excerpt<PoolNode>;
-  conflicts: Excerpt<ReportConflict>;
+  drift: ListExcerpt<PoolNode>;
+  conflicts: ListExcerpt<ReportConflict>;
   /** Overdue ones first, then by their end; those without one last. */
-  maintenance: Excerpt<ReportMaintenance>;
+  maintenance: ListExcerpt<ReportMaintenance>;
   trend: EventTrend;
   /** The newest first. */
-  events: Excerpt<PoolEventRecord>;
+  events: ListExcerpt<PoolEventRecord>;
   /** What is left out, and what cannot be read; each a sentence. */
   warnings: string[];
 }
@@ -152,8 +152,8 @@ async function capacityOf(
 
 /** What is wrong with which node. Of 5,000 nodes that differ only those that are listed are kept. */
 function findProblems(state: ClusterState, time: Date, isChosen: (pool: string | undefined) => boolean) {
-  const drift: Excerpt<PoolNode> = { items: [], total: 0 };
-  const conflicts: Excerpt<ReportConflict> = { items: [], total: 0 };
+  const drift: ListExcerpt<PoolNode> = { items: [], total: 0 };
+  const conflicts: ListExcerpt<ReportConflict> = { items: [], total: 0 };
   const maintenance: ReportMaintenance[] = [];
   const driftedOf = new Map<string, number>();
   for (const { name } of state.nodes()) {
@@ -174,7 +174,7 @@ function findProblems(state: ClusterState, time: Date, isChosen: (pool: string |
   return { drift, conflicts, maintenance, driftedOf };
 }
 
-function add<T>(to: Excerpt<T>, item: () => T): void {
+function add<T>(to: ListExcerpt<T>, item: () => T): void {
   to.total++;
   if (to.items.length < MAX_ITEMS) to.items.push(item());
 }
@@ -226,7 +226,7 @@ function warningsOf(ofTop: readonly string[], refusals: readonly NodepoolError[]
   ];
 }
 
-function excerpt<T>(all: readonly T[], most = MAX_ITEMS): Excerpt<T> {
+function excerpt<T>(all: readonly T[], most = MAX_ITEMS): ListExcerpt<T> {
   return { items: all.slice(0, most), total: all.length };
 }
 

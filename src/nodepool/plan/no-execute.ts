@@ -16,7 +16,7 @@ import { type AppliedRecord, type AppliedSlot, mayRemoveUnmanaged } from './reco
 /** Values by id of the taint, as `dedicated:NoExecute`. */
 export type Draining = ReadonlyMap<string, string>;
 
-export interface Deferred {
+export interface DeferredTaints {
   /** Taints that wait, with their values. */
   draining: Draining;
   /** Taints that the pool sets meanwhile, by their ids. */
@@ -36,7 +36,7 @@ export function deferredTaints(
   pool: NodePool,
   startup: ReadonlySet<string>,
   { isTransient }: SlotPolicy,
-): Deferred | undefined {
+): DeferredTaints | undefined {
   const { metadata, spec } = pool;
   if (spec.noExecute !== 'Drain') return undefined;
   const applied = record?.pool === metadata.name ? record.taints : undefined;
@@ -77,14 +77,14 @@ function restoredTaints(
 }
 
 /** Whether the record says that the drain for exactly these values has begun. */
-export function hasBegun(record: AppliedRecord | undefined, { draining }: Deferred): boolean {
+export function hasBegun(record: AppliedRecord | undefined, { draining }: DeferredTaints): boolean {
   const begun = record?.draining;
   return begun?.size === draining.size && [...draining].every(([id, value]) => begun.get(id) === value);
 }
 
 /** What is written in the end, beside liftedStandIns(). */
 export function deferredWrites(
-  { draining }: Deferred,
+  { draining }: DeferredTaints,
   live: ReadonlyMap<string, string>,
   applied: ReadonlyMap<string, AppliedSlot> | undefined,
 ): SlotWrite[] {
@@ -96,7 +96,7 @@ export function deferredWrites(
 }
 
 /** The stand-ins that go in the end. */
-export function liftedStandIns({ standIns }: Deferred, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
+export function liftedStandIns({ standIns }: DeferredTaints, applied: ReadonlyMap<string, AppliedSlot>): SlotWrite[] {
   return [...standIns].map(([id, from]): SlotWrite => {
     const to = applied.get(id)?.displaced ?? null;
     return { id, from, to, action: to === null ? 'remove' : 'restore', why: 'released' };

@@ -10,7 +10,7 @@ import {
   taintPolicy,
   written,
 } from './merge-slots.ts';
-import { type Deferred, deferredTaints, deferredWrites, hasBegun, liftedStandIns } from './no-execute.ts';
+import { type DeferredTaints, deferredTaints, deferredWrites, hasBegun, liftedStandIns } from './no-execute.ts';
 import { type AppliedRecord, type AppliedSlot, mayRemoveUnmanaged } from './record.ts';
 import {
   addStartupTaints,
@@ -76,7 +76,7 @@ function desiredTaints(
   live: ReadonlyMap<string, string>,
   applied: ReadonlyMap<string, AppliedSlot> | undefined,
   owner: NodePool | undefined,
-  waiting: Deferred | undefined,
+  waiting: DeferredTaints | undefined,
   leaving: boolean,
   policy: SlotPolicy,
 ) {

@@ -45,7 +45,7 @@ export interface BlockedPod {
  * Why evictions end before all pods were asked about. `again`: the node is planned again. `waits`: it has lost its slot, the pool is
  * another one by now, the process stops, or pods are left. `late`: they took too long.
  */
-export type Stop = 'again' | 'waits' | 'late';
+export type EvictionStop = 'again' | 'waits' | 'late';
 
 type OnAnswer = (pod: DrainPod, removal: RemovalResult) => void;
 
@@ -112,8 +112,12 @@ export class Evictor {
   async evictInTurn(
     pods: readonly DrainPod[],
     client: EvictionsClient,
-    { limitMs, goesOn, onAnswer }: { limitMs: number; goesOn: () => Promise<Stop | 'goes on'>; onAnswer: OnAnswer },
-  ): Promise<Stop | 'goes on'> {
+    {
+      limitMs,
+      goesOn,
+      onAnswer,
+    }: { limitMs: number; goesOn: () => Promise<EvictionStop | 'goes on'>; onAnswer: OnAnswer },
+  ): Promise<EvictionStop | 'goes on'> {
     const { clock, signal } = this.#options;
     // Budgets select by labels: of pods that are alike, the first is refused for all of them.
     const refused = new Map<string, RemovalResult>();

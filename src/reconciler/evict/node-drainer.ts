@@ -33,12 +33,12 @@ import { type ClusterState, looksSame } from '../state/cluster-state.ts';
 import { readNode } from '../state/live-reads.ts';
 import { type ChangedMeanwhile, MAX_AGE_MS } from '../state/pool-checks.ts';
 import { DrainEntries, type NodeDrain, pollDelayMs } from './drain-entries.ts';
-import { Evictor, manyBudgetsError, type Stop } from './evictor.ts';
+import { type EvictionStop, Evictor, manyBudgetsError } from './evictor.ts';
 
 /** `cleared`: no pod is left. */
-type PollResult = Exclude<Stop, 'late'> | 'cleared';
+type PollResult = Exclude<EvictionStop, 'late'> | 'cleared';
 /** Whether the pods of the node are still to be evicted. */
-type GoesOn = () => Promise<Exclude<Stop, 'late'> | 'goes on'>;
+type GoesOn = () => Promise<Exclude<EvictionStop, 'late'> | 'goes on'>;
 
 /** The reconcile of a pool waits for its polls. After that none is begun or goes on: the next reconcile goes on at once. */
 const LIMIT_MS = 2_000;
@@ -47,7 +47,7 @@ const SETTLE_MS = 2_000;
 /** Pods in a message. */
 const MAX_NAMED = 3;
 
-interface Evicting {
+interface EvictionRun {
   client: EvictionsClient;
   goesOn: GoesOn;
 }
@@ -93,7 +93,7 @@ export class NodeDrainer {
     }
   }
 
-  async #pollOnce(plan: DrainPlan, entry: NodeDrain, goesOn: GoesOn): Promise<PollResult | Stop> {
+  async #pollOnce(plan: DrainPlan, entry: NodeDrain, goesOn: GoesOn): Promise<PollResult | EvictionStop> {
     // It may have waited for the limiter.
     if (this.#options.signal?.aborted) return 'waits';
     const before = await goesOn();
@@ -159,8 +159,8 @@ export class NodeDrainer {
     plan: DrainPlan,
     entry: NodeDrain,
     { pods, listedAt }: { pods: readonly DrainPod[]; listedAt: number },
-    { client, goesOn }: Evicting,
-  ): Promise<PollResult | Stop> {
+    { client, goesOn }: EvictionRun,
+  ): Promise<PollResult | EvictionStop> {
     const { name } = plan.node;
     const budgets = await budgetsOf(pods, client);
     const covered = coveredBy(budgets, pods);
@@ -184,8 +184,8 @@ export class NodeDrainer {
     plan: DrainPlan,
     entry: NodeDrain,
     pods: readonly DrainPod[],
-    { client, goesOn }: Evicting,
-  ): Promise<Stop | 'goes on'> {
+    { client, goesOn }: EvictionRun,
+  ): Promise<EvictionStop | 'goes on'> {
     let hasBegun = false;
     let isWhole = true;
     for (const pod of pods) {

@@ -43,7 +43,7 @@ export interface ContestedKeysOptions {
   earlierRepairs?: (pool: NodePool) => Promise<EarlierRepairs | undefined>;
 }
 
-interface Repaired {
+interface KeyRepairs {
   /** Of the last repairs, the oldest first. */
   times: number[];
   isContested: boolean;
@@ -52,7 +52,7 @@ interface Repaired {
 interface RepairedNode {
   name: string;
   /** By what was repaired: `label tier`, `taint dedicated:NoSchedule`. */
-  keys: Map<string, Repaired>;
+  keys: Map<string, KeyRepairs>;
 }
 
 interface PoolRepairs {
@@ -102,7 +102,7 @@ export class ContestedKeys {
     const repairs = changes.filter(isRepair);
     if (repairs.length === 0) return;
     const known = this.#repairsOf(pool);
-    const keys = known.nodes.get(uid)?.keys ?? new Map<string, Repaired>();
+    const keys = known.nodes.get(uid)?.keys ?? new Map<string, KeyRepairs>();
     known.nodes.set(uid, { name, keys });
     for (const change of repairs) this.#count(pool, known, name, keys, change);
   }
@@ -196,7 +196,7 @@ export class ContestedKeys {
   }
 
   /** Within the last hour. */
-  #recentTimes(repaired: Repaired | undefined): number[] {
+  #recentTimes(repaired: KeyRepairs | undefined): number[] {
     const from = this.#options.clock.now() - WINDOW_MS;
     return repaired?.times.filter(at => at > from) ?? [];
   }

@@ -11,7 +11,7 @@ const QUIET_MS = 10_000;
 const FIRST_DELAY_MS = 1_000;
 const KEPT_MS = 2 * WINDOW_MS;
 
-export interface Throttled {
+export interface ThrottledWrite {
   error: NodepoolError;
   /** Milliseconds until it may be written, or is no longer counted against its pool. */
   ms: number;
@@ -19,7 +19,7 @@ export interface Throttled {
 
 type WriteVerdict =
   | { kind: 'free' }
-  | ({ kind: 'throttled' } & Throttled)
+  | ({ kind: 'throttled' } & ThrottledWrite)
   /** The limit is reached; the caller passes the error to limited(). @property isContested most of the writes repaired what others changed */
   | { kind: 'limit'; isContested: boolean };
 
@@ -121,7 +121,7 @@ export class WriteRateLimiter {
   }
 
   /** For a node that needs no write: the error while others have kept changing it until a short while ago. */
-  contested(uid: string): Throttled | undefined {
+  contested(uid: string): ThrottledWrite | undefined {
     const entry = this.#objects.get(uid);
     if (entry?.contest === undefined) return undefined;
     const ms = entry.lastAt + QUIET_MS - this.#clock.now();

@@ -17,7 +17,7 @@ import { recordOf, stepOf } from '../plan/rollout-plan.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
 import { RolloutSightings } from '../state/rollout-sightings.ts';
 
-interface Admission {
+interface PoolAdmission {
   pool: NodePool;
   /** Of the state when the step was computed. */
   readiness: number;
@@ -32,7 +32,7 @@ export class RolloutAdmission {
   readonly #state: ClusterState;
   readonly #now: () => Date;
   /** By name of the pool. */
-  readonly #admissions = new Map<string, Admission>();
+  readonly #admissions = new Map<string, PoolAdmission>();
   /** Nodes whose write was let through and has not ended, by name of the pool, each with the generation that it is for. */
   readonly #underWay = new Map<string, Map<string, number | undefined>>();
 

@@ -20,7 +20,7 @@ interface Sighting {
 }
 
 /** How long ago in milliseconds, and whether the node was Ready at some time since its change. */
-interface Seen {
+interface SightingAge {
   changedAgo: number | undefined;
   readyAgo: number;
   wasReady: boolean;
@@ -39,7 +39,7 @@ export class RolloutSightings {
   }
 
   /** @param now of the wall clock, for a node that is seen first */
-  see(pool: string, node: Node, record: AppliedRecord | undefined, now: number): Seen {
+  see(pool: string, node: Node, record: AppliedRecord | undefined, now: number): SightingAge {
     const nodes = this.#pools.get(pool) ?? new Map<string, Sighting>();
     this.#pools.set(pool, nodes);
     const at = this.#clock.now();
