@@ -77,7 +77,7 @@ const SHARED = ['clock', 'collect', 'continue-tokens', 'limiter'].map(name => `c
 const PURE = ['nodepool', 'scheduling'];
 
 /** The folders that may import each package. Every folder but those of PURE may import node: modules. */
-const PACKAGES: Record<string, string[]> = {
+export const PACKAGES: Record<string, string[]> = {
   '@bufbuild/protobuf': ['kube'],
   '@kubernetes/client-node': ['kube'],
   '@oclif/core': ['cli', 'commands', 'main'],

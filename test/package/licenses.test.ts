@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PACKAGES } from '../../scripts/check-imports.ts';
 import { bunOf } from '../../scripts/package/bun.ts';
 import { BUN_PARTS } from '../../scripts/package/bun-parts.ts';
 import { bundleLicenses, executableLicenses, forbidden } from '../../scripts/package/licenses.ts';
@@ -33,6 +34,20 @@ test('client-node brings no other package into the bundle', () => {
   const bundled = clientNode?.dependencies.filter(name => packages.some(each => each.name === name));
   // Those that read our YAML, and connect through our SOCKS proxies.
   assert.deepEqual(bundled, ['js-yaml', 'socks']);
+});
+
+test('every other package in the bundle comes with one that src/ imports', () => {
+  // oclif asks for the compiler without a dependency on it.
+  const expected = new Set(['@kubernetes/client-node', 'typescript']);
+  const add = (name: string) => {
+    if (expected.has(name)) return;
+    expected.add(name);
+    for (const each of packages) if (each.name === name) each.dependencies.forEach(add);
+  };
+  // What client-node depends on is no reason: the test above names what of it is there.
+  for (const name of Object.keys(PACKAGES)) add(name);
+  const others = packages.map(({ name }) => name).filter(name => !expected.has(name));
+  assert.deepEqual(others, []);
 });
 
 test('names every package above a licence text with its holder', async () => {
