@@ -1,3 +1,6 @@
+import { EXIT, showNote } from './errors.ts';
+import type { Io } from './io.ts';
+
 /** Interval of the checks whether stdout and stderr are flushed. */
 const FLUSH_CHECK_MS = 1_000;
 
@@ -37,4 +40,30 @@ export function leaveSoon(): void {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };
   setInterval(exitWhenFlushed, FLUSH_CHECK_MS).unref();
+}
+
+/**
+ * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without waiting
+ * for requests in flight.
+ * @param onStop reports the first one
+ */
+export async function interruptible<T>(
+  io: Io,
+  work: (signal: AbortSignal) => Promise<T>,
+  onStop = () => showNote(io, 'Shutting down: waiting for in-flight writes. Ctrl-C again exits at once.'),
+): Promise<T> {
+  const stopping = new AbortController();
+  const unsubscribe = onStopSignal(() => {
+    if (stopping.signal.aborted) {
+      endBySignal('SIGINT');
+      process.exit(EXIT.interrupted);
+    }
+    stopping.abort();
+    onStop();
+  });
+  try {
+    return await work(stopping.signal);
+  } finally {
+    unsubscribe();
+  }
 }

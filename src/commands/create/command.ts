@@ -12,6 +12,7 @@ import {
   withoutKind,
   yesFlag,
 } from '../../cli/flags.ts';
+import { interruptible } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
@@ -27,7 +28,6 @@ import {
 import { showCreated } from '../shared/create/show-created.ts';
 import { hintReconcile, notApplied, reconcileNext } from '../shared/edit/next-step.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
-import { interruptible } from '../shared/reconcile/interruptible.ts';
 import { createPoolFlags, hasPoolFlags, type PoolFlags, specFromFlags } from '../shared/spec/pool-flags.ts';
 
 export default class Create extends BaseCommand<typeof Create> {

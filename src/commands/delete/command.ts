@@ -12,6 +12,7 @@ import {
   namesArg,
   yesFlag,
 } from '../../cli/flags.ts';
+import { interruptible } from '../../cli/signals.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { showImpactToPerson } from '../shared/changes/diff.ts';
 import { approver } from '../shared/consent/approve.ts';
@@ -26,7 +27,7 @@ import {
   poolChoiceFlags,
   showNoPools,
 } from '../shared/pools/choose-pools.ts';
-import { interruptible, isInterrupted, showInterruption } from '../shared/reconcile/interruptible.ts';
+import { isInterrupted, showInterruption } from '../shared/reconcile/interrupted.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 
 /** With -f, the names in the files. */

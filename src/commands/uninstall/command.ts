@@ -6,6 +6,7 @@ import { showWarning, warnOnce } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
 import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';
+import { interruptible } from '../../cli/signals.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
 import { noun, plural } from '../../nodepool/text.ts';
@@ -14,7 +15,6 @@ import { deletedLine, showDeletion, showPlan } from '../shared/delete/print-dele
 import { impactTeller } from '../shared/impact/show-impact.ts';
 import { servedOf } from '../shared/install/admission-policies.ts';
 import { isForeign, quotedNameOf, refuseHelmRelease, textOf } from '../shared/install/foreign-objects.ts';
-import { interruptible } from '../shared/reconcile/interruptible.ts';
 import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 import { type CrdUsage, uninstall } from './run.ts';
 

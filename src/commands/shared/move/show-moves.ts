@@ -3,6 +3,7 @@ import * as Flags from '@oclif/core/flags';
 import { EXIT, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../../cli/flags.ts';
+import { interruptible } from '../../../cli/signals.ts';
 import type { DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import type { WriteFailure } from '../../../reconciler/outcome.ts';
@@ -11,7 +12,7 @@ import { approver } from '../consent/approve.ts';
 import { agree } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';
 import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
-import { interruptible, isInterrupted, showInterruption } from '../reconcile/interruptible.ts';
+import { isInterrupted, showInterruption } from '../reconcile/interrupted.ts';
 import { reconcileDeps, showFailures } from '../reconcile/reconcile-deps.ts';
 import { type MoveOptions, type PlannedMoves, planMoves } from './plan-moves.ts';
 

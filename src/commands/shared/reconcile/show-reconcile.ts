@@ -3,6 +3,7 @@ import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
 import type { Io } from '../../../cli/io.ts';
+import { interruptible } from '../../../cli/signals.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
@@ -12,7 +13,7 @@ import { droppedFields, lackingWarning } from '../../../reconciler/write/status-
 import { type Approve, agree } from '../consent/consent.ts';
 import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
 import { type PoolSummary, reconcile } from './apply.ts';
-import { interruptible, isInterrupted, showInterruption } from './interruptible.ts';
+import { isInterrupted, showInterruption } from './interrupted.ts';
 import { proposeReconcile } from './propose.ts';
 import { reconcileDeps, showFailures } from './reconcile-deps.ts';
 

@@ -1,35 +1,8 @@
-/** One-shot commands that Ctrl-C or SIGTERM stops between two writes. */
+/** What a run that Ctrl-C or SIGTERM has stopped between two writes says. */
 import { EXIT, showNote } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
-import { endBySignal, onStopSignal } from '../../../cli/signals.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { movesOf, type PoolResult } from './apply.ts';
-
-/**
- * Runs the work with a signal that the first Ctrl-C or SIGTERM aborts. A second one exits the process without waiting
- * for requests in flight.
- * @param onStop reports the first one
- */
-export async function interruptible<T>(
-  io: Io,
-  work: (signal: AbortSignal) => Promise<T>,
-  onStop = () => showNote(io, 'Shutting down: waiting for in-flight writes. Ctrl-C again exits at once.'),
-): Promise<T> {
-  const stopping = new AbortController();
-  const unsubscribe = onStopSignal(() => {
-    if (stopping.signal.aborted) {
-      endBySignal('SIGINT');
-      process.exit(EXIT.interrupted);
-    }
-    stopping.abort();
-    onStop();
-  });
-  try {
-    return await work(stopping.signal);
-  } finally {
-    unsubscribe();
-  }
-}
 
 /** Whether the signal left writes undone; false where it came after the last one. */
 export function isInterrupted(results: readonly PoolResult[]): boolean {
