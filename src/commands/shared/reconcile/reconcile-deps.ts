@@ -24,11 +24,11 @@ export async function reconcileDeps(
 ): Promise<ApplyDeps & Spinner> {
   let spinner = await progress(text);
   const started = io.now().getTime();
-  let [done, total, evicted, asked] = [0, 0, 0, 0];
+  let [done, total, evicted, requested] = [0, 0, 0, 0];
   const show = () => {
     const seconds = (io.now().getTime() - started) / 1000;
     const rate = done > 0 && seconds > 0.5 ? `, ${Math.round(done / seconds)}/s` : '';
-    const pods = asked === 0 ? '' : `; ${evicted}/${plural(asked, 'pod')} evicted`;
+    const pods = requested === 0 ? '' : `; ${evicted}/${plural(requested, 'pod')} evicted`;
     spinner.update(`${text}: ${done}/${plural(total, 'node')}${rate}${pods}`);
   };
   return {
@@ -48,7 +48,7 @@ export async function reconcileDeps(
       },
     },
     onEviction(event) {
-      if (event.kind === 'asking') asked++;
+      if (event.kind === 'asking') requested++;
       if (event.kind === 'gone') evicted++;
       show();
       // On a terminal the spinner counts pods; what one of them waits for is worth a line.
