@@ -41,7 +41,7 @@ export interface ReconcilerOptions {
   /** UIDs of the pools that are deleted, by name: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
   /** Taints with the effect NoExecute that may be set, as noExecuteOf() gives them; undefined: all. */
-  consent?: ReadonlySet<string>;
+  consent?: ReadonlySet<string> | undefined;
   /** Pods on a node that have not ended, where they are counted. */
   podsOn?: (node: string) => number;
 

@@ -197,8 +197,7 @@ test('a node that changes between plan and write gets no taint without consent',
   assert.ok(agreed);
   await relabel('a', { 'node-role.kubernetes.io/p': null, kind: 'strict' });
   const deps = { ...connection, now: () => new Date(), clock: systemClock, sleep: async () => {}, warn: () => {} };
-  const options = { concurrency: 4, dryRun: false, consent: agreed.consent };
-  const summaries = await reconcile(agreed.proposal, options, deps);
+  const summaries = await reconcile(agreed.proposal, { ...deps, concurrency: 4, consent: agreed.consent });
   const failures = summaries.flatMap(({ outcome }) => outcome?.failures ?? []);
   assert.match(failures[0]?.message ?? '', /node a was changed meanwhile and would now get the taint strict:NoExecute/);
   assert.deepEqual(await taints('a'), [[]]);

@@ -101,7 +101,7 @@ async function deleteFailing(call: 'patch' | 'patchStatus' | 'setFinalizers') {
     warn,
   };
   const { pools } = await findPools({ names: ['old'], detachNodes: false, ignoreNotFound: false }, deps.cluster);
-  const [result] = await deletePools({ pools, detachNodes: false, concurrency: 8 }, deps);
+  const [result] = await deletePools({ ...deps, pools, detachNodes: false, concurrency: 8 });
   return result?.error?.message ?? result?.outcome?.failures[0]?.message ?? result?.outcome?.kind;
 }
 

@@ -36,7 +36,7 @@ async function deleteWith(
   };
   const { pools } = await findPools({ names, detachNodes, ignoreNotFound: false }, deps.cluster);
   await meanwhile();
-  const results = await deletePools({ pools, detachNodes, concurrency: 8 }, deps);
+  const results = await deletePools({ ...deps, pools, detachNodes, concurrency: 8 });
   return results.map(({ pool, error, outcome }) => [
     pool,
     error?.message ?? outcome?.failures[0]?.message ?? outcome?.kind,

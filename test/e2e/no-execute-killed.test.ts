@@ -53,7 +53,7 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   const deps = { cluster, now: () => new Date(), clock: systemClock, sleep: (ms: number) => sleep(ms), warn: () => {} };
   try {
     const proposed = await proposeReconcile([], { ...(await testEnv.connection()), cluster });
-    await reconcile(proposed, { concurrency: 1 }, deps);
+    await reconcile(proposed, { ...deps, concurrency: 1 });
     return 'done';
   } catch (error) {
     if (error instanceof Killed) return 'killed';

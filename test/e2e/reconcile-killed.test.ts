@@ -35,7 +35,10 @@ async function killAfter(writes: number, counts: Record<string, number>): Promis
 async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   const deps = { cluster, now: () => new Date(), clock: systemClock, sleep: (ms: number) => sleep(ms), warn: () => {} };
   try {
-    await reconcile(await proposeReconcile([], { ...(await testEnv.connection()), cluster }), { concurrency: 1 }, deps);
+    await reconcile(await proposeReconcile([], { ...(await testEnv.connection()), cluster }), {
+      ...deps,
+      concurrency: 1,
+    });
     return 'done';
   } catch (error) {
     if (error instanceof Killed) return 'killed';

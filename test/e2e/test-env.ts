@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DeleteOptions, deletePools, findPools } from '../../src/commands/shared/delete/delete.ts';
-import { type ApplyDeps, type PoolSummary, reconcile } from '../../src/commands/shared/reconcile/apply.ts';
+import { type ApplyOptions, type PoolSummary, reconcile } from '../../src/commands/shared/reconcile/apply.ts';
 import { proposeReconcile } from '../../src/commands/shared/reconcile/propose.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import type { ClusterPort } from '../../src/kube/cluster.ts';
@@ -89,16 +89,17 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
     open.set(isDryRun, opened);
     return opened;
   };
-  const deps = async (isDryRun = false): Promise<ApplyDeps & Connection> => ({
+  const deps = async (isDryRun = false): Promise<ApplyOptions & Connection> => ({
     ...(await connection(isDryRun)),
     now: () => new Date(),
     clock: systemClock,
     sleep: ms => sleep(ms),
+    concurrency: 8,
     warn: said => void warnings.push(...said.map(warningText)),
   });
   const run = async (names: string[], isDryRun: boolean, cluster?: ClusterPort) => {
     const all = { ...(await deps(isDryRun)), ...(cluster === undefined ? {} : { cluster }) };
-    return reconcile(await proposeReconcile(names, all), { concurrency: 8 }, all);
+    return reconcile(await proposeReconcile(names, all), all);
   };
 
   const clean = async () => {
@@ -166,13 +167,12 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
       return run([], false, { ...port, nodes: { ...port.nodes, serverTime } });
     },
     async delete(names, more = {}) {
-      const options = { detachNodes: false, concurrency: 8, ...more };
-      const work = await deps();
+      const options = { ...(await deps()), detachNodes: false, ...more };
       const { pools } = await findPools(
         { names, detachNodes: options.detachNodes, ignoreNotFound: false },
-        work.cluster,
+        options.cluster,
       );
-      return deletePools({ pools, ...options }, work);
+      return deletePools({ pools, ...options });
     },
   };
 }

@@ -85,7 +85,6 @@ test('does not delete a CRD that was recreated after it was read', async () => {
         policies: [],
         dryRun: 'none',
         timeoutMs: 30_000,
-        concurrency: 8,
       },
       { ...connection, releasing, stoppable, approve, question: () => '', warn: () => {} },
     ),

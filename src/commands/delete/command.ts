@@ -108,9 +108,9 @@ export default class Delete extends BaseCommand<typeof Delete> {
       for (const { metadata } of pools) io.out(deletedLine(metadata.name, shown));
       return showErrors(missing, io);
     }
-    const work = await reconcileDeps(deps, connection, 'Releasing');
+    const work = await reconcileDeps(deps, connection, 'Releasing', { concurrency });
     const results = await interruptible(io, signal =>
-      deletePools({ pools, detachNodes, concurrency, consent }, { ...work, signal }).finally(work.stop),
+      deletePools({ ...work, pools, detachNodes, consent, signal }).finally(work.stop),
     );
     const codes = results.map(result => showDeletion(result, shown, deps));
     return isInterrupted(results) ? showInterruption(io, results) : Math.max(showErrors(missing, io), ...codes);

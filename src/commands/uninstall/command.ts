@@ -64,14 +64,14 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
     const connection = await deps.connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
     const { cluster, crd, manifests, workloads } = connection;
     const outcome = await uninstall(
-      { cascade: flags.cascade, controller, bornInPool, policies, dryRun, timeoutMs, concurrency: flags.concurrency },
+      { cascade: flags.cascade, controller, bornInPool, policies, dryRun, timeoutMs },
       {
         cluster,
         crd,
         manifests,
         workloads,
         async releasing(release) {
-          const work = await reconcileDeps(deps, connection, 'Releasing');
+          const work = await reconcileDeps(deps, connection, 'Releasing', { concurrency: flags.concurrency });
           await interruptible(io, signal => release({ ...work, signal }).finally(work.stop));
         },
         stoppable: work => interruptible(io, work),

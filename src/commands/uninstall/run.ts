@@ -16,7 +16,7 @@ import { servedOf } from '../shared/install/admission-policies.ts';
 import { isForeign, refuseHelmRelease } from '../shared/install/foreign-objects.ts';
 import { MAX_NAMED } from '../shared/pools/choose-pools.ts';
 import { loadClusterState } from '../shared/pools/load-cluster-state.ts';
-import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../shared/reconcile/apply.ts';
+import { type ApplyOptions, apply, movesOf, type PoolResult } from '../shared/reconcile/apply.ts';
 
 export interface UninstallOptions {
   /** Releases and deletes the pools that exist, instead of refusing. */
@@ -30,7 +30,6 @@ export interface UninstallOptions {
   dryRun: DryRun;
   /** How long the server may take to remove the CRD. */
   timeoutMs: number;
-  concurrency: number;
 }
 
 /** What still uses the CRD, and has to be deleted or released before it, by name. */
@@ -41,12 +40,12 @@ export interface CrdUsage {
 }
 
 export interface UninstallDeps {
-  cluster: ApplyDeps['cluster'];
+  cluster: ApplyOptions['cluster'];
   crd: CrdPort;
   manifests: ManifestsPort;
   workloads: () => Promise<WorkloadsPort>;
   /** Runs what releases nodes. */
-  releasing(release: (deps: ApplyDeps) => Promise<void>): Promise<void>;
+  releasing(release: (options: ApplyOptions) => Promise<void>): Promise<void>;
   /** Runs the removal of the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
@@ -110,9 +109,9 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
   const results: DeleteResult[] = [];
   // The CRD is deleted last: its deletion would delete the pools while nothing releases their nodes.
   if (!isEmpty(found)) {
-    const applying = { concurrency: options.concurrency, consent: agreed.consent };
+    const { consent } = agreed;
     await deps.releasing(async work => {
-      results.push(...(await release(found.pools, applying, work)));
+      results.push(...(await release(found.pools, { ...work, consent })));
     });
   }
   // Once no node has a record that a kubelet could write.
@@ -151,15 +150,15 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
 }
 
 /** Deletes the pools, then releases the nodes of those that were gone before. Throws with the reasons. @returns of the pools */
-async function release(names: string[], options: ApplyOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
-  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, deps.cluster);
-  const results = await deletePools({ ...options, pools, detachNodes: false }, deps);
-  throwFailures(results, deps.signal);
-  const state = await loadClusterState(deps.cluster);
+async function release(names: string[], options: ApplyOptions): Promise<DeleteResult[]> {
+  const { pools } = await findPools({ names, detachNodes: false, ignoreNotFound: true }, options.cluster);
+  const results = await deletePools({ ...options, pools, detachNodes: false });
+  throwFailures(results, options.signal);
+  const state = await loadClusterState(options.cluster);
   const { pools: unreleased, orphans } = usageOf(state);
   if (unreleased.length > 0) throw notReleased(unreleased);
-  const { chosen } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options, deps);
-  throwFailures(chosen, deps.signal);
+  const { chosen } = await apply(state, { pools: orphans.map(({ pool }) => pool) }, options);
+  throwFailures(chosen, options.signal);
   // The list did not have them, and the server has.
   const found = chosen.filter(({ outcome }) => outcome?.kind === 'reconciled').map(({ pool }) => pool);
   if (found.length > 0) throw notReleased(found);

@@ -29,7 +29,7 @@ import { mayEvict } from '../impact/taint-evictions.ts';
 import { chosenPools, chosenText, type PoolChoice } from '../pools/choose-pools.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../pools/not-found.ts';
-import { type ApplyDeps, type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from '../reconcile/apply.ts';
+import { type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from '../reconcile/apply.ts';
 
 export interface DeleteOptions extends ApplyOptions {
   /** As findPools() returned them: a pool that was recreated since then is not deleted. */
@@ -53,7 +53,7 @@ export interface DeleteResult extends PoolResult {
  * Killed at any point, the same call finishes the work: the pool stays, with its deletionTimestamp, until its nodes are released.
  * A pool that cannot be deleted does not stop the others: its result has the error.
  */
-export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Promise<DeleteResult[]> {
+export async function deletePools(options: DeleteOptions): Promise<DeleteResult[]> {
   const { pools, detachNodes } = options;
   if (pools.length === 0) return [];
   // Not for requests, which the transport bounds: after Ctrl-C no further pool is begun.
@@ -69,32 +69,32 @@ export async function deletePools(options: DeleteOptions, deps: ApplyDeps): Prom
   };
   const begun: RawPool[] = [];
   const begin = async (pool: RawPool) => {
-    if (deps.signal?.aborted) return;
+    if (options.signal?.aborted) return;
     begun.push(pool);
-    await attempt(pool, () => beginDeletion(pool, deps));
+    await attempt(pool, () => beginDeletion(pool, options));
   };
 
   await Promise.all(pools.map(pool => limitPools(() => begin(pool))));
-  const state = await loadClusterState(deps.cluster);
+  const state = await loadClusterState(options.cluster);
   const isDeleting = ({ metadata }: RawPool) => !errors.has(metadata.name);
   for (const pool of begun.filter(isDeleting)) {
-    await attempt(pool, async () => assertDeleting(pool, state, deps));
+    await attempt(pool, async () => assertDeleting(pool, state, options));
   }
   const deleting = begun.filter(isDeleting);
   const finalizers = new Map(deleting.map(({ metadata: { name } }) => [name, foreignFinalizers(state.pool(name))]));
   const intent = deletionIntent(state, namesOf(deleting), detachNodes);
   const former = formerOwners(state, intent);
   const nextPools = new Set(planCluster(state, intent).nodes.flatMap(({ owner }) => owner ?? []));
-  deps.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(state, pool, { among: former })));
+  options.warn([...nextPools].toSorted().flatMap(pool => firstStripWarning(state, pool, { among: former })));
 
   const deleted = new Map(deleting.map(({ metadata: { name, uid = '' } }) => [name, uid]));
-  const { chosen, others } = await apply(state, intent, { ...options, deleted }, deps);
+  const { chosen, others } = await apply(state, intent, { ...options, deleted });
   const moves = movesOf([...chosen, ...others]);
   // A node without a record has no values of the pool to release; it gets those of the next owner.
   const formerOf = ({ node, from, to }: NodeMove) => from ?? (to === undefined ? undefined : former.get(node));
   const released = Map.groupBy(moves, formerOf);
   // The deletion is done all the same.
-  deps.warn(others.flatMap(notUpToDate));
+  options.warn(others.flatMap(notUpToDate));
   return pools.map(({ metadata: { name } }) => ({
     ...(chosen.find(({ pool }) => pool === name) ?? { pool: name, outcome: undefined, error: errors.get(name) }),
     released: released.get(name)?.length ?? 0,
@@ -119,17 +119,17 @@ function nextOwners(moves: readonly NodeMove[]): Map<string, number> {
   return owners;
 }
 
-async function beginDeletion(pool: RawPool, deps: ApplyDeps): Promise<void> {
+async function beginDeletion(pool: RawPool, options: ApplyOptions): Promise<void> {
   // A pool without the finalizer would be deleted at once, before its RuntimeClass. On a pool with fields of wrong types
   // the server refuses it; such a pool has no RuntimeClass, unless it was good once and has the finalizer from then.
   if (coercePool(pool).unreadable === undefined) {
-    await addFinalizer(pool, { ...deps, limitObjects: work => work(), state: new ClusterState([pool], [], []) });
+    await addFinalizer(pool, { ...options, limitObjects: work => work(), state: new ClusterState([pool], [], []) });
   }
-  await deps.cluster.pools.delete(pool);
+  await options.cluster.pools.delete(pool);
 }
 
 /** Throws when the name is now that of another pool. A deleted pool may still have values on nodes, which are released. */
-function assertDeleting(pool: RawPool, state: ClusterState, { cluster, now }: ApplyDeps): void {
+function assertDeleting(pool: RawPool, state: ClusterState, { cluster, now }: ApplyOptions): void {
   const { name, uid } = pool.metadata;
   const current = state.pool(name);
   if (current === undefined) return;

@@ -11,7 +11,7 @@ import { showPlanned } from '../changes/diff.ts';
 import { approver } from '../consent/approve.ts';
 import { agree } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';
-import { type ApplyDeps, type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
+import { type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
 import { isInterrupted, showInterruption } from '../reconcile/interrupted.ts';
 import { reconcileDeps, showFailures } from '../reconcile/reconcile-deps.ts';
 import { type MoveOptions, type PlannedMoves, planMoves } from './plan-moves.ts';
@@ -68,10 +68,9 @@ export async function showMoves(
     return EXIT.done;
   }
   if (planned.plan.nodes.length === 0) return EXIT.done;
-  const work = await reconcileDeps(deps, connection, WORDS[what.kind]);
-  const options = { concurrency, consent };
+  const work = await reconcileDeps(deps, connection, WORDS[what.kind], { concurrency });
   const { moved, failures, warnings, results } = await interruptible(io, signal =>
-    moveNodes(planned, options, { ...work, signal }).finally(work.stop),
+    moveNodes(planned, { ...work, consent, signal }).finally(work.stop),
   );
   const changes = new Map(planned.plan.nodes.map(plan => [plan.node.name, plan.changes]));
   for (const one of moved) io.out(renderMoved(what, { ...one, changes: changes.get(one.node) }) + suffix);
@@ -102,13 +101,9 @@ interface MoveResult {
 }
 
 /** Writes them, and the status and Events of every pool concerned. A node that fails stops no other. */
-export async function moveNodes(
-  { state, intent }: PlannedMoves,
-  options: ApplyOptions,
-  deps: ApplyDeps,
-): Promise<MoveResult> {
+export async function moveNodes({ state, intent }: PlannedMoves, options: ApplyOptions): Promise<MoveResult> {
   const before = new Map([...intent.changes.keys()].map(node => [node, state.ownership(node)?.owner]));
-  const { chosen, others } = await apply(state, intent, options, deps);
+  const { chosen, others } = await apply(state, intent, options);
   const written = new Set(movesOf(chosen).map(({ node }) => node));
   const results = [...chosen, ...others];
   const moved: MovedNode[] = [];

@@ -41,7 +41,19 @@ import type { ProposedReconcile } from './propose.ts';
 /** As of `drain`. */
 const EVICTION_TIMEOUT_MS = 15 * 60_000;
 
+/** What a one-shot run works with, and what it may do. */
 export interface ApplyOptions {
+  cluster: ClusterPort;
+  /** The wall clock. */
+  now: () => Date;
+  /** Monotonic. */
+  clock: Clock;
+  sleep: (ms: number) => Promise<void>;
+  /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
+  signal?: AbortSignal;
+  /** Where the Events of a pool are read, for EarlierRepairs. */
+  events?: Pick<EventsPort, 'listObjects'>;
+
   /** Nodes and pools in progress at most: see Limiters. */
   concurrency: number;
   /** Taints with the effect NoExecute that were agreed to; undefined: all. */
@@ -49,25 +61,13 @@ export interface ApplyOptions {
   /** Pools that are deleted, with their UIDs: a pool of that name with another UID is not touched. */
   deleted?: ReadonlyMap<string, string>;
   /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
-  timeoutMs?: number;
-}
+  timeoutMs?: number | undefined;
 
-export interface ApplyDeps {
-  cluster: ClusterPort;
-  /** The wall clock. */
-  now: () => Date;
-  /** Monotonic. */
-  clock: Clock;
-  sleep: (ms: number) => Promise<void>;
   progress?: NodeProgress;
   /** Evictions, for people, in order. */
   onEviction?: (event: EvictionEvent) => void;
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
-  /** Where the Events of a pool are read, for EarlierRepairs. */
-  events?: Pick<EventsPort, 'listObjects'>;
-  /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
-  signal?: AbortSignal;
 }
 
 /** The result for one pool. */
@@ -96,11 +96,10 @@ export interface ApplyResults {
 export async function reconcile(
   { state, pods, pools }: Pick<ProposedReconcile, 'state' | 'pods' | 'pools'>,
   options: ApplyOptions,
-  deps: ApplyDeps,
 ): Promise<PoolSummary[]> {
-  deps.warn(pools.flatMap(name => firstStripWarning(state, name)));
-  const { chosen, others } = await apply(state, { pools }, options, deps, pods);
-  deps.warn(others.flatMap(notUpToDate));
+  options.warn(pools.flatMap(name => firstStripWarning(state, name)));
+  const { chosen, others } = await apply(state, { pools }, options, pods);
+  options.warn(others.flatMap(notUpToDate));
   const moves = movesOf(chosen);
   return chosen.map((result): PoolSummary => {
     const { pool } = result;
@@ -120,7 +119,6 @@ export async function apply(
   state: ClusterState,
   intent: Intent,
   options: ApplyOptions,
-  deps: ApplyDeps,
   pods?: ReadonlyMap<string, number>,
 ): Promise<ApplyResults> {
   const { pools, changes, isDeletion = false } = intent;
@@ -128,22 +126,22 @@ export async function apply(
   const before = stateBefore(state, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const writeLimiter = new WriteRateLimiter(deps.clock);
-  const contestedKeys = contestedKeysOf(deps);
-  const reconciler = reconcilerOf(state, options, deps, {
+  const writeLimiter = new WriteRateLimiter(options.clock);
+  const contestedKeys = contestedKeysOf(options);
+  const reconciler = reconcilerOf(state, options, {
     writeLimiter,
     contestedKeys,
     ...counted,
     ...defined({ changes }),
   });
-  const first = await untilIdle(pools, reconciler, options, { ...deps, state });
+  const first = await untilIdle(pools, reconciler, { ...options, state });
   const moves = movesOf(first);
   for (const { from, to } of moves) for (const pool of [from, to]) if (pool !== undefined) touched.add(pool);
   // Written or not: another pool that matches such a node has lost it to a pool, or is its only one now.
   for (const pool of named.flatMap(node => state.poolsOf(node))) touched.add(pool);
   const shared = touchedByOthers(first);
   const gained = first.filter(result => shared.has(result.pool) && !isLeft(result)).map(({ pool }) => pool);
-  const results = await untilIdle(gained, reconciler, options, { ...deps, state });
+  const results = await untilIdle(gained, reconciler, { ...options, state });
   const second = new Map(results.map(result => [result.pool, result]));
   const chosen = first.map(result => {
     const again = second.get(result.pool);
@@ -151,8 +149,8 @@ export async function apply(
   });
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(state, options, deps, { writeLimiter, contestedKeys, ...counted, only });
-  return { chosen, others: await untilIdle(others, rest, options, { ...deps, state }) };
+  const rest = reconcilerOf(state, options, { writeLimiter, contestedKeys, ...counted, only });
+  return { chosen, others: await untilIdle(others, rest, { ...options, state }) };
 }
 
 export function movesOf(results: readonly PoolResult[]): NodeMove[] {
@@ -186,7 +184,7 @@ function touchedByOthers(results: readonly PoolResult[]): Set<string> {
   return touched;
 }
 
-function contestedKeysOf({ cluster, clock, events }: ApplyDeps): ContestedKeys {
+function contestedKeysOf({ cluster, clock, events }: ApplyOptions): ContestedKeys {
   const isAsked = events !== undefined && !cluster.isDryRun;
   const asks = isAsked
     ? { earlierRepairs: (pool: NodePool) => earlierRepairs(pool, events, cluster.nodes.serverTime) }
@@ -196,8 +194,7 @@ function contestedKeysOf({ cluster, clock, events }: ApplyDeps): ContestedKeys {
 
 function reconcilerOf(
   state: ClusterState,
-  { concurrency, consent, deleted }: ApplyOptions,
-  { cluster, now, clock, sleep, progress, onEviction, signal }: ApplyDeps,
+  { cluster, now, clock, sleep, concurrency, consent, deleted, progress, onEviction, signal }: ApplyOptions,
   ofRun: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contestedKeys' | 'podsOn'>,
 ): Reconciler {
   const limiters = limitersOf(concurrency);
@@ -227,9 +224,9 @@ interface PoolInLoop {
 export async function untilIdle(
   pools: readonly string[],
   reconciler: Pick<Reconciler, 'reconcile'>,
-  { timeoutMs = EVICTION_TIMEOUT_MS }: { timeoutMs?: number },
-  { cluster, state, clock, signal }: Pick<ApplyDeps, 'cluster' | 'clock' | 'signal'> & { state: ClusterState },
+  options: Pick<ApplyOptions, 'cluster' | 'clock' | 'signal' | 'timeoutMs'> & { state: ClusterState },
 ): Promise<PoolResult[]> {
+  const { cluster, state, clock, signal, timeoutMs = EVICTION_TIMEOUT_MS } = options;
   const loop = new Map<string, PoolInLoop>(
     pools.map(pool => [
       pool,

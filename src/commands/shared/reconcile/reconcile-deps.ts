@@ -7,7 +7,7 @@ import { shorten } from '../../../print/cells.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { EvictionEvent } from '../../../reconciler/evict/evictor.ts';
 import { summarized, type WriteFailure } from '../../../reconciler/outcome.ts';
-import type { ApplyDeps } from './apply.ts';
+import type { ApplyOptions } from './apply.ts';
 
 interface Spinner {
   stop(): void;
@@ -20,8 +20,8 @@ export async function reconcileDeps(
   { io, progress }: Deps,
   { cluster, events }: Connection,
   text: string,
-  { quiet = false } = {},
-): Promise<ApplyDeps & Spinner> {
+  { concurrency, quiet = false }: { concurrency: number; quiet?: boolean },
+): Promise<ApplyOptions & Spinner> {
   let spinner = await progress(text);
   const started = io.now().getTime();
   let [done, total, evicted, requested] = [0, 0, 0, 0];
@@ -34,6 +34,7 @@ export async function reconcileDeps(
   return {
     cluster,
     events,
+    concurrency,
     now: io.now,
     clock: systemClock,
     sleep: ms => sleep(systemClock, ms),

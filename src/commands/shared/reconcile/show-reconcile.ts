@@ -6,7 +6,6 @@ import type { Io } from '../../../cli/io.ts';
 import { interruptible } from '../../../cli/signals.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
-import { defined } from '../../../nodepool/json.ts';
 import { unfinishedRollout } from '../../../nodepool/status/status.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { droppedFields, lackingWarning } from '../../../reconciler/write/status-writer.ts';
@@ -37,7 +36,7 @@ export interface ReconcileChoice {
 /** Prints the results to stdout, failures and warnings to stderr; returns the exit code. */
 export async function showReconcile(choice: ReconcileChoice, deps: Deps, connection: Connection): Promise<number> {
   const { io } = deps;
-  const { concurrency, dryRun } = choice;
+  const { dryRun, timeoutMs } = choice;
   const { cluster } = connection;
   const names = await namesUnlessAll(choice.pools, cluster.pools);
   if (names?.length === 0) {
@@ -46,6 +45,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return EXIT.done;
   }
   const work = await reconcileDeps(deps, connection, `Reconciling${dryRunSuffix(dryRun)}`, {
+    concurrency: choice.concurrency,
     quiet: choice.print === 'nothing',
   });
   const { warn = warnOnce(io) } = choice;
@@ -79,9 +79,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     });
   }
   const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-  const options = { concurrency, consent, ...defined({ timeoutMs: choice.timeoutMs }) };
   const summaries = await interruptible(io, signal =>
-    reconcile(proposal, options, { ...work, cluster: target, signal }).finally(work.stop),
+    reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal }).finally(work.stop),
   );
   await printResults(summaries, choice, io);
   if (summaries.length === 0) {

@@ -42,7 +42,6 @@ async function propose(classes: RuntimeClass[]) {
     policies: [],
     dryRun: 'none' as const,
     timeoutMs: 1,
-    concurrency: 1,
   };
   const { kind } = await uninstall(options, deps as unknown as UninstallDeps);
   assert.equal(kind, 'declined');

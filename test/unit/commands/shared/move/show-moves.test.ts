@@ -10,14 +10,14 @@ import { aNode, recordOf } from '../../../nodepool/fixtures.ts';
 import { member, pool, role, server } from '../fake-server.ts';
 
 const moving = { kind: 'move', pool: 'b', selector: undefined, from: undefined } as const;
-const deps = (cluster: ClusterPort) => ({
+const options = (cluster: ClusterPort) => ({
   cluster,
   now: () => new Date('2026-01-01T00:00:00Z'),
   clock: systemClock,
   sleep: async () => {},
   warn: () => {},
+  concurrency: 4,
 });
-const run = { concurrency: 4 };
 
 test('writes each node once, then the status of both pools and of no other', async () => {
   const { cluster, writes } = server(
@@ -25,7 +25,7 @@ test('writes each node once, then the status of both pools and of no other', asy
     [member('n1', 'a', 'a'), member('n2', 'a', 'a')],
   );
   const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
-  const { results: _results, ...result } = await moveNodes(planned, run, deps(cluster));
+  const { results: _results, ...result } = await moveNodes(planned, options(cluster));
   assert.deepEqual(result, { moved: [{ node: 'n1', from: 'a', to: 'b' }], failures: [], warnings: [] });
   assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
 });
@@ -36,7 +36,7 @@ test('fails a refused node once, though both its pools tried it', async () => {
     throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
   };
   const planned = await planMoves({ ...moving, nodes: ['n1'] }, { cluster });
-  const { moved, failures } = await moveNodes(planned, run, deps(cluster));
+  const { moved, failures } = await moveNodes(planned, options(cluster));
   const message = 'cannot patch Node "n1": a policy denied the request';
   assert.deepEqual([moved, failures.map(failure => failure.message)], [[], [message]]);
 });
@@ -55,7 +55,7 @@ test('releases everything from a pool that was deleted in the meantime', async (
   const status = cluster.pools.patchStatus;
   cluster.pools.patchStatus = async (of, ...rest) =>
     of.metadata.name === 'b' ? { kind: 'conflict' } : status(of, ...rest);
-  const { moved, failures } = await moveNodes(planned, run, deps(cluster));
+  const { moved, failures } = await moveNodes(planned, options(cluster));
   assert.deepEqual(
     [moved, failures.map(({ message }) => message)],
     [[], ['pool b released node n1 again: the pool was deleted or changed meanwhile']],
@@ -79,7 +79,7 @@ test('fails a node alone that was deleted or is owned by another pool, without f
   live.delete('n1');
   const n2 = live.get('n2') ?? assert.fail();
   live.set('n2', { ...n2, resourceVersion: '9', labels: { ...n2.labels, 'node-role.kubernetes.io/b': 'other' } });
-  const { moved, failures } = await moveNodes(planned, run, deps(cluster));
+  const { moved, failures } = await moveNodes(planned, options(cluster));
   assert.deepEqual(moved, [{ node: 'n3', from: 'a', to: 'b' }]);
   assert.deepEqual(
     failures.map(({ message }) => message),
@@ -148,7 +148,7 @@ test('removes labels and taints of a node that has left the pool by its labels',
   const { cluster, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);
   const asked: MoveOptions = { ...moving, kind: 'remove', pool: 'a', nodes: ['n1'] };
   const planned = await planMoves(asked, { cluster });
-  const { results: _results, ...result } = await moveNodes(planned, run, deps(cluster));
+  const { results: _results, ...result } = await moveNodes(planned, options(cluster));
   assert.deepEqual(result, { moved: [{ node: 'n1', from: undefined, to: undefined }], failures: [], warnings: [] });
   const { labels, record } = live.get('n1') ?? assert.fail();
   assert.deepEqual([labels, record], [{}, undefined]);

@@ -74,7 +74,7 @@ test('no node takes a turn that became free while pods of another are evicted', 
   };
   const reconciler = aReconciler(cluster, state, { now: () => new Date(START + clock.now()), sleep, clock });
   let isDone = false;
-  const run = untilIdle(['worker'], reconciler, { timeoutMs: 200_000 }, { cluster, state, clock }).finally(() => {
+  const run = untilIdle(['worker'], reconciler, { cluster, state, clock, timeoutMs: 200_000 }).finally(() => {
     isDone = true;
   });
   while (!isDone) await sleep(1_000);

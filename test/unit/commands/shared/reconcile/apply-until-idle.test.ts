@@ -52,7 +52,7 @@ async function leftAfter(finished: string[], unwritten = 0): Promise<number | un
   const reconcile = async () => outcomes.shift()?.() ?? assert.fail('reconciled again');
   const cluster = { pools: { getCoerced: async () => pool } };
   const clock = new FakeClock();
-  const run = untilIdle(['worker'], { reconcile }, {}, { cluster, state, clock } as never);
+  const run = untilIdle(['worker'], { reconcile }, { cluster, state, clock } as never);
   await clock.advance(2_000);
   const [result] = await run;
   assert.equal(result?.outcome?.kind, 'interrupted');
@@ -72,7 +72,7 @@ async function runWith(outcomes: (() => PoolOutcome)[], signal?: AbortSignal) {
   const state = new ClusterState([pool], [drained('a'), drained('b')], []);
   const cluster = { pools: { getCoerced: async () => pool } };
   const reconcile = async () => (outcomes.shift() ?? assert.fail('reconciled again'))();
-  const run = untilIdle(['worker'], { reconcile }, {}, { cluster, state, clock, signal } as never);
+  const run = untilIdle(['worker'], { reconcile }, { cluster, state, clock, signal } as never);
   return { run, clock, outcomes };
 }
 

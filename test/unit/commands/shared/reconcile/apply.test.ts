@@ -172,14 +172,14 @@ test('reports progress, and writes nothing after an abort', async () => {
   const reported: string[] = [];
   const progress = { planned: (nodes: number) => reported.push(`planned ${nodes}`), done: () => reported.push('done') };
   const nodes = [{ ...member('n1', 'a', 'a'), labels: role('a') }];
-  await applied([pool('a', { tier: 'a' })], nodes, { pools: ['a'] }, { deps: { progress } });
+  await applied([pool('a', { tier: 'a' })], nodes, { pools: ['a'] }, { options: { progress } });
   assert.deepEqual(reported, ['planned 1', 'done']);
   const { chosen, writes } = await applied(
     [pool('a', { tier: 'a' })],
     nodes,
     { pools: ['a'] },
     {
-      deps: { signal: AbortSignal.abort() },
+      options: { signal: AbortSignal.abort() },
     },
   );
   assert.deepEqual([chosen[0]?.outcome?.kind, chosen[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);

@@ -36,7 +36,7 @@ test('gives the result of the run, and sends nothing', async () => {
       workloads: () => assert.fail('no RuntimeClass is deleted'),
     });
     const target = dryRun ? dryRunCluster(cluster, proposal.state) : cluster;
-    const summaries = await reconcile(proposal, { concurrency: 4 }, { ...deps, cluster: target });
+    const summaries = await reconcile(proposal, { ...deps, concurrency: 4, cluster: target });
     const results = summaries.map(({ pool, outcome, error, joined, left, updated }) => {
       const { status, runtimeClass, failures } = outcome ?? {};
       return { pool, status, runtimeClass, failures, error, joined, left, updated };
@@ -76,7 +76,7 @@ test('a pool with a rollout that is edited meanwhile has the result of the spec 
       },
   );
   const target = dryRunCluster(meanwhile, proposal.state);
-  const [summary] = await reconcile(proposal, { concurrency: 4 }, { ...deps, cluster: target });
+  const [summary] = await reconcile(proposal, { ...deps, concurrency: 4, cluster: target });
   assert.deepEqual([summary?.error, summary?.outcome?.failures, summary?.updated], [undefined, [], 1]);
   assert.deepEqual(asked, []);
 });

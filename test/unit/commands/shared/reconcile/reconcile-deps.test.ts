@@ -9,7 +9,9 @@ test('the spinner counts nodes, and later shows nodes per second', async () => {
   let ms = 0;
   const io = { ...testIo(), now: () => new Date(ms) };
   const progress = async () => ({ update: (text: string) => void shown.push(text), stop() {} });
-  const work = await reconcileDeps({ io, progress } as unknown as Deps, {} as Connection, 'Reconciling');
+  const work = await reconcileDeps({ io, progress } as unknown as Deps, {} as Connection, 'Reconciling', {
+    concurrency: 4,
+  });
   work.progress?.planned(4);
   work.progress?.done();
   ms = 2000;

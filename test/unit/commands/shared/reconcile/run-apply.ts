@@ -1,5 +1,5 @@
 /** Runs apply() on a fake server that stores the writes. */
-import { type ApplyDeps, type ApplyOptions, apply } from '../../../../../src/commands/shared/reconcile/apply.ts';
+import { type ApplyOptions, apply } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import { systemClock } from '../../../../../src/controller/clock.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../../../src/nodepool/types.ts';
@@ -14,7 +14,6 @@ export const move: Intent = { pools: ['b'], changes: new Map([['n1', MOVED]]) };
 
 interface More {
   options?: Partial<ApplyOptions>;
-  deps?: Partial<ApplyDeps>;
   pods?: ReadonlyMap<string, number>;
   port?: (cluster: ClusterPort) => Overrides;
   classes?: RuntimeClass[];
@@ -24,19 +23,20 @@ export async function applied(
   pools: NodePool[],
   nodes: Node[],
   intent: Intent,
-  { options, deps, pods, port, classes = [] }: More = {},
+  { options, pods, port, classes = [] }: More = {},
 ) {
   const { cluster, live, known, writes } = server(pools, nodes);
   const state = new ClusterState(pools, nodes, classes);
-  const all: ApplyDeps = {
+  const all: ApplyOptions = {
     cluster: override(cluster, port?.(cluster) ?? {}),
     now: () => new Date('2026-01-01T00:00:00Z'),
     clock: systemClock,
     sleep: async () => {},
     warn: () => {},
-    ...deps,
+    concurrency: 4,
+    ...options,
   };
-  const result = await apply(state, intent, { concurrency: 4, ...options }, all, pods);
+  const result = await apply(state, intent, all, pods);
   return { ...result, state, live, known, writes };
 }
 
