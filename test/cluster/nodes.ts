@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Taint } from '../../src/nodepool/types.ts';
+import { ALLOCATABLE } from '../allocatable.ts';
 import { type RawClient, raw } from './raw.ts';
 
 const IMAGES = 40;
@@ -104,15 +105,7 @@ export async function deleteNodes(cluster: Target, names?: readonly string[]): P
 export function nodeObject(spec: NodeSpec): Record<string, unknown> {
   const { name, ready = true, unschedulable = false } = spec;
   const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-  const allocatable = {
-    cpu: '4',
-    'ephemeral-storage': '92013256Ki',
-    'hugepages-1Gi': '0',
-    'hugepages-2Mi': '0',
-    memory: '3064520Ki',
-    pods: '110',
-    ...spec.allocatable,
-  };
+  const allocatable = { ...ALLOCATABLE, ...spec.allocatable };
   const taints: Taint[] = [...(spec.taints ?? [])];
   if (!ready) taints.push({ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' });
   if (unschedulable) taints.push({ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' });

@@ -6,6 +6,7 @@ import { load } from 'js-yaml';
 import { decodePool } from '../../src/nodepool/spec/coerce.ts';
 import { validatePool } from '../../src/nodepool/spec/validation.ts';
 import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
+import { ALLOCATABLE_OF_TWO } from '../allocatable.ts';
 import { kubectl, useCluster } from '../cluster/harness.ts';
 import { MINOR } from '../cluster/minor.ts';
 import { raw } from '../cluster/raw.ts';
@@ -108,14 +109,7 @@ describe('the rules of the CRD', () => {
 
   test('accept the objects of the earlier operator unchanged, with their status', async () => {
     const status = {
-      allocatable: {
-        cpu: '8',
-        'ephemeral-storage': '184026512Ki',
-        'hugepages-1Gi': '0',
-        'hugepages-2Mi': '0',
-        memory: '6129040Ki',
-        pods: '220',
-      },
+      allocatable: ALLOCATABLE_OF_TWO,
       nodeCount: 2,
       status: 200,
     };

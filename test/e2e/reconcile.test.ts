@@ -1,6 +1,7 @@
 /** Reconciling on a real API server: labels, taints, drift, leaving, status. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ALLOCATABLE_OF_TWO } from '../allocatable.ts';
 import { raw } from '../cluster/raw.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -22,14 +23,7 @@ test('computes the documented status of the sample with two workers', async () =
   const status = (await testEnv.getPool('worker'))?.status;
   assert.equal(status?.status, 200);
   assert.equal(status?.nodeCount, 2);
-  assert.deepEqual(status?.allocatable, {
-    cpu: '8',
-    'ephemeral-storage': '184026512Ki',
-    'hugepages-1Gi': '0',
-    'hugepages-2Mi': '0',
-    memory: '6129040Ki',
-    pods: '220',
-  });
+  assert.deepEqual(status?.allocatable, ALLOCATABLE_OF_TWO);
   const node = await testEnv.node('kind-worker');
   assert.equal(node.metadata.labels['node-pool.lailin.xyz/worker'], '10');
   assert.deepEqual(taintsOf(node), ['node-pool.lailin.xyz=worker:NoSchedule']);

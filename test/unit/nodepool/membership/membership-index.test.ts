@@ -4,15 +4,7 @@ import { test } from 'node:test';
 import { PoolIndex, sameOwnership } from '../../../../src/nodepool/membership/membership.ts';
 import { FINALIZER, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
-
-const worker = aPool({}, { name: 'worker', creationTimestamp: '2026-01-02T00:00:00Z' });
-const gpu = aPool({ nodeSelector: { gpu: 'yes' } }, { name: 'gpu', creationTimestamp: '2026-01-01T00:00:00Z' });
-const both = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
-
-function ownership(pools: ReturnType<typeof aPool>[], node: ReturnType<typeof aNode>) {
-  const { owner, conflicting } = new PoolIndex(pools).ownership(node);
-  return { owner, conflicting };
-}
+import { both, gpu, ownership, worker } from './two-pools.ts';
 
 test('an inherited pool owns taints with its value; a missing value equals the empty one', () => {
   const status = { status: 200, nodeCount: 1 };

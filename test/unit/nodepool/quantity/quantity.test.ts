@@ -11,6 +11,7 @@ import {
   sumQuantities,
   sumResourceLists,
 } from '../../../../src/nodepool/quantity/quantity.ts';
+import { ALLOCATABLE, ALLOCATABLE_OF_TWO } from '../../../allocatable.ts';
 
 interface Vector {
   sum: string[];
@@ -162,22 +163,7 @@ test('converts to a number for bars', () => {
 const fail = (_place: number, problem: string) => assert.fail(problem);
 
 test('sums resource lists by resource', () => {
-  const node = {
-    cpu: '4',
-    'ephemeral-storage': '92013256Ki',
-    'hugepages-1Gi': '0',
-    'hugepages-2Mi': '0',
-    memory: '3064520Ki',
-    pods: '110',
-  };
-  assert.deepEqual(sumResourceLists([node, node], fail), {
-    cpu: '8',
-    'ephemeral-storage': '184026512Ki',
-    'hugepages-1Gi': '0',
-    'hugepages-2Mi': '0',
-    memory: '6129040Ki',
-    pods: '220',
-  });
+  assert.deepEqual(sumResourceLists([ALLOCATABLE, ALLOCATABLE], fail), ALLOCATABLE_OF_TWO);
   assert.deepEqual(sumResourceLists([{ cpu: '1' }, { 'nvidia.com/gpu': '8' }, {}], fail), {
     cpu: '1',
     'nvidia.com/gpu': '8',

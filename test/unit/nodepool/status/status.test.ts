@@ -2,31 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { computeStatus, type PoolObservation } from '../../../../src/nodepool/status/status.ts';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
+import { ALLOCATABLE, ALLOCATABLE_OF_TWO } from '../../../allocatable.ts';
 import { aNode, aPool, EMPTY_OBSERVATION } from '../fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
-const worker = {
-  cpu: '4',
-  'ephemeral-storage': '92013256Ki',
-  'hugepages-1Gi': '0',
-  'hugepages-2Mi': '0',
-  memory: '3064520Ki',
-  pods: '110',
-};
 
 test('the two nodes of the sample give its numbers', () => {
-  const members = [aNode({ name: 'a', allocatable: worker }), aNode({ name: 'b', allocatable: worker })];
+  const members = [aNode({ name: 'a', allocatable: ALLOCATABLE }), aNode({ name: 'b', allocatable: ALLOCATABLE })];
   const status = computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW);
   assert.equal(status.status, 200);
   assert.equal(status.nodeCount, 2);
-  assert.deepEqual(status.allocatable, {
-    cpu: '8',
-    'ephemeral-storage': '184026512Ki',
-    'hugepages-1Gi': '0',
-    'hugepages-2Mi': '0',
-    memory: '6129040Ki',
-    pods: '220',
-  });
+  assert.deepEqual(status.allocatable, ALLOCATABLE_OF_TWO);
 });
 
 test('has a pod count only when pods are counted', () => {
@@ -63,7 +49,10 @@ test('counts ready and unschedulable members', () => {
 });
 
 test('leaves an unreadable quantity out of the sum and reports it, but not as a failed write', () => {
-  const members = [aNode({ allocatable: worker }), aNode({ name: 'odd', allocatable: { cpu: '1Kii', pods: '1' } })];
+  const members = [
+    aNode({ allocatable: ALLOCATABLE }),
+    aNode({ name: 'odd', allocatable: { cpu: '1Kii', pods: '1' } }),
+  ];
   const status = computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW);
   assert.deepEqual([status.status, status.allocatable?.cpu, status.allocatable?.pods], [500, '4', '111']);
   const condition = (type: string) => status.conditions?.find(candidate => candidate.type === type);

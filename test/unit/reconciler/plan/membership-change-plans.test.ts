@@ -1,16 +1,15 @@
 /** What a membership change does to a node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelsToJoin, labelsToLeave } from '../../../../src/nodepool/membership/member-labels.ts';
 import { dueOf } from '../../../../src/nodepool/plan/plan.ts';
 import { rolloutHash } from '../../../../src/nodepool/rollout/rollout.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
-import type { MembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
 import { nodePlan } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { NodeBirths } from '../../../../src/reconciler/state/node-births.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { planMembershipChange } from '../../nodepool/plan/plan-view.ts';
+import { moveTo, outOf } from './membership-changes.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const a = aPool({ nodeSelector: { team: 'a' }, labels: { tier: 'gold' } }, { name: 'a' });
@@ -18,17 +17,6 @@ const b = aPool({ nodeSelector: { team: 'b' }, labels: { tier: 'silver' } }, { n
 const inA = aNode({
   labels: { team: 'a', tier: 'gold' },
   record: recordOf({ pool: 'a', labels: { tier: 'gold' } }),
-});
-
-const moveTo = (pool: NodePool, source?: NodePool): MembershipChange => ({
-  pool: pool.metadata.name,
-  to: pool.metadata.name,
-  labels: (node, ownership) => labelsToJoin(node, ownership.record, pool, source),
-});
-const outOf = (pool: NodePool): MembershipChange => ({
-  pool: pool.metadata.name,
-  to: undefined,
-  labels: node => labelsToLeave(node, pool, [], true),
 });
 
 test('changes the value between pools that select by one key', () => {

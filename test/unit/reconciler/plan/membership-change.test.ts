@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort, NodePatch } from '../../../../src/kube/cluster.ts';
-import { labelsToJoin, labelsToLeave } from '../../../../src/nodepool/membership/member-labels.ts';
 import { FINALIZER, type Node, type NodePool } from '../../../../src/nodepool/types.ts';
-import type { MembershipChange } from '../../../../src/reconciler/plan/membership-change.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { planMembershipChange } from '../../nodepool/plan/plan-view.ts';
 import { aNodeWriter } from '../reconciler-options.ts';
+import { moveTo, outOf } from './membership-changes.ts';
 
 const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
 const a = aPool({ labels: { tier: 'a', own: '1' }, taints: [taint('d=a:NoSchedule')] }, { name: 'a' });
@@ -17,17 +16,6 @@ const inA = aNode({
   labels: { ...role('a'), tier: 'a', own: '1' },
   taints: [taint('mine:NoExecute'), taint('d=a:NoSchedule')],
   record: recordOf({ pool: 'a', labels: { tier: 'a', own: '1' }, taints: { 'd:NoSchedule': 'a' } }),
-});
-
-const moveTo = (pool: NodePool, source?: NodePool): MembershipChange => ({
-  pool: pool.metadata.name,
-  to: pool.metadata.name,
-  labels: (node, ownership) => labelsToJoin(node, ownership.record, pool, source),
-});
-const outOf = (pool: NodePool): MembershipChange => ({
-  pool: pool.metadata.name,
-  to: undefined,
-  labels: node => labelsToLeave(node, pool, [], true),
 });
 
 const movedPatch: NodePatch = {
