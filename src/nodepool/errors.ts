@@ -84,6 +84,14 @@ export class ForbiddenError extends NodepoolError {
   }
 }
 
+/** For catch() of a read that may fail: the value says that nothing is known. A bug is thrown. */
+export function ifRefused<T>(value: T): (error: unknown) => T {
+  return error => {
+    if (!(error instanceof NodepoolError)) throw error;
+    return value;
+  };
+}
+
 /** A warning to the user; a text alone has no next step. */
 export type Warning = string | { message: string; next: string | undefined };
 

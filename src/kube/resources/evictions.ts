@@ -6,6 +6,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Budget } from '../../nodepool/drain/budgets.ts';
 import type { DrainPod } from '../../nodepool/drain/drain-filters.ts';
+import { ifRefused } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';
 import type { Toleration } from '../../nodepool/types.ts';
@@ -38,7 +39,10 @@ export function evictionsClient(api: Api, removal: RemovalOptions = {}): Evictio
     const sending = { replayable: true, tooManyIsAnswer: true };
     const answer = await api.write(resource, { method: 'POST', name, subresource, body }, sending);
     const outcome = evictionOf(answer);
-    if (outcome === 'many budgets') return { kind: outcome, budgets: await budgetsOf(api, pod).catch(() => []) };
+    if (outcome === 'many budgets') {
+      const budgets = await budgetsOf(api, pod).catch(ifRefused<string[]>([]));
+      return { kind: outcome, budgets };
+    }
     if (outcome !== undefined) return outcome;
     throw api.refusal({ verb: 'create', resource, name, subresource }, answer);
   }

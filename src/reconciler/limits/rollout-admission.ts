@@ -7,7 +7,7 @@
  * order, so one of two that overlap finds them written.
  */
 import { type NowClock, systemClock } from '../../controller/clock.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import type { RolloutChange } from '../../nodepool/plan/record.ts';
 import { rolloutHash } from '../../nodepool/rollout/rollout.ts';
 import type { RolloutStep, RolloutStop } from '../../nodepool/rollout/rollout-step.ts';
@@ -241,7 +241,7 @@ export class RolloutSlot {
     } catch (error) {
       if (this.#pool === undefined) throw error;
       const isOpen = !(error instanceof NodepoolError) || error.isGeneral || error.isTransient;
-      const node = await read().catch(() => 'unknown' as const);
+      const node = await read().catch(ifRefused('unknown' as const));
       if (node === 'unknown' || (isOpen && node?.resourceVersion === resourceVersion)) this.#keep(resourceVersion);
       throw error;
     }

@@ -4,7 +4,7 @@
  */
 import { conflictDelay } from '../../controller/backoff.ts';
 import type { PoolWrite } from '../../kube/cluster.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import { type Takeover, takeoverOf } from '../../nodepool/membership/membership.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
@@ -12,7 +12,7 @@ import { FINALIZER, type NodePool, type NodePoolStatus, TAKEOVER_ANNOTATION } fr
 import { assertMetadataFree, assertUncontested, type MetadataField, metadataWritten } from '../limits/write-limits.ts';
 import type { ReconcilerOptions } from '../options.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
-import { notDeleted, readPool, stillExistsError } from '../state/live-reads.ts';
+import { notDeleted, RestoredError, readPool, stillExistsError } from '../state/live-reads.ts';
 import { poolAlteredError } from './altered.ts';
 
 const FINALIZER_FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: ['metadata', 'finalizers'] };
@@ -183,7 +183,10 @@ export async function writePool(
   } catch (error) {
     if (!(error instanceof NodepoolError) || error.isTransient || error.isGeneral) throw error;
     const { name, uid } = pool.metadata;
-    const latest = await readPool(name, uid, options).catch(() => undefined);
+    const latest = await readPool(name, uid, options).catch((failed: unknown) => {
+      if (failed instanceof RestoredError) throw failed;
+      return ifRefused(undefined)(failed);
+    });
     if (latest === undefined) throw error;
     assertWhole(latest);
     if (latest.metadata.uid === uid && deepEqual(latest.spec, pool.spec)) throw error;

@@ -63,6 +63,7 @@ export function begin(known?: RuntimeClass, live = known) {
     server.live?.metadata.uid === metadata.uid && server.live?.metadata.resourceVersion === metadata.resourceVersion;
   const cluster = {
     pools: {
+      getCoerced: async () => pool,
       annotate: async (current: NodePool, key: string, value: string | undefined) => {
         request('annotate');
         const annotations = server.keepAnnotations(withAnnotation(current.metadata.annotations, key, value));

@@ -2,7 +2,7 @@
 
 import { createLimiter } from '../../../controller/limiter.ts';
 import type { ClusterPort, ClusterReader, DryRun, NodePatch, NodesClient, RawPool } from '../../../kube/cluster.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { type LabelPatch, labelOf, labelsToJoin } from '../../../nodepool/membership/member-labels.ts';
 import { membershipSelector } from '../../../nodepool/membership/selector.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
@@ -96,7 +96,7 @@ async function create(
     try {
       const result = await cluster.pools.create({ ...pool });
       if (result.kind === 'exists') {
-        const existing = options.files && (await cluster.pools.get(pool.metadata.name).catch(() => undefined));
+        const existing = options.files && (await cluster.pools.get(pool.metadata.name).catch(ifRefused(undefined)));
         throw alreadyExists(pool, options.files, existing);
       }
       const altered = alteredPool(pool, result.pool);

@@ -1,7 +1,7 @@
 /** Errors for names that do not exist. */
 import { forNodes, withoutType } from '../../../cli/unknown/unknown-flag.ts';
 import type { NodePoolsClient, NodesClient, RawPool } from '../../../kube/cluster.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { noun, suggest } from '../../../nodepool/text.ts';
 
@@ -66,7 +66,7 @@ export async function namesToSuggest(
 ): Promise<KnownNames> {
   const [first] = missing;
   if (first === undefined || withoutType(command, missing) !== undefined) return {};
-  const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(() => undefined)]);
+  const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(ifRefused(undefined))]);
   const owner = found && parseRecord(found.record)?.pool;
   return { pools: names, node: name => (found !== undefined && name === first ? { owner } : undefined) };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getPools } from '../../../../../src/commands/shared/pools/choose-pools.ts';
 import { namesToSuggest, poolNotFound, poolsNotFound } from '../../../../../src/commands/shared/pools/not-found.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Node } from '../../../../../src/nodepool/types.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 
@@ -103,7 +104,7 @@ test('of pools that were asked for one by one, the first name may be that of a n
     assert.equal(await next(command, { record }), `${is}${typed}`, command);
   assert.match((await next('get', {})) ?? '', /^"worker-2" is a node of no pool: /);
   assert.equal(await next('get', undefined), undefined);
-  const refused = { ...deps({}), nodes: { get: () => Promise.reject(new Error('403')) } };
+  const refused = { ...deps({}), nodes: { get: () => Promise.reject(new NodepoolError('cluster', '403')) } };
   assert.deepEqual(await namesToSuggest('get', ['worker-2'], refused).then(known => known.pools), ['worker']);
 });
 
