@@ -1,6 +1,7 @@
 /**
- * Releases the nodes of a pool that is being deleted, or is gone: nodes, RuntimeClass, Events, finalizer. It stops at the first step that
- * fails, so that a pool keeps its finalizer as long as something of it is left.
+ * Releases the nodes of a pool that is being deleted, or is gone: nodes, RuntimeClass, Events, finalizer. Where a step fails, only the
+ * Events of what was written follow: a pool keeps its RuntimeClass as long as a node may have its taints, and its finalizer as long as
+ * something of it is left.
  */
 import { warningText } from '../nodepool/errors.ts';
 import { FINALIZER, type NodePool } from '../nodepool/types.ts';
@@ -28,8 +29,8 @@ export class PoolRelease {
   }
 
   /**
-   * Releases every node, then deletes the RuntimeClass, then removes the finalizer; stops at the first step that fails, and
-   * says in the status which, and why.
+   * Releases every node, then deletes the RuntimeClass, then removes the finalizer, each if all before it are done. The status says
+   * what failed, and why.
    * Undefined where the server has another pool of the name, or has it without its deletionTimestamp: the cluster state has that.
    */
   async ofDeleted(pool: NodePool): Promise<PoolOutcome | undefined> {
@@ -49,7 +50,8 @@ export class PoolRelease {
     const { limitObjects } = this.#options;
     await this.#nodes.apply(outcome.pool, outcome);
     if (outcome.unwritten > 0) throw new Interrupted();
-    await writeRuntimeClass(pool, outcome, this.#options);
+    // New pods that name it get the tolerations of nodes that still have the taints.
+    if (outcome.failures.length === 0) await writeRuntimeClass(pool, outcome, this.#options);
     await this.#events.send(this.#events.ofWrites(outcome, pool), outcome);
     try {
       if (outcome.failures.length === 0) {
