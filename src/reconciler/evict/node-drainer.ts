@@ -115,6 +115,7 @@ export class NodeDrainer {
       const isSettled = listedAt - entry.since >= SETTLE_MS;
       entry.isSettled = isSettled;
       if (pods.length === 0 && !isSettled) return 'waits';
+      if (pods.length === 0 && returned.length === 0) return 'cleared';
       if (pods.length === 0) {
         // One node at a time: budgets that another one is about to use would be read too early.
         const row = { pods: returned, listedAt };
@@ -162,11 +163,12 @@ export class NodeDrainer {
     { client, goesOn }: EvictionRun,
   ): Promise<PollResult | EvictionStop> {
     const { name } = plan.node;
+    // Behind the row of another node, pods may have been bound since.
+    if (this.#options.clock.now() - listedAt >= LIMIT_MS) return 'late';
     const budgets = await budgetsOf(pods, client);
     const covered = coveredBy(budgets, pods);
     if (covered.length === 0) return 'cleared';
     if (entry.rowsLeft === 0) throw returnedError(plan, covered, entry.isRefused ? NOT_AT_ONCE : EACH_TIME);
-    if (this.#options.clock.now() - listedAt >= LIMIT_MS) return 'late';
     if (!allowRow(plan, entry, covered, budgets)) return 'waits';
     const row = await this.#evictRow(plan, entry, covered, { client, goesOn });
     if (row !== 'goes on') return row;

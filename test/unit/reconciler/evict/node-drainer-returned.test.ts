@@ -327,6 +327,26 @@ test('nodes that share a budget are asked about one after the other, and wait fo
   assert.equal(new Set(evictions.map(name => name[0])).size, 1, 'of one node');
 });
 
+test('behind the row of another node, the list may be too old: the node is listed again, unless no pod came back to it', async () => {
+  const { look, clock, pods, client } = twoNodes();
+  pods.set('n2', [tolerant('n2-a', { labels: { app: 'other' } })]);
+  pods.set('n3', []);
+  for (const node of ['n1', 'n2', 'n3']) assert.equal(await look(node), 'waits');
+  await clock.advance(LOOK_MS);
+  const row = Promise.withResolvers<void>();
+  const { evict } = client;
+  client.evict = async pod => {
+    await row.promise;
+    return evict(pod);
+  };
+  const [first, second] = [look('n1'), look('n2')];
+  assert.equal(await look('n3'), 'cleared', 'it waits for no row');
+  await clock.advance(60_000);
+  row.resolve();
+  assert.deepEqual([await first, await second], ['cleared', 'waits']);
+  assert.equal(await look('n2'), 'cleared', 'at once');
+});
+
 test('a pod that comes during the row keeps the taint away', async () => {
   const { write, on, clock, evictions, taints } = await returnedTo('b');
   const { evict } = evictions;
@@ -381,5 +401,5 @@ function twoNodes() {
     const plan = { node, previous: 'worker', owner: 'worker', patch: undefined, changes: [], drain };
     return drainer.poll(plan as unknown as DrainPlan, async () => 'goes on');
   };
-  return { evictions, look, clock };
+  return { evictions, look, clock, pods, client };
 }
