@@ -62,14 +62,18 @@ export class RevisionWriter {
     const known = this.#tried.get(name);
     if (known?.key === key && clock.now() < known.retryAt) return 'kept';
     let retryAt = Number.POSITIVE_INFINITY;
+    let failed = '`rollout undo` will not find this spec';
     try {
-      if ((await limitObjects(() => this.#write(pool))) === 'changed') return 'changed';
+      const excess = await limitObjects(() => this.#write(pool));
+      if (excess === 'changed') return 'changed';
+      failed = 'an old revision was not deleted';
+      await limitObjects(() => this.#deleteAll(excess));
       this.#lastWarning = undefined;
     } catch (error) {
       // The pool is not the one of this reconcile: neither are its nodes to be written.
       if (!(error instanceof NodepoolError) || error instanceof RestoredError) throw error;
       retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
-      this.#warn(error, warnings);
+      this.#warn(failed, error, warnings);
     }
     this.#tried.set(name, { key, retryAt });
     return 'kept';
@@ -80,32 +84,34 @@ export class RevisionWriter {
     this.#tried.delete(pool);
   }
 
-  #warn({ oneLine, next }: NodepoolError, warnings: Warning[]): void {
-    const warning = { message: `\`rollout undo\` will not find this spec: ${oneLine}`, next };
+  #warn(failed: string, { oneLine, next }: NodepoolError, warnings: Warning[]): void {
+    const warning = { message: `${failed}: ${oneLine}`, next };
     const text = warningText(warning);
     if (text !== this.#lastWarning) warnings.push(warning);
     this.#lastWarning = text;
   }
 
-  async #write(pool: NodePool): Promise<RevisionResult> {
+  /** Returns the revisions that are too many, once the spec has its own. */
+  async #write(pool: NodePool): Promise<ControllerRevision[] | 'changed'> {
     const { cluster } = this.#options;
     let raw: RawPool | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const revisions = poolRevisions(pool, await cluster.revisions.list(pool.metadata.name));
-      if (planRevision(raw ?? pool, revisions).kind === 'none') {
-        for (const revision of excessRevisions(revisions)) await cluster.revisions.delete(revision);
-        return 'kept';
-      }
+      if (planRevision(raw ?? pool, revisions).kind === 'none') return excessRevisions(revisions);
       // The pool in the cluster state lacks fields that this version does not know.
       raw ??= await this.#latest(pool);
       if (raw === undefined) return 'changed';
       const plan = planRevision(raw, revisions);
       const isDone = plan.kind === 'none' || (await this.#change(plan, raw));
       // A dry run does not store it.
-      if (isDone && cluster.isDryRun) return 'kept';
+      if (isDone && cluster.isDryRun) return [];
     }
     const problem = `the ControllerRevisions of nodepool ${pool.metadata.name} are changed by somebody else all the time`;
     throw new NodepoolError('cluster', problem, 'try again');
+  }
+
+  async #deleteAll(revisions: readonly ControllerRevision[]): Promise<void> {
+    for (const revision of revisions) await this.#options.cluster.revisions.delete(revision);
   }
 
   /** Undefined where it is not the pool of this reconcile any more. */
