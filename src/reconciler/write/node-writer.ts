@@ -100,7 +100,9 @@ export class NodeWriter {
         const error = await collectFailure(failures, write, name);
         // Between two attempts, or while pods were evicted.
         if (signal?.aborted && error === undefined && this.needsWrite(name)) outcome.unwritten++;
-        failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
+        // A throttled error is one of before: nothing was requested.
+        const isThrottled = error instanceof WriteError && error.isThrottled;
+        if (!isThrottled) failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;
         if (error instanceof WriteError) addRetry(error, outcome);
       }
@@ -256,20 +258,27 @@ export class NodeWriter {
   }
 
   async #writeAll(name: string, written: WrittenSoFar, isCurrent: () => boolean): Promise<void> {
+    let conflicts = 0;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const step = await this.gates.next(name, written.slot);
       if (step === 'done' || !isCurrent()) return;
-      if (step !== 'again') await this.#send(step, attempt, written);
+      if (step !== 'again' && (await this.#send(step, attempt, written)) === 'conflict') conflicts++;
     }
     throw new NodepoolError(
       'cluster',
-      `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between read and write`,
+      conflicts === MAX_ATTEMPTS
+        ? `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between read and write`
+        : `node ${name} was planned ${MAX_ATTEMPTS} times: the node or its pools were changed each time`,
       'nothing of theirs was overwritten; try again when they are done',
     );
   }
 
   /** @param attempt counted from 1: how long to wait after a conflict */
-  async #send({ plan, uid }: Exclude<NextStep, string>, attempt: number, written: WrittenSoFar): Promise<void> {
+  async #send(
+    { plan, uid }: Exclude<NextStep, string>,
+    attempt: number,
+    written: WrittenSoFar,
+  ): Promise<'written' | 'conflict'> {
     const { cluster, state, sleep, writeLimiter, onWrite } = this.#options;
     const { name } = plan.node;
     onWrite?.(plan);
@@ -287,11 +296,12 @@ export class NodeWriter {
       writeLimiter.written(uid, plan.changes);
       assertNodeUnaltered(plan, write.node, { move, before: written.move }, this.#options);
       written.move = move;
-      return;
+      return 'written';
     }
     await sleep(conflictDelay(attempt));
     const current = await readNode(name, uid, this.#options);
     if (write.kind === 'gone' && current?.uid === uid) throw stillExistsError(`cannot patch Node "${name}"`);
+    return 'conflict';
   }
 }
 

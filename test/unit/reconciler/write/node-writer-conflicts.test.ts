@@ -79,6 +79,16 @@ test('retries at once after the first conflict, then with growing delays, 50 tim
   assert.equal((await writer.write('n1'))?.to, 'worker', 'it is retried when it is asked for again');
 });
 
+test('a node whose pools change each time is an error that names no conflict', async () => {
+  const { server, writer } = begin(fresh);
+  writer.gates.next = async () => 'again';
+  await assert.rejects(writer.write('n1'), {
+    message: 'node n1 was planned 50 times: the node or its pools were changed each time',
+    next: 'nothing of theirs was overwritten; try again when they are done',
+  });
+  assert.deepEqual(server.requests, []);
+});
+
 test('counts a write that succeeds after many conflicts', async () => {
   const { server, writer } = begin(fresh);
   server.onPatch = attempt => (attempt < 49 ? { kind: 'conflict' } : undefined);

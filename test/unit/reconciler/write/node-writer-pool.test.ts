@@ -4,6 +4,7 @@ import { createLimiter } from '../../../../src/controller/limiter.ts';
 import type { ClusterPort, NodesClient } from '../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../../../src/nodepool/types.ts';
+import { throttledError } from '../../../../src/reconciler/outcome.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
@@ -46,6 +47,11 @@ test('stops when the server does not answer', async () => {
   const { written, untried } = await settle(new NodepoolError('cluster', 'no route', undefined, { isGeneral: true }));
   assert.equal(written, 0);
   assert.ok(untried > 40, `${untried} were not tried`);
+});
+
+test('errors that are thrown again without a request do not keep others from being tried', async () => {
+  const error = new NodepoolError('cluster', 'no route', undefined, { isGeneral: true });
+  assert.deepEqual(await settle(throttledError({ error, ms: 1 })), { written: 20, untried: 0 });
 });
 
 test('counts members that differ or failed; with caches only those that failed, as the others are enqueued again', () => {
