@@ -166,7 +166,7 @@ export function parseSelectorPaths(texts: readonly string[], where: string): Sel
 
 /** Of the command line: one whose resource the server does not serve is an error. */
 export function selectorPathsOfFlag(texts: readonly string[], flag: string): SelectorPath[] {
-  return texts.map(text => ({ ...parse(text, flag), given: `${flag}: "${text}"` }));
+  return texts.map(text => ({ ...parse(text, flag), flagText: `${flag}: "${text}"` }));
 }
 
 function parse(text: string, where: string): SelectorPath {
