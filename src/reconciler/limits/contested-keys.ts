@@ -10,7 +10,7 @@
 import type { NowClock } from '../../controller/clock.ts';
 import { Lru } from '../../controller/lru.ts';
 import type { ClusterPort } from '../../kube/cluster.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused } from '../../nodepool/errors.ts';
 import { type Change, fieldPath } from '../../nodepool/plan/change.ts';
 import { ellipsize, firstFew, plural } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
@@ -227,13 +227,8 @@ export function whatOf({ kind, key, effect }: Change): string {
 }
 
 /** Undefined also where the node cannot be read: the name is optional in messages. */
-export async function managerOf(node: string, change: Change, { nodes }: ClusterPort): Promise<string | undefined> {
-  try {
-    return await nodes.fieldManager(node, fieldPath(change));
-  } catch (error) {
-    if (error instanceof NodepoolError) return undefined;
-    throw error;
-  }
+export function managerOf(node: string, change: Change, { nodes }: ClusterPort): Promise<string | undefined> {
+  return nodes.fieldManager(node, fieldPath(change)).catch(ifRefused(undefined));
 }
 
 function managerText(manager = 'unknown'): string {

@@ -1,6 +1,6 @@
 /** WriteRateLimiter for each kind of object that is written: when each has to wait, and with which error. */
 import type { ClusterPort } from '../../kube/cluster.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { ellipsize } from '../../nodepool/text.ts';
 import type { NodePool, ObjectMeta } from '../../nodepool/types.ts';
@@ -115,10 +115,7 @@ async function removedError(
   cluster: ClusterPort,
 ): Promise<NodepoolError> {
   // The name is optional in the message. managedFields has who sets another value, not who removes the field.
-  const manager = await cluster.pools.fieldManager(name, path).catch((error: unknown) => {
-    if (error instanceof NodepoolError) return undefined;
-    throw error;
-  });
+  const manager = await cluster.pools.fieldManager(name, path).catch(ifRefused(undefined));
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
     'cluster',

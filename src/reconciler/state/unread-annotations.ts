@@ -5,7 +5,7 @@
  */
 
 import type { NodesClient } from '../../kube/cluster.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused } from '../../nodepool/errors.ts';
 import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -29,7 +29,7 @@ export function readAnnotationsOf(pool: string, state: ClusterState, nodes: Node
   const known = state.pool(pool);
   if (known === undefined || unread(state, pool).length < 2) return undefined;
   const selector = selectorText(membershipSelector(known));
-  return readInto(state, () => nodes.list(selector)).catch(ignoreRefusal);
+  return readInto(state, () => nodes.list(selector)).catch(ifRefused(undefined));
 }
 
 /** For a display that follows pools and nodes: call it after each change of a pool. Lists once at a time. */
@@ -41,7 +41,7 @@ export function annotationReader(list: NodesClient['list'], state: () => Cluster
     const end = () => {
       isReading = false;
     };
-    void readInto(state(), list).then(onRead).catch(ignoreRefusal).finally(end);
+    void readInto(state(), list).then(onRead).catch(ifRefused(undefined)).finally(end);
   };
 }
 
@@ -57,8 +57,4 @@ function unread(state: ClusterState, pool: string): string[] {
 async function readInto(state: ClusterState, list: NodesClient['list']): Promise<void> {
   const readTime = state.beginRead();
   for (const node of await list()) state.setNode(node, readTime);
-}
-
-function ignoreRefusal(error: unknown): void {
-  if (!(error instanceof NodepoolError)) throw error;
 }

@@ -1,7 +1,7 @@
 /** Who set the labels, taints and annotations that a reconcile would change back, by the managedFields of the nodes. */
 
 import type { NodesClient } from '../../../kube/cluster.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { ifRefused } from '../../../nodepool/errors.ts';
 import { type Change, fieldPath } from '../../../nodepool/plan/change.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { RecordCache } from '../../../nodepool/plan/record-cache.ts';
@@ -47,10 +47,7 @@ async function withSettersOf<P extends PlannedNode>(
   nodes: Pick<NodesClient, 'fieldSetters'>,
 ): Promise<P> {
   if (ofOthers.length === 0) return planned;
-  const setters = await nodes.fieldSetters(planned.node.name, ofOthers.map(fieldPath)).catch((error: unknown) => {
-    if (error instanceof NodepoolError) return undefined;
-    throw error;
-  });
+  const setters = await nodes.fieldSetters(planned.node.name, ofOthers.map(fieldPath)).catch(ifRefused(undefined));
   if (setters === undefined) return planned;
   const changes = planned.changes.map(change => {
     const setBy = setters[ofOthers.indexOf(change)];
