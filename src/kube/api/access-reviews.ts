@@ -25,12 +25,8 @@ export async function isAllowed(
   subject: ReviewSubject | undefined,
 ): Promise<boolean> {
   const resource = subject === undefined ? SELF : SUBJECT_ACCESS_REVIEWS;
-  const body = {
-    apiVersion: `${resource.group}/${resource.version}`,
-    kind: resource.kind,
-    spec: { resourceAttributes: question, ...subject },
-  };
-  const { status } = await api.review<AccessReview>(resource, body, `${question.verb} ${question.resource}`);
+  const spec = { resourceAttributes: question, ...subject };
+  const { status } = await api.review<AccessReview>(resource, spec, `${question.verb} ${question.resource}`);
   return status?.allowed === true;
 }
 
@@ -68,9 +64,8 @@ interface ReviewAnswer<Status> {
 
 export function reviewPort(api: Api): ReviewPort {
   const review = async <Status>(resource: Resource, spec: object): Promise<Status | undefined> => {
-    const body = { apiVersion: `${resource.group}/${resource.version}`, kind: resource.kind, spec };
     const sending = { urgent: true, deadlineMs: DEADLINE_MS, isSecret: resource === TOKEN };
-    const answer = await api.sendReview(resource, body, sending);
+    const answer = await api.sendReview(resource, spec, sending);
     if (answer.status >= 300) throw api.refusal({ verb: 'create', resource }, answer);
     return (JSON.parse(answer.text) as ReviewAnswer<Status>).status;
   };

@@ -215,13 +215,15 @@ export class Api {
   }
 
   /** Sends a review and reads the answer. @param name of what it asks, for errors */
-  async review<T>(resource: Resource, body: unknown, name: string): Promise<T> {
-    return this.#body<T>({ verb: 'create', resource, name }, await this.sendReview(resource, body));
+  async review<T>(resource: Resource, spec: object, name: string): Promise<T> {
+    return this.#body<T>({ verb: 'create', resource, name }, await this.sendReview(resource, spec));
   }
 
   /** Sends a review, which the server answers and never stores: it needs no dry run. Resolves with any answer. */
-  async sendReview(resource: Resource, body: unknown, sending: SendOptions = {}): Promise<ApiResponse> {
-    if (!resource.plural.endsWith('reviews')) throw new Error(`${resource.kind} is no review`);
+  async sendReview(resource: Resource, spec?: object, sending: SendOptions = {}): Promise<ApiResponse> {
+    const { group, version, kind } = resource;
+    if (!resource.plural.endsWith('reviews')) throw new Error(`${kind} is no review`);
+    const body = { apiVersion: `${group}/${version}`, kind, ...defined({ spec }) };
     return this.#transport.request({ method: 'POST', path: pathOf(resource), body, replayable: true, ...sending });
   }
 

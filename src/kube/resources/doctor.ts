@@ -51,8 +51,7 @@ export function doctorPort(
 
 /** Every user who is known may ask who that is. */
 async function isAnonymous(api: Api): Promise<boolean> {
-  const body = { apiVersion: `${SELF_REVIEWS.group}/${SELF_REVIEWS.version}`, kind: SELF_REVIEWS.kind };
-  const { status, text } = await api.sendReview(SELF_REVIEWS, body);
+  const { status, text } = await api.sendReview(SELF_REVIEWS);
   return status === 403 && parseStatus(text)?.message.includes('User "system:anonymous"') === true;
 }
 

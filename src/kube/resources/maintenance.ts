@@ -55,8 +55,7 @@ export function maintenancePort(api: Api, transport: Transport): MaintenancePort
 
 /** Servers let every known user ask; an administrator can take the role `system:basic-user` away. */
 async function ownerOf(api: Api, transport: Transport): Promise<MaintenanceOwner> {
-  const body = { apiVersion: `${SELF_REVIEWS.group}/${SELF_REVIEWS.version}`, kind: SELF_REVIEWS.kind };
-  const answer = await api.sendReview(SELF_REVIEWS, body);
+  const answer = await api.sendReview(SELF_REVIEWS);
   if (answer.status >= 200 && answer.status < 300) return checked({ name: usernameIn(answer.text), from: 'server' });
   // Refused, or not served.
   if (![403, 404, 405].includes(answer.status)) {
