@@ -77,8 +77,8 @@ async function serveSecurely(address: string, pages: Pages, certPath: string | u
   let isClosed = false;
   let problem = '';
   const renew = async () => {
-    const next = await keyPairOf(certPath, '--metrics-cert-path');
-    if (next.cert === pair.cert && next.key === pair.key) return;
+    const next = await keyPairOf(certPath, '--metrics-cert-path', pair);
+    if (next === pair) return;
     if (!server.setKeyPair(next)) {
       // Two servers cannot listen on one port. Where this fails, the next reading of the files listens again.
       server.close();
@@ -118,9 +118,10 @@ const KEY = 'tls.key';
 
 /**
  * @param folder with tls.crt and tls.key; without one, the certificate is self-signed
+ * @param known that was checked before: it is returned where the files have it
  * @throws NodepoolError that names the flag and the file
  */
-async function keyPairOf(folder: string | undefined, flag: string): Promise<KeyPair> {
+async function keyPairOf(folder: string | undefined, flag: string, known?: KeyPair): Promise<KeyPair> {
   if (folder === undefined) return selfSigned();
   const read = (name: string) =>
     readFile(join(folder, name), 'utf8').catch((cause: NodeJS.ErrnoException) => {
@@ -128,6 +129,7 @@ async function keyPairOf(folder: string | undefined, flag: string): Promise<KeyP
       throw new NodepoolError('input', problem, `give a folder with ${CERT} and ${KEY}`, { cause });
     });
   const pair = { cert: await read(CERT), key: await read(KEY) };
+  if (known !== undefined && pair.cert === known.cert && pair.key === known.key) return known;
   const next = 'write both files again, in PEM';
   if (!matches(pair)) {
     throw new NodepoolError('input', `${flag}: ${KEY} is not the private key of ${CERT} in ${folder}`, next);
