@@ -155,7 +155,7 @@ export function recordedMembers(pool: NodePool, state: ClusterState): RecordedMe
   const { name } = pool.metadata;
   if (!isGradual(pool)) return [];
   return state.members(name).flatMap(node => {
-    const record = node.birthRecord === 'record' ? undefined : state.ownership(node.name)?.record;
-    return record?.pool === name ? { record, taints: node.taints } : [];
+    const record = node.birthRecord === 'record' ? undefined : recordOf(state, node.name, name);
+    return record === undefined ? [] : { record, taints: node.taints };
   });
 }
