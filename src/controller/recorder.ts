@@ -211,7 +211,8 @@ interface SimilarEvents {
   lastAt: number;
 }
 
-interface NoteBucket {
+/** Events that one object may still have. */
+interface ObjectBucket {
   tokens: number;
   /** Clock time. */
   filledAt: number;
@@ -228,7 +229,7 @@ export class EventCorrelator {
   readonly #wall: () => Date;
   readonly #groups = new Lru<string, SimilarEvents>(MAX_CACHED);
   readonly #series = new Lru<string, { series: EventSeries; lastAt: number }>(MAX_CACHED);
-  readonly #buckets = new Lru<string, NoteBucket>(MAX_CACHED);
+  readonly #buckets = new Lru<string, ObjectBucket>(MAX_CACHED);
 
   constructor({ clock, wall }: CorrelatorOptions) {
     this.#clock = clock;

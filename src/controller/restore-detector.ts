@@ -8,7 +8,6 @@
  * Versions of lists and events are compared only here: no object in the store is newer than the newest version that was
  * seen, and nothing older enters the store unless etcd was restored.
  */
-
 import type { Clock } from './clock.ts';
 import type { Log } from './log.ts';
 import type { ListResult } from './pager.ts';

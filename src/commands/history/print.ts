@@ -21,7 +21,7 @@ type SubjectKind = Timeline['subject']['kind'];
 /** A detail is not wrapped to less while other columns can be cut. */
 const LEAST_DETAIL = 24;
 
-/** What is so now, for an unknown time. */
+/** The time of an entry that says what is true now, and not since when. */
 const NOW = 'now';
 
 export function renderTimeline(

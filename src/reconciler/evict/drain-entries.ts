@@ -143,8 +143,8 @@ function begunAt(since: number, now: number): number {
 }
 
 /**
- * Milliseconds until the next poll, which asks about all pods that are due by then: POLL_MS, or where all are refused, until the first is
- * due. Up to a quarter more, so that the nodes of a pool do not stay in step.
+ * Milliseconds until the next poll: POLL_MS, or, where the evictions of all pods were refused, until the first may be sent again. Up to
+ * a quarter more, so that the nodes of a pool do not stay in step.
  * @param random in [0, 1)
  */
 export function pollDelayMs({ pods, evictor }: NodeDrain, random = Math.random()): number {

@@ -100,7 +100,7 @@ export class NodeWriter {
         const error = await collectFailure(failures, write, name);
         // Between two attempts, or while pods were evicted.
         if (signal?.aborted && error === undefined && this.needsWrite(name)) outcome.unwritten++;
-        // A throttled error is one of before: nothing was requested.
+        // A throttled write sends no request: its error is that of an earlier one.
         const isThrottled = error instanceof WriteError && error.isThrottled;
         if (!isThrottled) failedInARow = error?.isGeneral ? failedInARow + 1 : 0;
         if (error?.isGeneral || error?.isTransient) isAnswered = false;

@@ -49,7 +49,7 @@ export interface ApplyOptions {
   /** Monotonic. */
   clock: Clock;
   sleep: (ms: number) => Promise<void>;
-  /** Once aborted, nothing more is written: what is under way is waited for, and its Events are sent. */
+  /** Once aborted, nothing more is written: requests in flight are waited for, and their Events are sent. */
   signal?: AbortSignal;
   /** Where the Events of a pool are read, for EarlierRepairs. */
   events?: Pick<EventsPort, 'listObjects'>;
