@@ -72,6 +72,7 @@ row(
     fault: 'killed half-way',
     how: 'SIGKILL after k node writes of a rollout of 200 nodes at 5 %, for each k up to 10, again and again',
     holds: 'never more than 10 nodes changed and not settled, one write a node',
+    timeout: 500_000,
     slow: true,
   },
   async (t, facts) => {
