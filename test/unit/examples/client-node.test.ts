@@ -51,10 +51,13 @@ function list(connection: Connection, signal = AbortSignal.timeout(5_000)) {
   return listWatch(connection, PODS).list({ limit: 2, continue: undefined, signal });
 }
 
-async function watch(connection: Connection, signal = AbortSignal.timeout(5_000)) {
+async function watch(connection: Connection, signal = AbortSignal.timeout(5_000), onLine = () => {}) {
   const lines: unknown[] = [];
   const options = { resourceVersion: '1', initialEvents: false, timeoutSeconds: 5, signal };
-  const end = await listWatch(connection, PODS).watch(options, line => lines.push(line));
+  const end = await listWatch(connection, PODS).watch(options, line => {
+    lines.push(line);
+    onLine();
+  });
   return { lines, end };
 }
 
@@ -95,7 +98,8 @@ describe('a watch on client-node', () => {
     const silent = await serve(t, () => {});
     assert.equal((await watch(silent.connection, AbortSignal.timeout(50))).end.kind, 'broken');
     const quiet = await serve(t, (_, response) => response.write('{}\n'));
-    const { lines, end } = await watch(quiet.connection, AbortSignal.timeout(200));
+    const abort = new AbortController();
+    const { lines, end } = await watch(quiet.connection, abort.signal, () => abort.abort());
     assert.deepEqual([lines.length, end.kind], [1, 'broken']);
   });
 
