@@ -1,6 +1,6 @@
 /** `rollout`: pauses and resumes a pool. */
 import type { DryRun, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch } from '../../nodepool/json.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { isBeingRemoved } from '../../nodepool/plan/transient-states.ts';
@@ -9,7 +9,7 @@ import { isTooFarAhead } from '../../nodepool/rollout/rollout-step.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
-import { GROUP, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
+import { GROUP, type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
 import { patchPool } from '../shared/edit/guarded-patch.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
 
@@ -73,10 +73,8 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
  * @param isStopped then none where nodes may not be listed
  */
 async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
-  const found = await nodes.list().catch((error: unknown) => {
-    if (isStopped && error instanceof NodepoolError) return [];
-    throw error;
-  });
+  const listed = nodes.list();
+  const found = await (isStopped ? listed.catch(ifRefused<Node[]>([])) : listed);
   const owned = found.flatMap(node => {
     const { ready, readySince = 0 } = node;
     const applied = parseRecord(node.record);

@@ -4,7 +4,7 @@
  * note does not name ("and 12 more").
  */
 import type { EventsPort, PoolEventObject } from '../../../kube/resources/events.ts';
-import { NodepoolError } from '../../../nodepool/errors.ts';
+import { ifRefused } from '../../../nodepool/errors.ts';
 import type { Change } from '../../../nodepool/plan/change.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { REASON } from '../../../reconciler/events.ts';
@@ -19,28 +19,24 @@ export async function earlierRepairs(
   events: Pick<EventsPort, 'listObjects'>,
   serverTime: () => Date,
 ): Promise<EarlierRepairs | undefined> {
-  try {
-    const found = await events.listObjects(name);
-    const now = serverTime().getTime();
-    const recent = found.filter(
-      event =>
-        event.reason === REASON.nodesUpdated &&
-        REPAIR.test(event.note) &&
-        event.poolUid === uid &&
-        now - lastSeen(event) < WINDOW_MS,
-    );
-    return {
-      hasAny: recent.length > 0,
-      count: (change, node) =>
-        recent
-          .filter(({ note }) => isOf(change, note) && isNamedIn(note, node))
-          .reduce((sum, { count }) => sum + count, 0),
-    };
-  } catch (error) {
-    // Who may not list Events reconciles all the same.
-    if (error instanceof NodepoolError) return undefined;
-    throw error;
-  }
+  // Who may not list Events reconciles all the same.
+  const found = await events.listObjects(name).catch(ifRefused(undefined));
+  if (found === undefined) return undefined;
+  const now = serverTime().getTime();
+  const recent = found.filter(
+    event =>
+      event.reason === REASON.nodesUpdated &&
+      REPAIR.test(event.note) &&
+      event.poolUid === uid &&
+      now - lastSeen(event) < WINDOW_MS,
+  );
+  return {
+    hasAny: recent.length > 0,
+    count: (change, node) =>
+      recent
+        .filter(({ note }) => isOf(change, note) && isNamedIn(note, node))
+        .reduce((sum, { count }) => sum + count, 0),
+  };
 }
 
 /** By the server's clock: whoever wrote the Event may have another. */
