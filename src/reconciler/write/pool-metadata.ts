@@ -4,7 +4,7 @@
  */
 import { conflictDelay } from '../../controller/backoff.ts';
 import type { PoolWrite } from '../../kube/cluster.ts';
-import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';
 import { type Takeover, takeoverOf } from '../../nodepool/membership/membership.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
@@ -184,8 +184,8 @@ export async function writePool(
     if (!(error instanceof NodepoolError) || error.isTransient || error.isGeneral) throw error;
     const { name, uid } = pool.metadata;
     const latest = await readPool(name, uid, options).catch((failed: unknown) => {
-      if (failed instanceof RestoredError) throw failed;
-      return ifRefused(undefined)(failed);
+      if (!(failed instanceof NodepoolError) || failed instanceof RestoredError) throw failed;
+      return undefined;
     });
     if (latest === undefined) throw error;
     assertWhole(latest);
