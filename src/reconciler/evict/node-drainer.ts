@@ -114,9 +114,9 @@ export class NodeDrainer {
       entry.pods = pods.length;
       const isSettled = listedAt - entry.since >= SETTLE_MS;
       entry.isSettled = isSettled;
-      if (pods.length === 0 && !isSettled) return 'waits';
-      if (pods.length === 0 && returned.length === 0) return 'cleared';
       if (pods.length === 0) {
+        if (!isSettled) return 'waits';
+        if (returned.length === 0) return 'cleared';
         // One node at a time: budgets that another one is about to use would be read too early.
         const row = { pods: returned, listedAt };
         return this.#oneRow(() => this.#endReturned(plan, entry, row, { client, goesOn }));
