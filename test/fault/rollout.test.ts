@@ -32,11 +32,12 @@ async function begin(count: number, rollout?: RolloutStrategy) {
  * Starts `reconcile --watch` and kills it after so many writes. Each has a proxy of its own: one that reads a request
  * of a killed process late would count it as a write of the next one, which then never reaches the number.
  */
-async function killAfter(t: Test, writes: number, isCounted?: (asked: Asked) => boolean): Promise<void> {
+async function killAfter(t: Test, writes: number, isCounted?: (asked: Asked) => boolean, ms = 40_000): Promise<void> {
   const proxy = await testEnv.proxy(t);
   const { reached } = limitWrites(proxy, writes, isCounted);
   const child = startChild(t, proxy);
-  await eventually(`${writes} writes`, reached, 40_000, async () => [await progress(), child.log()]);
+  await child.synced();
+  await eventually(`${writes} writes`, reached, ms, async () => [await progress(), child.log()]);
   await child.end('SIGKILL');
   await proxy.stop();
 }
@@ -55,7 +56,7 @@ row(
     let kills = 0;
     const isDone = async () => /^RolloutComplete/.test(await progress()) && samples.changed() === count;
     while (!(await isDone())) {
-      await killAfter(t, 1);
+      await killAfter(t, 1, undefined, 8_000);
       kills += 1;
       assert.ok(kills < 100, await progress());
     }
