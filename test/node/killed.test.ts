@@ -43,5 +43,5 @@ test('nothing of the node is left', { skip: (await nodeObstacle()) ?? false, tim
   assert.match(folder, /^nodepool-node-/);
   assert.ok(left().length > 5);
   child.kill('SIGKILL');
-  await eventually('nothing is left', async () => left().length === 0, 20_000);
+  await eventually('nothing is left', () => left().length === 0, 60_000, left);
 });
