@@ -203,7 +203,8 @@ row(
     await until(() => silent.log.length > 0, 45_000);
     const seconds = (performance.now() - since) / 1000;
     speak();
-    assert.ok(seconds > 30, `${seconds} s; ${silent.log}`);
+    // The 30 s count from the last byte, which came before the silence: on a busy machine by more than a moment.
+    assert.ok(seconds > 25, `${seconds} s; ${silent.log}`);
     assert.match(silent.log[0] ?? '', /fell silent/);
     await until(() => silent.reported.length === 2_001);
     assert.equal(silent.reported.at(-1), 'added unseen');
