@@ -6,6 +6,7 @@ import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
 import type { Quantity } from '../nodepool/quantity/quantity.ts';
 import { NO_LOAD, percentOf, type ResourceFigures, ResourceTotals } from '../nodepool/quantity/resource-usage.ts';
+import { STATE_WORDS, stateWord } from '../nodepool/status/state-word.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
 import { BLOCKS, bar } from '../print/bar.ts';
 import { nodeStatusCell, stateCell, statusCell } from '../print/cells.ts';
@@ -18,6 +19,7 @@ import type { LiveUsage } from './view-usage.ts';
 
 /** Sorted behind every name. */
 const LAST = '\uffff';
+const LAST_STATE = STATE_WORDS.length;
 /** From this width of the terminal on the bar has 20, or 10 characters. */
 const [WIDE, MIDDLE] = [110, 70];
 
@@ -38,9 +40,8 @@ export function poolColumns(
     {
       title: 'STATUS',
       letter: 'S',
-      cell: ({ pool }) => (pool === undefined ? '' : statusCell(pool, style)),
-      value: ({ pool }) => pool?.status?.status ?? 0,
-      descending: true,
+      cell: ({ pool, live }) => (pool === undefined ? '' : statusCell(pool, style, live)),
+      value: ({ pool, live }) => (pool === undefined ? LAST_STATE : STATE_WORDS.indexOf(stateWord(pool, live))),
       rank: 1,
     },
     {
@@ -71,7 +72,12 @@ export function poolColumns(
       align: 'right',
       rank: rows.some(({ cordoned }) => cordoned > 0) ? 3 : 8,
     },
-    ...(rows.some(({ drift }) => drift > 0) ? [driftColumn(style)] : []),
+    ...(rows.some(({ live }) => live !== undefined && live.due > 0)
+      ? [countColumn('DUE', 'B', row => row.live?.due ?? 0, style)]
+      : []),
+    ...(rows.some(({ live }) => live !== undefined && live.drifted > 0)
+      ? [countColumn('DRIFT', 'F', row => row.live?.drifted ?? 0, style)]
+      : []),
     ...(usage === undefined
       ? resources<PoolRow>(rows, row => row.allocatable)
       : usageColumns(rows, ({ members: nodes, allocatable }) => ({ nodes, allocatable }), usage, style)),
@@ -79,13 +85,13 @@ export function poolColumns(
   ];
 }
 
-/** Only while there is drift: most of the time it would be a column of zeros. */
-function driftColumn(style: Style): Column<PoolRow> {
+/** Only while there is something to count: most of the time it would be a column of zeros. */
+function countColumn(title: string, letter: string, countOf: (row: PoolRow) => number, style: Style): Column<PoolRow> {
   return {
-    title: 'DRIFT',
-    letter: 'F',
-    cell: ({ drift }) => (drift > 0 ? { text: String(drift), paint: style.yellow } : '0'),
-    value: ({ drift }) => drift,
+    title,
+    letter,
+    cell: row => (countOf(row) > 0 ? { text: String(countOf(row)), paint: style.yellow } : '0'),
+    value: countOf,
     descending: true,
     align: 'right',
     rank: 3,

@@ -57,7 +57,7 @@ export function contentsOf(
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
     case 'pools': {
-      const rows = poolRows(clusterState);
+      const rows = poolRows(clusterState, now);
       return { totals: all, ...list(rows, poolColumns(rows, width, style, usage), place, now, 'No pools') };
     }
     case 'nodes': {
@@ -212,7 +212,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['N S A', 'sort by name, status, age; again: reversed'],
   ['C M P U', 'sort by cpu, memory, pods, gpus'],
   ['V W', 'sort by cpu used, memory used'],
-  ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
+  ['Z R X B F', 'pools: by nodes, ready, cordoned, due, drift'],
   ['T  I', 'nodes: state, maintenance; T events: type'],
   ['L S O M', 'events: last seen, reason, pool, message'],
   ['?', 'help; keys that do not scroll close it'],

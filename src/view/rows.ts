@@ -6,12 +6,14 @@ import { ownValue } from '../nodepool/json.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { isAccelerator } from '../nodepool/quantity/amounts.ts';
 import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
+import type { LiveState } from '../nodepool/status/state-word.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { NodeMembership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import type { StyledText } from '../print/table.ts';
-import { differing, nodePlan } from '../reconciler/plan/node-plan.ts';
+import { liveState } from '../reconciler/plan/live-state.ts';
+import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import { NO_POOL } from './places.ts';
 import type { LiveView } from './view.ts';
@@ -24,8 +26,8 @@ export interface PoolRow {
   /** Ready or not: all that need an uncordon. */
   cordoned: number;
   size: number;
-  /** Members that the next reconcile changes. */
-  drift: number;
+  /** By the nodes as they are now; undefined for the nodes of no pool. */
+  live: LiveState | undefined;
   allocatable: ResourceList;
   members: readonly Node[];
 }
@@ -55,18 +57,19 @@ export interface NodeTotals {
 }
 
 /** Pools, and a row for the nodes of no pool, if there are any. */
-export function poolRows(clusterState: ClusterState): PoolRow[] {
+export function poolRows(clusterState: ClusterState, now: Date): PoolRow[] {
   const rows = clusterState.poolNames().flatMap((name): PoolRow[] => {
     const pool = clusterState.pool(name);
     if (pool === undefined) return [];
     const members = clusterState.members(name);
-    const drift = differing(clusterState, name).length;
-    return [{ key: name, pool, ...summary(members), size: members.length, drift, members }];
+    const live = liveState(clusterState, pool, now);
+    return [{ key: name, pool, live, ...summary(members), size: members.length, members }];
   });
   const unassigned = unassignedNodes(clusterState);
   if (unassigned.length === 0) return rows;
   const { length: size } = unassigned;
-  return [...rows, { key: NO_POOL, pool: undefined, ...summary(unassigned), size, drift: 0, members: unassigned }];
+  const none = { key: NO_POOL, pool: undefined, live: undefined };
+  return [...rows, { ...none, ...summary(unassigned), size, members: unassigned }];
 }
 
 function unassignedNodes(clusterState: ClusterState): Node[] {

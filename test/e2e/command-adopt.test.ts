@@ -85,7 +85,7 @@ test('creates pools that change no node in diff or reconcile', async () => {
     taints: [GPU],
   });
   await noDifference();
-  assert.match(await ok(['reconcile']), /^system +200 +2 nodes/m);
+  assert.match(await ok(['reconcile']), /^system +Ready +2 nodes/m);
   assert.deepEqual(await marks(), before);
   assert.equal(await ok(['diff']), '');
   const states = (await ok(['adopt'])).split('\n').map(line => line.split(/ +/).slice(0, 2).join(' '));

@@ -33,7 +33,7 @@ test('sets every field by flags, labels the members and reconciles them', async 
     { code, stdout, stderr },
     {
       code: 0,
-      stdout: `${created('worker')}worker  200  2 nodes (2 joined, RuntimeClass created)  cpu 8  memory 5.8Gi\n`,
+      stdout: `${created('worker')}worker  Ready  2 nodes (2 joined, RuntimeClass created)  cpu 8  memory 5.8Gi\n`,
       stderr: '',
     },
   );

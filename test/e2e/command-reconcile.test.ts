@@ -84,7 +84,7 @@ test('reconcile prints one line per pool, takes names, and changes nothing in a 
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'reconcile', 'gpu']);
   assert.deepEqual(
     { code, stdout, stderr },
-    { code: 0, stdout: 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi\n', stderr: '' },
+    { code: 0, stdout: 'gpu  Ready  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi\n', stderr: '' },
   );
   assert.equal('tier' in (await testEnv.node('b')).metadata.labels, false);
   await refused(['reconcile', 'gpu', 'nope'], 1, MISSING);
@@ -93,12 +93,12 @@ test('reconcile prints one line per pool, takes names, and changes nothing in a 
   await labelNode(cluster(), 'a', { x: 'y' });
   assert.equal(
     await ok(['reconcile', '--concurrency', '1']),
-    `gpu     200  1 node (1 updated, RuntimeClass updated)  cpu 4  memory 2.9Gi
-worker  200  1 node (1 joined)                         cpu 4  memory 2.9Gi
+    `gpu     Ready  1 node (1 updated, RuntimeClass updated)  cpu 4  memory 2.9Gi
+worker  Ready  1 node (1 joined)                         cpu 4  memory 2.9Gi
 `,
   );
   const again = await unchanged(['reconcile']);
-  const still = ['gpu   ', 'worker'].map(name => `${name}  200  1 node (unchanged)  cpu 4  memory 2.9Gi\n`);
+  const still = ['gpu   ', 'worker'].map(name => `${name}  Ready  1 node (unchanged)  cpu 4  memory 2.9Gi\n`);
   assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
 });
 
@@ -168,7 +168,7 @@ test('reconcile --dry-run shows the changes and reports as a run does, and write
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
   const changes = await cli(cluster(), ['diff']);
   assert.match(changes.stdout, /^node a \(joins pool gpu\)\n/);
-  const line = 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi';
+  const line = 'gpu  Ready  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi';
   for (const [flag, suffix] of [
     ['--dry-run', 'dry run'],
     ['--dry-run=client', 'dry run'],
@@ -190,8 +190,8 @@ test('reconcile exits with 3 and the reason when the status of a pool is not 200
   assert.equal(code, 3);
   assert.equal(
     stdout,
-    `gpu   200           1 node (1 joined)    cpu 4  memory 2.9Gi
-late  409,Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu and also matches pool late; not applied there: q
+    `gpu   Ready     1 node (1 joined)    cpu 4  memory 2.9Gi
+late  Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu and also matches pool late; not applied there: q
 `,
   );
 });
@@ -201,10 +201,10 @@ test('a terminal without a width gets the lines but no spinner; one with a width
 }, async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
-  const line = 'gpu  200  1 node (1 joined)  cpu 4  memory 2.9Gi\n';
+  const line = 'gpu  Ready  1 node (1 joined)  cpu 4  memory 2.9Gi\n';
   assert.deepEqual(await inTerminal(cluster(), ['reconcile'], '', 0), { code: 0, shown: line });
   const wide = await inTerminal(cluster(), ['reconcile'], '');
   assert.equal(wide.code, 0);
   assert.match(wide.shown, /Reconciling/);
-  assert.match(wide.shown, /gpu {2}200 {2}1 node \(unchanged\) {2}cpu 4 {2}memory 2\.9Gi\n/);
+  assert.match(wide.shown, /gpu {2}Ready {2}1 node \(unchanged\) {2}cpu 4 {2}memory 2\.9Gi\n/);
 });

@@ -44,9 +44,9 @@ test('get --watch prints the table, then a row for each change under the same co
     'worker-of-the-day Pending 0',
     'gpu Pending 1',
     'gpu Pending 1',
-    'gpu 200 1',
-    'gpu 200,Deleting 1',
-    'gpu 200,Deleting 1',
+    'gpu Ready 1',
+    'gpu Deleting 1',
+    'gpu Deleting 1',
     'new Pending <none>',
   ]);
   const second = watching.lines().map(line => /^\S+ +/.exec(line)?.[0].length);

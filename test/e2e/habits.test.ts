@@ -46,7 +46,7 @@ const HABITS: Habit[] = [
   ['describe -l a=b', 0, /No pools found/],
   ['rollout status web-1', 1, /"web-1" is a node of pool web/],
   ['rollout status nodepool web', 1, /^error: .*leave out "nodepool"/],
-  ['reconcile --dry-run', 0, /^web {2}200 {2}.* {2}\(dry run\)$/m],
+  ['reconcile --dry-run', 0, /^web {2}Ready {2}.* {2}\(dry run\)$/m],
   ['reconcile web -o json', 0, /"pool": "web"/],
   ['reconcile --quiet', 0, /^$/],
   ['nodes web -o name', 0, /^node\/web-1$/m],

@@ -98,7 +98,7 @@ const LOOK: Record<string, RegExp> = {
 /** Examples that write, each in a state of its own, that of LOOK but for WITHOUT and for nodes that are to join. */
 const CHANGE: Record<string, RegExp> = {
   'create worker --label tier=gold --taint dedicated=worker:NoSchedule': /worker created/,
-  'create gpu --handler nvidia --nodes node-a,node-b --reconcile': /^gpu +200 +2 nodes/m,
+  'create gpu --handler nvidia --nodes node-a,node-b --reconcile': /^gpu +Ready +2 nodes/m,
   'create spot --node-selector cloud.example.com/lifecycle=spot': /spot created/,
   'create -f pools.yaml': /worker created\n.*gpu created/,
   'adopt system gpu --create': /system created\n.*gpu created/,

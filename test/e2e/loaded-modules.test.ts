@@ -80,7 +80,8 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'completion bash': OFFLINE,
   // It refuses, without a terminal.
   view: [...NO_APPLY, ...NO_DRAIN, '@bufbuild/protobuf', 'js-yaml', 'src/kube/', 'src/print/table.ts'],
-  get: [...POOLS_ALONE, 'src/print/yaml.ts'],
+  get: [...NO_WRITES, ...NO_APPLY, ...POOLS_ALONE.filter(part => part !== 'src/reconciler/'), 'src/print/yaml.ts'],
+  'get --cached': [...POOLS_ALONE, 'src/print/yaml.ts'],
   'get -o name': [...POOLS_ALONE, 'chalk', 'src/print/table.ts', 'src/commands/get/print.ts'],
   'describe gpu': [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts', 'src/print/yaml.ts'],
   events: [...POOLS_ALONE, 'src/commands/get/print.ts'],

@@ -24,8 +24,7 @@ const OVERLAPS = /^list node(pool)?s$/;
 
 export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'get', lines: ['get -o name', 'get one -o name'] },
-  { command: 'get with pending pools', lines: ['get'] },
-  { command: 'get -o wide', lines: ['get -o wide', 'get one -o wide'] },
+  { command: 'get with nodes', lines: ['get', 'get one', 'get -o wide'] },
   { command: 'describe', lines: ['describe one'] },
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
   { command: 'nodes -o wide', lines: ['nodes -o wide'] },

@@ -38,7 +38,7 @@ if (process.env.UPDATE_OBJECTS === '1') {
       assert.equal(await watching.end('SIGTERM'), 0);
       assert.match(
         (await unchanged(['reconcile'])).stdout,
-        /^gpu +200 .*\nml +409,Conflict .*\nstrip +200 .*\ntiered +200 /,
+        /^gpu +Ready .*\nml +Conflict .*\nstrip +Ready .*\ntiered +Ready /,
       );
       const changed = (state: Record<string, string[]>) =>
         Object.values(state)

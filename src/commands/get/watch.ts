@@ -6,6 +6,7 @@ import type { ChangeType } from '../../print/printers.ts';
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
 import { type FollowFlags, showChanges } from '../shared/follow.ts';
+import { type LivePool, withLive } from './live-counts.ts';
 import { type PoolOutput, poolsPrinter, widthFor } from './print.ts';
 
 export interface PoolChanges extends FollowFlags {
@@ -19,13 +20,13 @@ export interface PoolChanges extends FollowFlags {
   changesOnly: boolean;
   /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
-  /** Nodes that match a pool without a status, by its name, counted at the start. */
-  matching: Map<string, number> | undefined;
+  /** Pools by their nodes when the list was read: each until its status or spec changes. */
+  live: Map<string, LivePool>;
 }
 
 /** Returns the exit code. */
 export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connection): Promise<number> {
-  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, matching } = changes;
+  const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, live } = changes;
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
@@ -43,8 +44,8 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
       },
       onChanged(pool, type) {
         const { name } = pool.metadata;
-        // The nodes were counted for another selector.
-        if (specs.get(name) !== specOf(pool)) matching?.delete(name);
+        // From now on its status says what it is; the nodes of another spec were not counted.
+        if (pool.status?.status !== undefined || specs.get(name) !== specOf(pool)) live.delete(name);
         print([pool], type);
       },
       onDeleted: pool => print([pool], 'DELETED'),
@@ -58,14 +59,12 @@ function specOf({ metadata: { uid, generation } }: RawPool): string {
   return `${uid} ${generation}`;
 }
 
-function poolRenderer(
-  { output, asEvents, matching }: PoolChanges,
-  io: Io,
-): (pools: RawPool[], type: ChangeType) => string {
+function poolRenderer({ output, asEvents, live }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true, matching };
+    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true, live };
     const render = poolsPrinter(options, makeStyle(io.color));
-    return (pools, type) => `${render(pools, io.now(), asEvents ? type : undefined)}\n`;
+    const shown = (pools: RawPool[]) => pools.map(pool => withLive(pool, live.get(pool.metadata.name)));
+    return (pools, type) => `${render(shown(pools), io.now(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {
     const render = objectStream(output, asEvents);

@@ -2,7 +2,7 @@
 import type { NoUsage, PodUsage } from '../../kube/resources/pods.ts';
 import { percentOf, type ResourceFigures, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
 import { bar } from '../../print/bar.ts';
-import { NONE, nodeStatusCell, oneWord } from '../../print/cells.ts';
+import { NONE, nodeStatusCell, oneWord, resourceHeaders } from '../../print/cells.ts';
 import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.ts';
@@ -28,9 +28,6 @@ interface FigureColumn {
 const NO_TIME = new Date(0);
 
 const METERED = ['cpu', 'memory'];
-
-/** Narrow enough for several such columns in 80 characters. */
-const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
 
 /** Pools, then their total. */
 export function renderTopPools(
@@ -143,7 +140,7 @@ function resourceColumns(
   measures: readonly FigureColumn[],
   seesPods: boolean,
 ): Column[] {
-  const headers = headersOf(resources);
+  const headers = resourceHeaders(resources);
   const columnOf = (resource: string, header: string, { rank, cell }: Omit<FigureColumn, 'suffix'>): Column => {
     const cells = tallies.map(({ figures }): Cell => {
       const its = figures.get(resource);
@@ -157,18 +154,6 @@ function resourceColumns(
     const its = METERED.includes(resource) ? measures : measures.filter(({ isUsage = false }) => !isUsage);
     return its.map(measure => columnOf(resource, `${header}${measure.suffix}`, measure));
   });
-}
-
-/** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */
-function headersOf(resources: readonly string[]): Map<string, string> {
-  const short = (resource: string) => SHORT[resource] ?? resource.slice(resource.lastIndexOf('/') + 1).toUpperCase();
-  const times = (header: string) => resources.filter(resource => short(resource) === header).length;
-  return new Map(
-    resources.map(resource => {
-      const header = short(resource);
-      return [resource, oneWord(times(header) > 1 ? resource.toUpperCase() : header)];
-    }),
-  );
 }
 
 function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOptions): string {

@@ -111,9 +111,9 @@ for (const [name, tableFor] of Object.entries(TABLES)) {
 test('NAME is cut last: at the end, or in the middle where names would be the same', () => {
   assert.equal(
     poolsTable(60),
-    `NAME                               STATUS         NODES …
-team-payments-batch-spot-large-a   200            2
-team-payments-batch-spot-large-b   409,Conflict   1`,
+    `NAME                               STATUS     NODES …
+team-payments-batch-spot-large-a   Ready      2
+team-payments-batch-spot-large-b   Conflict   1`,
   );
   assert.equal(
     nodesTable(80, nodes(NODES, POOLS, false)),

@@ -11,7 +11,8 @@ import { planRuntimeClass, type RecordedMember } from '../../../nodepool/plan/ru
 import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
-import { isStale, STATUS_WORDS } from '../../../nodepool/status/status.ts';
+import type { LiveState } from '../../../nodepool/status/state-word.ts';
+import { isStale } from '../../../nodepool/status/status.ts';
 import type { NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
 import {
   ANNOTATION_WIDTH,
@@ -23,19 +24,17 @@ import {
   NONE,
   nodeStatusText,
   orNone,
-  PENDING,
   REASON_WIDTH,
   resourceCell,
   shorten,
-  stalePaint,
   stateCell,
-  statusPaint,
+  statusCell,
 } from '../../../print/cells.ts';
 import { renderGrid } from '../../../print/grid.ts';
 import { displayQuantity } from '../../../print/quantity.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
-import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { type Cell, DESCRIBE, paintAs, renderTable, safeText } from '../../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
 import { maintenanceLine } from '../cordon/print-cordon.ts';
 import type { Permitted } from '../refusals.ts';
@@ -44,6 +43,8 @@ import { describeEvents, type EventRow } from './print-events.ts';
 
 export interface PoolDescription {
   pool: NodePool;
+  /** Its nodes as they are now; undefined: STATUS is that of the last reconcile. */
+  live?: LiveState;
   nodes: DescribedNode[];
   /** The RuntimeClass of the pool's name, of any owner. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
@@ -69,7 +70,7 @@ export function renderDescription(description: PoolDescription, now: Date, style
   const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
   const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
   return [
-    fields(headFields(pool, now, style)),
+    fields(headFields(description, now, style)),
     'Spec:',
     fields(specFields(pool), '  '),
     ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
@@ -82,8 +83,8 @@ export function renderDescription(description: PoolDescription, now: Date, style
   ].join('\n');
 }
 
-function headFields(pool: NodePool, now: Date, style: Style): LabelledField[] {
-  const { metadata, status } = pool;
+function headFields(description: PoolDescription, now: Date, style: Style): LabelledField[] {
+  const { metadata, status } = description.pool;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
   return [
     ['Name', metadata.name],
@@ -98,17 +99,18 @@ function headFields(pool: NodePool, now: Date, style: Style): LabelledField[] {
             { text: `since ${formatTimeAndAge(metadata.deletionTimestamp, now)}`, paint: style.yellow },
           ] as LabelledField,
         ]),
-    ['Status', statusLine(pool, style)],
+    ['Status', statusLine(description, style)],
     ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as LabelledField]),
   ];
 }
 
-function statusLine(pool: NodePool, style: Style): Cell {
-  const status = pool.status?.status;
-  const text =
-    status === undefined ? `${PENDING} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
-  if (isStale(pool)) return { text: `${text} (stale: the spec changed after it)`, paint: stalePaint(status, style) };
-  return { text, paint: statusPaint(status, style) };
+/** The word by the nodes as they are now, and what the last reconcile wrote. */
+function statusLine({ pool, live }: PoolDescription, style: Style): Cell {
+  const cell = statusCell(pool, style, live);
+  const code = pool.status?.status;
+  const about = code === undefined ? 'not reconciled yet' : `code ${code}`;
+  const isOld = isStale(pool) ? '; the spec changed after the last reconcile' : '';
+  return { text: `${safeText(cell)} (${about}${isOld})`, paint: text => paintAs(cell, text) };
 }
 
 function specFields(pool: NodePool): LabelledField[] {

@@ -65,9 +65,8 @@ const CLASS_USERS = [
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
-  // Its table says how many nodes match pools without a status, where that is allowed.
-  'get with pending pools': ['list nodes'],
-  'get -o wide': [`list ${POOLS}`, 'list nodes'],
+  // Its table; without it that is as of the last reconcile.
+  'get with nodes': LOOK,
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,

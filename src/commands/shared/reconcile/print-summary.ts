@@ -1,9 +1,10 @@
 /** The result of a reconcile, a line for each pool. */
 
+import { defined } from '../../../nodepool/json.ts';
 import { contestIn, troubleIn, unfinishedRollout } from '../../../nodepool/status/status.ts';
 import { plural } from '../../../nodepool/text.ts';
-import type { NodePoolStatus } from '../../../nodepool/types.ts';
-import { poolResource, shorten, statusPaint, statusText } from '../../../print/cells.ts';
+import { API_VERSION, type NodePool, type NodePoolStatus } from '../../../nodepool/types.ts';
+import { poolResource, shorten, statusCell } from '../../../print/cells.ts';
 import type { Style } from '../../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
 
@@ -58,11 +59,17 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   }
   return [
     pool,
-    { text: statusText(status?.status), paint: statusPaint(status?.status, style) },
+    statusCell(writtenPool(pool, status), style),
     `${plural(status?.nodeCount ?? 0, 'node')} (${changes(summary)})`,
     `cpu ${poolResource(status, 'cpu')}`,
     `memory ${poolResource(status, 'memory')}`,
   ];
+}
+
+/** The pool as its status says: that was written just now. */
+function writtenPool(name: string, status: NodePoolStatus | undefined): NodePool {
+  const paused = unfinishedRollout(status)?.reason === 'Paused';
+  return { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: { paused }, ...defined({ status }) };
 }
 
 function changes({ joined, left, updated, outcome }: ReconciledPool): string {

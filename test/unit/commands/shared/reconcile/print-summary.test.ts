@@ -36,11 +36,11 @@ test('prints one line per pool', () => {
   assert.equal(
     lines,
     `
-worker  200           2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
-gpu     409,Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
-batch   500,Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
-lost    error                                                                                              not reconciled
-old     released      12 nodes released`.slice(1),
+worker  Ready     2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
+gpu     Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
+batch   Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
+lost    error                                                                                          not reconciled
+old     released  12 nodes released`.slice(1),
   );
 });
 
@@ -57,7 +57,7 @@ test('does not print "released" for a failed release', () => {
 
 test('colours the status', () => {
   const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', isTerminal: true }, colored);
-  assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32m200', '\x1b[31m409,Conflict']);
+  assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32mReady', '\x1b[31mConflict']);
 });
 
 test('cuts a long reason on a terminal alone, and keeps it on one line', () => {
@@ -85,7 +85,7 @@ test('a pool that is not 200 tells what its rollout has left, too', () => {
     ],
   };
   const text = renderSummaries([summary], { suffix: '', isTerminal: false }, plain);
-  assert.match(text, new RegExp(`503.* no node is Ready; ${left}$`));
+  assert.match(text, new RegExp(`NotReady.* no node is Ready; ${left}$`));
 });
 
 function condition(type: 'Ready' | 'Progressing', status: 'True' | 'False', reason: string, message: string) {
