@@ -113,7 +113,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style)
   };
   return [
     { suffix: '-REQ', rank: 7, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
     ...(usage.kind === 'served' ? [used] : []),
     { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
     // Of one node it is FREE.
@@ -128,7 +128,7 @@ function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Figur
   ];
   return [
     { suffix: '-REQ', rank: 0, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
     ...(usage?.kind === 'served' ? used : []),
   ];
 }
