@@ -194,7 +194,7 @@ test('fills the lines of a pipe and of a terminal, and no more where a resource 
     [undefined, 120],
     [80, 80],
   ] as const) {
-    const lines = renderChecks([{ id: 'permissions', ...finding }], makeStyle(false), given).split('\n');
+    const lines = renderChecks([{ id: 'permissions', ...finding }], 'problems', makeStyle(false), given).split('\n');
     const long = lines.filter(line => line.length > width);
     assert.ok(
       long.every(line => /admissionregistration|apiextensions|leases/.test(line) && width === 80),

@@ -50,6 +50,7 @@ test('reports a healthy state, with and without pools', () => {
       Object.entries(findings).map(([id, { status }]) => `${id} ${status}`),
       [
         'pools ok',
+        'rollouts ok',
         'specs ok',
         'membership ok',
         'runtime-classes ok',
@@ -304,7 +305,15 @@ test('reports invalid specs', () => {
 test('reports what cannot be read, and checks the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const without = findingsOf(stateOf(CLUSTER, { value: [worker()] }, { refusal }, { refusal }));
-  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'runtime-classes', 'overlaps', 'drift']);
+  assert.deepEqual(Object.keys(without), [
+    'pools',
+    'rollouts',
+    'specs',
+    'membership',
+    'runtime-classes',
+    'overlaps',
+    'drift',
+  ]);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
     message: 'not checked: cannot list nodes',
