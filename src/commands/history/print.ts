@@ -18,9 +18,6 @@ interface TimelineTableOptions {
 
 type SubjectKind = Timeline['subject']['kind'];
 
-/** A detail is not wrapped to less while other columns can be cut. */
-const LEAST_DETAIL = 24;
-
 /** The time of an entry that says what is true now, and not since when. */
 const NOW = 'now';
 
@@ -84,7 +81,7 @@ function columnsOf(kind: SubjectKind, wide: boolean, style: Style): Column<Timel
     { header: 'WHAT', cell: entry => whatCell(entry, style), rank: 1, cutFrom: 1 },
     { header: 'WHO', cell: ({ who = UNKNOWN }) => who, cutFrom: 1 },
     ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: TimelineEntry) => sources.join(',') }] : []),
-    { header: 'DETAIL', cell: entry => detailCell(entry, kind), wrapsAt: LEAST_DETAIL },
+    { header: 'DETAIL', cell: entry => detailCell(entry, kind), isText: true },
   ];
 }
 

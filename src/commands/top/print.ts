@@ -82,7 +82,7 @@ export function renderTopPods(
 ): string {
   const columns = [
     { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
-    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1 },
+    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1, isName: true },
     { header: 'NAMESPACE', cells: pods.map(({ pod }) => pod.namespace), cutFrom: 0 },
     { header: 'POD', cells: pods.map(({ pod }) => pod.name), cutFrom: 0, isName: true },
     ...resourceColumns(

@@ -7,6 +7,7 @@ import { nodesPrinter } from '../../../src/commands/nodes/print.ts';
 import { eventsPrinter } from '../../../src/commands/shared/describe/print-events.ts';
 import type { PoolNode } from '../../../src/commands/shared/pools/nodes.ts';
 import type { PoolCandidate } from '../../../src/nodepool/adopt/adopt.ts';
+import { EKS, GKE as GKE_NODES } from '../../cloud-names.ts';
 import { gpuPool, makeNode, NOW, plain, workerPool } from './fixtures.ts';
 
 const POOLS = ['team-payments-batch-spot-large-a', 'team-payments-batch-spot-large-b'];
@@ -108,7 +109,7 @@ for (const [name, tableFor] of Object.entries(TABLES)) {
   });
 }
 
-test('NAME is cut last: at the end, or in the middle where names would be the same', () => {
+test('NAME is cut last, and an empty DRIFT is left out first', () => {
   assert.equal(
     poolsTable(60),
     `NAME                               STATUS     NODES …
@@ -117,9 +118,9 @@ team-payments-batch-spot-large-b   Conflict   1`,
   );
   assert.equal(
     nodesTable(80, nodes(NODES, POOLS, false)),
-    `NAME                                           STATUS   POOL             DRIFT …
-ip-10-0-123-45.eu-central-1.compute.internal   Ready    team-pa…arge-a   <none>
-ip-10-0-123-46.eu-central-1.compute.internal   Ready    team-pa…arge-b   <none>`,
+    `NAME                                           STATUS   POOL …
+ip-10-0-123-45.eu-central-1.compute.internal   Ready    team-payment…pot-large-a
+ip-10-0-123-46.eu-central-1.compute.internal   Ready    team-payment…pot-large-b`,
   );
   assert.equal(
     nodesTable(60, nodes(NODES, POOLS, true)),
@@ -129,25 +130,73 @@ ip-10-0-123-46…   Ready                      ~payments.exam…`,
   );
   assert.equal(
     nodesTable(60, nodes(GKE, POOLS, false)),
-    `NAME                                        STATUS   DRIFT …
-gke-production-europ…t-pool-8f3a1c2d-k4tz   Ready    <none>
-gke-production-europ…t-pool-8f3a1c2d-x9bq   Ready    <none>`,
+    `NAME                                               STATUS …
+gke-production-europe-default-pool-8f3a1c2d-k4tz   Ready
+gke-production-europe-default-pool-8f3a1c2d-x9bq   Ready`,
   );
 });
 
-test('events: TYPE and REASON give way to the message, whose long words are broken', () => {
+test('events: a message without room for 60 characters is below its line, and no name is broken', () => {
   assert.equal(
     eventsPrinter(true, plain, 60)(events(POOLS[0] ?? '').slice(0, 1), NOW),
     `
-LAST SEEN   POOL              MESSAGE …
-5m (x3)     team-payments-…   2 nodes joined:
-                                ip-10-0-123-45.eu-central-1.
-                                compute.internal,
-                                ip-10-0-123-46.eu-central-1.
-                                compute.internal;
-                                see \`kubectl nodepool \\
-                                describe \\
-                                team-payments-batch-spot-lar
-                                ge-a\``.slice(1),
+LAST SEEN   REASON           POOL             MESSAGE …
+5m (x3)     NodesReconcil…   team-payments…
+  2 nodes joined:
+    ip-10-0-123-45.eu-central-1.compute.internal,
+    ip-10-0-123-46.eu-central-1.compute.internal; see
+    \`kubectl nodepool describe \\
+    team-payments-batch-spot-large-a\``.slice(1),
   );
+});
+
+test('events: a short message stands beside the columns', () => {
+  const short = eventsPrinter(
+    true,
+    plain,
+    60,
+  )(
+    events('a')
+      .map(event => ({ ...event, note: 'short' }))
+      .slice(0, 1),
+    NOW,
+  );
+  assert.match(short, / MESSAGE\n5m .* a +short$/);
+});
+
+/** Eighteen nodes in drift, one of them cordoned. */
+function cloudNodes(names: readonly string[]): PoolNode[] {
+  return nodes(
+    [...names],
+    names.map((_, i) => POOLS[i % 2] ?? ''),
+    true,
+  );
+}
+
+for (const [cloud, names] of Object.entries({ EKS, GKE: GKE_NODES })) {
+  test(`nodes: no line is wider than the terminal, with 18 names of ${cloud}, and all names differ`, () => {
+    for (let width = 60; width <= 240; width++) {
+      for (const labels of [[], ['topology.kubernetes.io/zone', 'eks.amazonaws.com/capacityType']]) {
+        const lines = nodesTable(width, cloudNodes(names), labels).split('\n');
+        assert.deepEqual(
+          lines.filter(line => line.length > width),
+          [],
+          `${width}`,
+        );
+        assert.equal(new Set(lines.map(line => line.split(' ')[0])).size, 19, `${width}`);
+      }
+    }
+  });
+}
+
+test('nodes: a column without a value is left out before one with values, whatever their ranks', () => {
+  const fresh = cloudNodes(EKS).map(each => ({
+    ...each,
+    changes: [],
+    applied: { labels: {}, taints: [], annotations: {} },
+  }));
+  const header = (width: number) => nodesTable(width, fresh).split('\n')[0];
+  assert.match(header(200) ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DRIFT +AGE$/);
+  assert.match(header(150) ?? '', /^NAME +STATUS +POOL +TAINTS +AGE …$/);
+  assert.match(header(100) ?? '', /^NAME +STATUS +POOL …$/);
 });

@@ -13,7 +13,7 @@ import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import type { LiveState } from '../../../nodepool/status/state-word.ts';
 import { isStale } from '../../../nodepool/status/status.ts';
-import type { NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
+import type { Node, NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
 import {
   ANNOTATION_WIDTH,
   annotationPairs,
@@ -30,7 +30,8 @@ import {
   stateCell,
   statusCell,
 } from '../../../print/cells.ts';
-import { renderGrid } from '../../../print/grid.ts';
+import { type Column, fitColumns } from '../../../print/fit-columns.ts';
+import { GRID_INDENT, renderGrid } from '../../../print/grid.ts';
 import { displayQuantity } from '../../../print/quantity.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
@@ -64,8 +65,13 @@ const BAD_WHEN_TRUE = [
 ];
 const NEITHER = ['Progressing', 'Reconciling'];
 
-/** Without the last newline. */
-export function renderDescription(description: PoolDescription, now: Date, style: Style): string {
+/** Without the last newline. @param terminalWidth fits the table of nodes into it; undefined keeps every cell whole */
+export function renderDescription(
+  description: PoolDescription,
+  now: Date,
+  style: Style,
+  terminalWidth?: number,
+): string {
   const { pool, nodes, events } = description;
   const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
   const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
@@ -74,7 +80,7 @@ export function renderDescription(description: PoolDescription, now: Date, style
     'Spec:',
     fields(specFields(pool), '  '),
     ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
-    ...nodesSection(pool, nodes, now, style),
+    ...nodesSection(pool, nodes, { now, style, terminalWidth }),
     ...runtimeClassSection(description, style),
     ...section('Conditions', conditionsTable(description, now, style)),
     ...('forbidden' in events
@@ -243,17 +249,42 @@ function fields(rows: LabelledField[], indent = ''): string {
 // The nodes of a pool in `describe`; of many, those with problems first.
 
 const MAX_SHOWN = 50;
-const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
+
+function nodeColumns(style: Style): Column<DescribedNode>[] {
+  const resource = (header: string, name: string, rank: number): Column<DescribedNode> => {
+    return { header, cell: ({ node }) => resourceCell(node.allocatable, name), rank };
+  };
+  return [
+    { header: 'Name', cell: ({ node }) => node.name, cutFrom: 0, isName: true },
+    { header: 'Status', cell: ({ node }) => nodeStatus(node, style) },
+    resource('CPU', 'cpu', 2),
+    resource('Memory', 'memory', 3),
+    resource('Pods', 'pods', 4),
+    { header: 'State', cell: described => nodeState(described, style) },
+    { header: 'Age', cell: ({ node }, now) => formatAge(node.creationTimestamp, now), rank: 1 },
+  ];
+}
+
+interface NodesTable {
+  now: Date;
+  style: Style;
+  terminalWidth: number | undefined;
+}
 
 /** @param nodes sorted by name */
-function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
+function nodesSection(pool: NodePool, nodes: DescribedNode[], { now, style, terminalWidth }: NodesTable): string[] {
   if (nodes.length === 0) return [`Nodes:  ${countsText(nodes, now)}`];
   const many = nodes.length > MAX_SHOWN;
   const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MAX_SHOWN) : nodes;
-  const rows = shown.map(described => row(described, now, style));
+  const all = nodeColumns(style);
+  const columns =
+    terminalWidth === undefined ? all : fitColumns(all, shown, now, terminalWidth - GRID_INDENT.length, DESCRIBE);
   return [
     `Nodes:  ${countsText(nodes, now)}`,
-    renderGrid(COLUMNS, rows),
+    renderGrid(
+      columns.map(({ header }) => header),
+      shown.map(described => columns.map(({ cell }) => cell(described, now, Infinity))),
+    ),
     ...(many ? [moreText(pool, nodes.length - MAX_SHOWN)] : []),
     ...maintenanceSection(nodes, now, style),
   ];
@@ -301,19 +332,15 @@ function moreText(pool: NodePool, more: number): string {
   return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
 }
 
-function row({ node, changes, drain, circle, membership }: DescribedNode, now: Date, style: Style): Cell[] {
-  const status = nodeStatusText(node);
-  return [
-    node.name,
-    node.ready && !node.unschedulable ? status : { text: status, paint: style.yellow },
-    resourceCell(node.allocatable, 'cpu'),
-    resourceCell(node.allocatable, 'memory'),
-    resourceCell(node.allocatable, 'pods'),
-    circle
-      ? { text: betweenPools(circle), paint: style.red }
-      : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun),
-    formatAge(node.creationTimestamp, now),
-  ];
+function nodeStatus(node: Node, style: Style): Cell {
+  const text = nodeStatusText(node);
+  return node.ready && !node.unschedulable ? text : { text, paint: style.yellow };
+}
+
+function nodeState({ changes, drain, circle, membership }: DescribedNode, style: Style): Cell {
+  return circle
+    ? { text: betweenPools(circle), paint: style.red }
+    : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun);
 }
 
 function urgency({ node, changes, drain, circle, membership }: DescribedNode): number {

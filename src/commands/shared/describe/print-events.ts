@@ -12,8 +12,6 @@ export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
 /** The longest name that the server accepts. */
 const NAME_WIDTH = 253;
-/** A message is not wrapped to less while other columns can be cut or left out. */
-const LEAST_MESSAGE = 24;
 
 /** The event with texts that fit a screen: through core/v1 others may write at any length. */
 export function shortEvent<Event extends EventRow>(event: Event): Event {
@@ -61,7 +59,7 @@ function columnsOf(style: Style): Column<EventRow>[] {
     { header: 'TYPE', cell: event => eventTypeCell(event, style), rank: 2 },
     { header: 'REASON', cell: ({ reason }) => reason, rank: 1, cutFrom: 1 },
     { header: 'POOL', cell: ({ pool }) => pool, cutFrom: 1, isName: true },
-    { header: 'MESSAGE', cell: ({ note }) => note, wrapsAt: LEAST_MESSAGE },
+    { header: 'MESSAGE', cell: ({ note }) => note, isText: true },
   ];
 }
 

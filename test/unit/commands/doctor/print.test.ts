@@ -57,13 +57,12 @@ test('wraps texts on a terminal, and a long command so that it can be copied', (
   assert.equal(
     renderChecks(checks, 'problems', plain, 50),
     `
-error  overlaps  nodes match several pools
-                 - gpu does not get 2 nodes of
-                   worker: a, b
-                 - \\u001b[2Jx\\nerror forged
-                 next: run \`kubectl nodepool \\
-                   move node-a node-b --to gpu\`,
-                   or change one of them
+error  overlaps
+  nodes match several pools
+  - gpu does not get 2 nodes of worker: a, b
+  - \\u001b[2Jx\\nerror forged
+  next: run \`kubectl nodepool move node-a node-b \\
+    --to gpu\`, or change one of them
 
 1 check: 1 error`.slice(1),
   );

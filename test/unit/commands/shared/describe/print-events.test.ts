@@ -42,10 +42,10 @@ test('wraps messages on a terminal', () => {
     print(events, NOW),
     `
 LAST SEEN           TYPE      REASON         POOL     MESSAGE
-5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1,
-                                                        node-2
-5s                  Warning   NodeConflict   gpu      first line\\nsecond
-                                                        \\u001b[2J line`.slice(1),
+5m (x3 over 120m)   Normal    NodeJoined     worker
+  2 nodes joined: node-1, node-2
+5s                  Warning   NodeConflict   gpu
+  first line\\nsecond \\u001b[2J line`.slice(1),
   );
 });
 
