@@ -138,6 +138,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     pods: {
       countByNode: () => countPods(api),
       watch: () => watchPods(transport),
+      rows: async nodes => (await import('./resources/pods.ts')).podRows(api, nodes),
       placedOn: async nodes => (await import('./resources/pods.ts')).podsOn(api, nodes),
       demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },

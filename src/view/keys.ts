@@ -101,7 +101,15 @@ function clamp(value: number, last: number): number {
   return Math.max(Math.min(value, last), 0);
 }
 
-// `:NAME` jumps to a pool or a node.
+// `:NAME` jumps to a pool or a node, `:nodes` and the like to a list.
+
+export const COMMANDS = ['pools', 'nodes', 'pods', 'events'] as const;
+
+/** The list that the text names, unless a pool or a node has that name. */
+export function commandOf(text: string, { names }: Pick<ScreenData, 'names'>): (typeof COMMANDS)[number] | undefined {
+  const found = COMMANDS.find(command => command === text);
+  return found !== undefined && names().includes(found) ? undefined : found;
+}
 
 /** Names that begin with the text, pools first; else those that contain it; else the most similar one. */
 export function jumpCandidates(text: string, names: readonly string[]): readonly string[] {

@@ -6,10 +6,10 @@ export const NO_POOL = '<none>';
 
 /** One screen of the stack; esc removes the topmost. */
 export interface Place {
-  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'describe' | 'yaml' | 'help';
-  /** The pool that is shown, or NO_POOL; for events, undefined means all pools. */
+  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'help' | ReadKind;
+  /** The pool that is shown, or NO_POOL; undefined means all pools. */
   pool: string | undefined;
-  /** The name of the node, or the key of the event; of `describe` and `yaml`, undefined for those of the pool. */
+  /** The name of the node, or the key of the event; undefined for a text of the pool. */
   subject: string | undefined;
   /** The key of the selected row, which stays selected when rows come and go. */
   selected: string | undefined;
@@ -18,9 +18,12 @@ export interface Place {
   top: number;
   sort: SortOrder;
   filter: string;
-  /** Of `describe` and `yaml`; undefined until it is read. */
+  /** Of a ReadKind; undefined until it is read. */
   text?: string;
 }
+
+/** Texts that are read from the server when they are opened. */
+export type ReadKind = 'describe' | 'yaml' | 'pods' | 'diff' | 'why';
 
 export interface SortOrder {
   /** The letter of the column. */
@@ -28,17 +31,17 @@ export interface SortOrder {
   descending: boolean;
 }
 
-export interface CordonTarget {
-  /** As it was when the question was shown. */
-  node: Node;
-  unschedulable: boolean;
-}
+/** A node, or those of a pool that are to be changed: as they were when the question was shown. */
+export type CordonTarget = { unschedulable: boolean } & ({ node: Node } | { pool: string; nodes: readonly Node[] });
 
 export interface DrainTarget {
   pool: string;
   /** Undefined: all nodes of the pool. */
   node: string | undefined;
 }
+
+/** A command that runs on the restored terminal. */
+export type TerminalCommand = DrainTarget & { command: 'drain' | 'reconcile' };
 
 export type InputMode =
   | { kind: 'browse' }
@@ -61,8 +64,13 @@ export type KeyEffect =
   | { kind: 'redraw' }
   | { kind: 'cordon'; target: CordonTarget }
   /** Reads the text of a place. */
-  | { kind: 'read'; place: Pick<Place, 'kind' | 'pool' | 'subject'> }
-  | { kind: 'drain'; target: DrainTarget };
+  | { kind: 'read'; place: ReadPlace }
+  | { kind: 'drain'; target: DrainTarget }
+  | { kind: 'reconcile'; target: DrainTarget };
+
+export interface ReadPlace extends Pick<Place, 'pool' | 'subject'> {
+  kind: ReadKind;
+}
 
 /** What is on the screen when a key is pressed. */
 export interface ScreenData {
@@ -75,6 +83,8 @@ export interface ScreenData {
   sorts: ReadonlyMap<string, { descending: boolean }>;
   node(name: string): Node | undefined;
   pools(): readonly string[];
+  /** The nodes of a pool, by name. */
+  members(pool: string): readonly Node[];
   /** Of pools, then of nodes. */
   names(): readonly string[];
   /** The pool of a node. */

@@ -35,6 +35,8 @@ export interface PoolRow {
 export interface NodeRow {
   key: string;
   node: Node;
+  /** That owns the node. */
+  pool: string | undefined;
   /** As in `describe`; undefined for a node of no pool. */
   membership: NodeMembership | undefined;
   /** Of the next reconcile on this node. */
@@ -76,24 +78,32 @@ function unassignedNodes(clusterState: ClusterState): Node[] {
   return [...clusterState.nodes()].filter(({ name }) => clusterState.ownership(name)?.owner === undefined);
 }
 
-/** Members, former members with the pool's labels and taints, and matching nodes that another pool owns. */
-export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
-  if (pool === NO_POOL) {
-    return unassignedNodes(clusterState).map(node => {
-      const isLeaving = clusterState.ownership(node.name)?.record !== undefined;
-      return { key: node.name, node, membership: isLeaving ? { kind: 'leaving' } : undefined, changes: 0 };
-    });
-  }
-  const rows = clusterState.managedNodes(pool).map((node): NodeRow => {
-    if (clusterState.ownership(node.name)?.owner !== pool)
-      return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
-    const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;
-    return { key: node.name, node, membership: { kind: 'member' }, changes };
-  });
+/**
+ * Members, former members with the pool's labels and taints, and matching nodes that another pool owns.
+ * @param pool undefined: the nodes of all pools and of none
+ */
+export function nodeRows(clusterState: ClusterState, pool: string | undefined): NodeRow[] {
+  if (pool === undefined) return [...clusterState.nodes()].map(node => nodeRow(clusterState, node, undefined));
+  if (pool === NO_POOL) return unassignedNodes(clusterState).map(node => nodeRow(clusterState, node, undefined));
+  const rows = clusterState.managedNodes(pool).map(node => nodeRow(clusterState, node, pool));
   const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {
-    return { key: node.name, node, membership: { kind: 'conflict', owner: owner.metadata.name }, changes: 0 };
+    const { name } = owner.metadata;
+    return { key: node.name, node, pool: name, membership: { kind: 'conflict', owner: name }, changes: 0 };
   });
   return [...rows, ...lost];
+}
+
+/** @param of the pool of the list */
+function nodeRow(clusterState: ClusterState, node: Node, of: string | undefined): NodeRow {
+  const ownership = clusterState.ownership(node.name);
+  const pool = ownership?.owner;
+  const row = { key: node.name, node, pool, changes: 0 };
+  if (pool === undefined || (of !== undefined && pool !== of)) {
+    const isLeaving = of !== undefined || ownership?.record !== undefined;
+    return { ...row, membership: isLeaving ? { kind: 'leaving' } : undefined };
+  }
+  const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;
+  return { ...row, membership: { kind: 'member' }, changes };
 }
 
 /** Events of one pool or of all, without those of a deleted pool of the same name. */

@@ -6,18 +6,18 @@ import type { CordonResult } from '../commands/shared/cordon/cordon.ts';
 import { cordonLine } from '../commands/shared/cordon/print-cordon.ts';
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
+import { plural } from '../nodepool/text.ts';
 import { formatError } from '../print/error.ts';
 import type { Style } from '../print/style.ts';
 import { contentsOf, type ScreenContents, screenDataOf } from './contents.ts';
 import { clampSelection, type Key, keysOf } from './keys.ts';
 import {
   type CordonTarget,
-  type DrainTarget,
   initialState,
-  isText,
   type KeyEffect,
-  type Place,
   placeOf,
+  type ReadPlace,
+  type TerminalCommand,
   type ViewState,
 } from './places.ts';
 import { pageOf, type ScreenSize, screenLines } from './screen.ts';
@@ -36,19 +36,17 @@ export interface RunOptions {
   /** Where to start: undefined shows the pools. */
   state: ViewState | undefined;
   usage: UsagePoll;
-  /** @returns what happened to the node, and a warning about the status of its pool */
-  cordon(target: CordonTarget): Promise<{ result: CordonResult; warning: string | undefined }>;
-  /** The text of a place. Rejects with a NodepoolError. */
-  read(place: ReadPlace): Promise<string>;
+  /** @returns what happened to each node, and a warning about the status of their pool */
+  cordon(target: CordonTarget): Promise<{ results: readonly CordonResult[]; warning: string | undefined }>;
+  /** The text of a place for a screen of this width. Rejects with a NodepoolError. */
+  read(place: ReadPlace, width: number): Promise<string>;
 }
-
-export type ReadPlace = Pick<Place, 'kind' | 'pool' | 'subject'>;
 
 /** Why it ended, and how to go on there. */
 export interface ViewEnd {
   state: ViewState;
-  /** To drain on the restored terminal. */
-  drain: DrainTarget | undefined;
+  /** To run on the restored terminal. */
+  command: TerminalCommand | undefined;
 }
 
 export interface RunningView {
@@ -70,7 +68,7 @@ export function runView(options: RunOptions): RunningView {
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
   let state = options.state ?? initialState;
-  let drain: DrainTarget | undefined;
+  let command: TerminalCommand | undefined;
   let isStopped = false;
   let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
@@ -82,7 +80,8 @@ export function runView(options: RunOptions): RunningView {
     const { kind, pool, subject, sort, filter, text } = placeOf(state);
     const { columns } = size();
     const shown = shownUsage();
-    const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
+    const hasAges = kind === 'node' || kind === 'event';
+    const second = hasAges ? Math.floor(now().getTime() / TICK_MS) : 0;
     const versions = [live.version(), shown && usage.version()];
     // Compared part by part: the text of a large object would have to be copied for each key.
     const key = [...versions, kind, pool, subject, sort, filter, text, columns, second];
@@ -135,14 +134,14 @@ export function runView(options: RunOptions): RunningView {
     else if (effect.kind === 'cordon') cordon(effect.target);
     else if (effect.kind === 'read') read(effect.place);
     else {
-      drain = effect.kind === 'drain' ? effect.target : undefined;
+      command = effect.kind === 'quit' ? undefined : { command: effect.kind, ...effect.target };
       running.stop();
     }
   }
 
   function read(place: ReadPlace): void {
     // A rejection with another error is a bug and ends the program as an unhandled one.
-    void options.read(place).then(
+    void options.read(place, size().columns).then(
       text => {
         state = withText(state, place, text);
         draw();
@@ -156,13 +155,12 @@ export function runView(options: RunOptions): RunningView {
   }
 
   function cordon(target: CordonTarget): void {
-    const { node, unschedulable } = target;
-    state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
+    const { unschedulable } = target;
+    const what = 'node' in target ? `node ${target.node.name}` : plural(target.nodes.length, 'node');
+    state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} ${what} …`);
     // A rejection is a bug and ends the program as an unhandled one.
-    void options.cordon(target).then(({ result, warning }) => {
-      const line = cordonLine(result, unschedulable, '');
-      const isError = line.to === 'error';
-      const text = isError ? formatError([line.message], line.next) : line.text;
+    void options.cordon(target).then(({ results, warning }) => {
+      const { text, isError } = cordonedText(results, unschedulable);
       state = withMessage(state, warning === undefined ? text : `${text}; ${warning}`, isError);
       draw();
     });
@@ -207,9 +205,23 @@ export function runView(options: RunOptions): RunningView {
     ended: instance
       .waitUntilExit()
       .finally(() => stdin.setRawMode(false))
-      .then(() => ({ state, drain })),
+      .then(() => ({ state, command })),
   };
   return running;
+}
+
+/** Of one node its line, of several how many were changed, and the first error. */
+function cordonedText(results: readonly CordonResult[], unschedulable: boolean): { text: string; isError: boolean } {
+  const lines = results.map(result => cordonLine(result, unschedulable, ''));
+  const failure = lines.find(line => line.to === 'error');
+  const error = failure === undefined ? undefined : formatError([failure.message], failure.next);
+  if (results.length === 1) {
+    const [line] = lines;
+    return { text: error ?? (line?.to === 'error' ? '' : (line?.text ?? '')), isError: error !== undefined };
+  }
+  const changed = results.filter(({ kind }) => kind === 'changed').length;
+  const done = `${changed} of ${plural(results.length, 'node')} ${unschedulable ? 'cordoned' : 'uncordoned'}`;
+  return { text: error === undefined ? done : `${done}; ${error}`, isError: error !== undefined };
 }
 
 interface ScreenProps {

@@ -5,7 +5,7 @@ import type { Amounts } from '../../nodepool/quantity/amounts.ts';
 import type { NodeLoad } from '../../nodepool/quantity/resource-usage.ts';
 import type { ResourceList, Toleration } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
-import { PODS, type Resource } from '../api/resource.ts';
+import { inJson, PODS, type Resource } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
 import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Query } from '../transport/request.ts';
@@ -92,6 +92,20 @@ export interface PodsPort {
    * @param eachPod also keeps what each pod requests
    */
   demand(nodes?: readonly string[], eachPod?: boolean): Promise<PodDemand>;
+  /** Those on these nodes, ended ones too, for a list. @param nodes default: all */
+  rows(nodes?: readonly string[]): Promise<PodRow[]>;
+}
+
+/** As `kubectl get pods` shows it. */
+export interface PodRow {
+  namespace: string;
+  name: string;
+  node: string;
+  /** `1/2`: ready containers. */
+  ready: string;
+  status: string;
+  restarts: number;
+  creationTimestamp: string | undefined;
 }
 
 // The pods on some nodes, with the fields that decide their eviction by a taint.
@@ -125,5 +139,37 @@ function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<stri
     tolerations: (spec?.tolerations ?? []) as Toleration[],
     hasEnded: status?.phase === 'Succeeded' || status?.phase === 'Failed',
     controller: owner && { kind: owner.kind ?? '', name: owner.name ?? '' },
+  };
+}
+
+// The pods of a list.
+
+/** By namespace and name. */
+export async function podRows(api: Api, nodes?: readonly string[]): Promise<PodRow[]> {
+  const meant = nodes && new Set(nodes);
+  const list = (fieldSelector: string): Promise<PodRow[]> =>
+    api.list(inJson(PODS), (pod: Wire<V1Pod>) => podRow(pod, meant), { fieldSelector });
+  const isShort = meant !== undefined && meant.size <= MAX_LISTS;
+  const lists = isShort ? [...meant].map(node => list(`spec.nodeName=${node}`)) : [list('spec.nodeName!=')];
+  const key = ({ namespace, name }: PodRow) => `${namespace}/${name}`;
+  return (await Promise.all(lists)).flat().sort((a, b) => (key(a) < key(b) ? -1 : 1));
+}
+
+function podRow({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string> | undefined): PodRow | undefined {
+  const node = spec?.nodeName ?? '';
+  if (meant !== undefined && !meant.has(node)) return undefined;
+  const containers = status?.containerStatuses ?? [];
+  const isReady = containers.filter(({ ready }) => ready).length;
+  // What holds a container up says more than the phase, as with kubectl.
+  const why = containers.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
+  const phase = status?.reason ?? why ?? status?.phase ?? 'Unknown';
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    node,
+    ready: `${isReady}/${spec?.containers?.length ?? 0}`,
+    status: metadata?.deletionTimestamp === undefined ? phase : 'Terminating',
+    restarts: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+    creationTimestamp: metadata?.creationTimestamp === undefined ? undefined : String(metadata.creationTimestamp),
   };
 }

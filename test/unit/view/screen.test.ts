@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { EKS, GKE } from '../../cloud-names.ts';
 import { demandOf } from '../commands/shared/top/top-cluster.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
+
+const TAINT = { key: 'dedicated', value: 'payments', effect: 'NoSchedule' } as const;
 
 test('shows pools', () => {
   const [title, totals, ...rest] = new Desk(fixture(), { columns: 80, rows: 12 }).text().split('\n');
@@ -128,3 +131,26 @@ test('shows a lost connection with the age of the data and the reason; events sh
   desk.fixture.outages[0] = { resource: 'nodes', message, since };
   assert.match(desk.lines()[0] ?? '', / data 12s old: nodes: connection refused$/);
 });
+
+for (const [cloud, names] of Object.entries({ EKS, GKE })) {
+  test(`18 names of ${cloud} differ on every screen, and a cordoned node pushes none of them out`, () => {
+    const nodes = names.map((name, i) =>
+      node(name, { labels: role('backend'), unschedulable: i === 3, ready: i !== 4, taints: [TAINT] }),
+    );
+    const clusterState = new ClusterState([pool('backend', 200)], nodes, []);
+    for (const columns of [60, 80, 120, 200]) {
+      for (const keys of [['enter'], ['enter', 't'], [':', ...'nodes', 'enter']]) {
+        const desk = new Desk({ ...fixture(), clusterState }, { columns, rows: 30 }).type(...keys);
+        const shown = desk
+          .lines()
+          .filter(line => /^[> ](ip-|gke-)/.test(line))
+          .map(line => line.slice(1).split(' ')[0]);
+        assert.equal(shown.length, 18, `${columns} ${keys}\n${desk.text()}`);
+        assert.equal(new Set(shown).size, 18, `${columns} ${keys}\n${desk.text()}`);
+        if (columns >= 80) assert.match(desk.text(), / Ready,SchedulingDisabled /);
+      }
+    }
+    const question = new Desk({ ...fixture(), clusterState }).type('enter', 'c').text();
+    assert.match(question, new RegExp(`^Cordon node ${names[0]?.replaceAll('.', '\\.')}\\?`, 'm'));
+  });
+}
