@@ -345,6 +345,7 @@ function fitWidths(
   const drop = (which: (rank: number, i: number) => boolean) => {
     for (const { rank, i } of byRank) if (which(rank, i) && taken() > width) widths[i] = undefined;
   };
+  for (const { rank, i } of byRank) if (rank >= EXTRA && isEmpty[i]) widths[i] = undefined;
   drop((rank, i) => rank > 0 && isEmpty[i] === true);
   drop(rank => rank >= EXTRA);
   shrink(shrinking, columns[shrinking]?.shrinks ?? 0);

@@ -13,7 +13,14 @@ import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import type { LiveState } from '../../../nodepool/status/state-word.ts';
 import { isStale } from '../../../nodepool/status/status.ts';
-import type { Node, NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
+import type {
+  Node,
+  NodePool,
+  RolloutStrategy,
+  RuntimeClass,
+  StartupTaint,
+  Toleration,
+} from '../../../nodepool/types.ts';
 import {
   ANNOTATION_WIDTH,
   annotationPairs,
