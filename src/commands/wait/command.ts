@@ -2,12 +2,16 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showError, showWarning } from '../../cli/errors.ts';
-import type { Deps } from '../../cli/factory.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import type { WaitCondition } from './run.ts';
+
+/** As the manifest of the controller has it. */
+const CONTROLLER_NAMESPACE = 'nodepool-system';
 
 /** A negative --timeout, as for kubectl wait. */
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -76,8 +80,12 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
     const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
     const timeoutMs = isEndless ? WEEK_MS : limitMs;
     const { systemClock } = await import('../../controller/clock.ts');
-    const { waitForEach } = await import('./run.ts');
-    const { cluster } = await connect();
+    const { isWritten, waitForEach } = await import('./run.ts');
+    const connection = await connect();
+    const { cluster } = connection;
+    const over = new AbortController();
+    const kept = conditions.find(isWritten);
+    let look: Promise<void> | undefined;
     const errors = await waitForEach(
       { pools, conditions, timeoutMs },
       {
@@ -89,15 +97,46 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
           if (level === 'warning') showWarning(io, message);
           if (level === 'error') showError(io, { message });
         },
+        onFound(names) {
+          if (kept !== undefined) look ??= warnIfUnkept(kept, names, { io, connection, signal: over.signal });
+        },
         onMet(name, isLast) {
           if (flags.output === undefined) io.out(`${poolRef(name)} condition met`);
           else if (isLast) io.out(poolRef(name));
         },
       },
     );
+    over.abort();
+    await look;
     for (const error of errors) showError(io, error);
     return errors.length === 0 ? EXIT.done : EXIT.error;
   }
+}
+
+/** Without a controller the status is as old as the last reconcile, and nothing is to be waited for. Says so once. */
+async function warnIfUnkept(
+  condition: WaitCondition,
+  pools: readonly string[],
+  { io, connection, signal }: { io: Deps['io']; connection: Connection; signal: AbortSignal },
+): Promise<void> {
+  const { sleep, systemClock } = await import('../../controller/clock.ts');
+  const { readLeases } = await import('../shared/leases.ts');
+  const { valueOrRefusal } = await import('../shared/refusals.ts');
+  const facts = {
+    namespaces: [CONTROLLER_NAMESPACE, LEASE_NAMESPACE],
+    lease: connection.lease,
+    now: () => connection.cluster.nodes.serverTime(),
+    sleep: (ms: number) => sleep(systemClock, ms, signal),
+  };
+  const leases = await valueOrRefusal(() => readLeases(facts));
+  // Where leases may not be read, a controller may run.
+  if ('refusal' in leases || leases.value.some(({ isAlive }) => isAlive)) return;
+  const what = condition.kind === 'condition' ? `condition ${condition.type}` : 'the status';
+  const which = pools.length > 3 ? '' : ` ${pools.join(' ')}`;
+  showWarning(io, {
+    message: `${what} is as of the last reconcile: no controller runs that keeps it`,
+    next: `run \`kubectl nodepool reconcile${which}\``,
+  });
 }
 
 // The value of `wait --for`.

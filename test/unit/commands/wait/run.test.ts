@@ -38,6 +38,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     clock,
     random: () => 0,
     log: () => {},
+    onFound: () => {},
     onMet: name => void met.push(name),
   };
   const waiting = async () =>
