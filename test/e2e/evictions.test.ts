@@ -163,7 +163,7 @@ describe('NoExecute', () => {
     const done = await cli(cluster(), ['reconcile', '--yes']);
     assert.deepEqual([done.code, sentence.test(done.stderr)], [0, true]);
     assert.equal(await evicted(before, 'a'), 6);
-    assert.equal(await ok(['reconcile']).then(text => text.split('  ')[1]), '200');
+    assert.equal(await ok(['reconcile']).then(text => text.split('  ')[1]), 'Ready');
   });
 
   test('create --nodes --reconcile asks before it creates the pool', { timeout: TEST_MS }, async t => {

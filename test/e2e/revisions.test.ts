@@ -190,7 +190,7 @@ test('without the permission, nodes are written as ever, with one warning', asyn
     /^warning: \w+: `rollout undo` will not find this spec: cannot list controllerrevisions: .*; next: ask for a role with verb list on controllerrevisions\.apps$/gm;
   const once = await cli({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
   assert.equal(once.code, 0, once.stderr);
-  assert.match(once.stdout, /^web {4}200 /m);
+  assert.match(once.stdout, /^web {4}Ready /m);
   assert.equal(once.stderr.trimEnd().match(refused)?.length, 1, once.stderr);
   assert.equal(once.stderr.trimEnd().split('\n').length, 1);
   assert.equal((await testEnv.node('a')).metadata.labels.tier, '1');
