@@ -25,11 +25,11 @@ export function cutNames(names: Iterable<string>, width: number): (name: string)
 
 /** The ways to cut, the most readable one first. */
 function* waysOf(names: readonly string[], width: number): Generator<(name: string) => string> {
-  const domain = names.length > 1 ? sharedDomain(names) : '';
+  const domain = sharedDomain(names);
   const host = (name: string) => `${name.endsWith(domain) ? name.slice(0, name.length - domain.length) : name}…`;
   if (domain !== '' && names.every(name => host(name).length <= width)) yield host;
-  yield name => cut(name, width);
   yield name => cutMiddle(name, width);
+  yield name => cut(name, width);
   for (let tail = LEAST_TAIL; tail < width; tail++) {
     yield name => `${name.slice(0, width - 1 - tail)}…${name.slice(name.length - tail)}`;
   }

@@ -27,9 +27,10 @@ test('keeps the head where a domain follows, and the ends where the tail tells n
   assert.deepEqual(cutAll(AKS.slice(0, 2), 16), ['aks-node…s000000', 'aks-node…s000001']);
 });
 
-test('leaves names that fit as they are, and cuts one alone at its end', () => {
+test('leaves names that fit as they are, and cuts one alone as several', () => {
   assert.deepEqual(cutAll(['short', ...EKS.slice(0, 2)], 20), ['short', 'ip-10-0-1-10…', 'ip-10-0-1-11…']);
-  assert.deepEqual(cutAll(EKS.slice(0, 1), 20), ['ip-10-0-1-10.eu-wes…']);
+  assert.deepEqual(cutAll(EKS.slice(0, 1), 20), ['ip-10-0-1-10…']);
+  assert.deepEqual(cutAll(GKE.slice(0, 1), 42), ['gke-prod-europe-west4…ackend-8f3c1d2e-a1b2']);
   assert.deepEqual(cutAll(['a', 'b'], 1), ['a', 'b']);
   assert.deepEqual(cutAll([], 5), []);
 });

@@ -141,7 +141,7 @@ test('events: a message without room for 60 characters is below its line, and no
     eventsPrinter(true, plain, 60)(events(POOLS[0] ?? '').slice(0, 1), NOW),
     `
 LAST SEEN   REASON           POOL             MESSAGE …
-5m (x3)     NodesReconcil…   team-payments…
+5m (x3)     NodesReconcil…   team-pa…arge-a
   2 nodes joined:
     ip-10-0-123-45.eu-central-1.compute.internal,
     ip-10-0-123-46.eu-central-1.compute.internal; see
