@@ -31,8 +31,8 @@ async function pools(): Promise<void> {
 }
 
 /** Without headers columns are no wider than their cells. */
-const ROWS_ALONE = `gpu   Ready     2   2   1   0   0   8   5.8Gi   220   dedicated=gpu:NoSchedule   9s
-new   Pending   1   1   0   0   0   4   2.9Gi   110   <none>                     9s
+const ROWS_ALONE = `gpu   Ready     2     2     1     0     0     8     5.8Gi   220   dedicated=gpu:NoSchedule   9s
+new   Pending   1     1     0     0     0     4     2.9Gi   110   <none>                     9s
 `;
 
 const ages = (text: string) => text.replace(/\b\d+s\b/g, '9s');

@@ -60,7 +60,7 @@ export default class Get extends BaseCommand<typeof Get> {
     'show-labels': Flags.boolean({ summary: 'Show all labels in the last column.' }),
     'no-headers': noHeadersFlag,
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
-    cached: Flags.boolean({ summary: 'Show the status as the last reconcile wrote it; read no nodes.' }),
+    cached: Flags.boolean({ summary: 'Show the last status; read no nodes.' }),
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
     'watch-only': Flags.boolean({ summary: 'Watch for changes without listing first.' }),
     'output-watch-events': Flags.boolean({ summary: 'With -w: show the type of each event.' }),
