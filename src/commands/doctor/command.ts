@@ -21,7 +21,7 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
   static override flags = {
     output: outputFlag('Print all checks as an object.'),
     all: Flags.boolean({ summary: 'Show all checks, those that passed too.', exclusive: ['quiet'] }),
-    quiet: Flags.boolean({ char: 'q', summary: 'Print problems alone; nothing if there are none.' }),
+    quiet: Flags.boolean({ char: 'q', summary: 'Print errors and warnings only.' }),
   };
 
   protected async execute(
