@@ -64,6 +64,35 @@ node d (joins pool gpu)
   await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");
 });
 
+test('nodes that change alike are one block in diff and in a dry run, and --by-node shows each', async () => {
+  const domain = 'eu-central-1.compute.internal';
+  const names = Array.from({ length: 25 }, (_, at) => `ip-10-0-1-${at + 10}.${domain}`);
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
+  await testEnv.pool('web', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
+  await labelNode(cluster(), names[7] ?? '', { tier: 'mine' });
+  const blocks = `pool web: 24 nodes (ip-10-0-1-10…, ip-10-0-1-11…, ip-10-0-1-12… and 21 more)
+  ~ label tier: gold -> silver  (spec)
+
+node ${names[7]} (pool web)
+  ~ label tier: mine -> silver  (spec; value set by `;
+  const diff = await unchanged(['diff']);
+  assert.equal(diff.stdout.slice(0, blocks.length), blocks);
+  assert.match(diff.stdout, /\n\n25 nodes would change: 25 changed\n$/);
+  const dry = await unchanged(['reconcile', '--dry-run']);
+  assert.equal(dry.stdout.slice(0, blocks.length), blocks);
+  for (const words of [['diff'], ['reconcile', '--dry-run']]) {
+    const { stdout } = await unchanged([...words, '--by-node']);
+    assert.deepEqual(
+      stdout.match(/^node \S+ \(pool web\)$/gm),
+      names.map(name => `node ${name} (pool web)`),
+    );
+  }
+  const why = 'error: --by-node is for --dry-run, which shows the changes; next: add --dry-run, or leave it out';
+  await refused(['reconcile', '--by-node'], 2, why);
+});
+
 test('diff warns about unmanaged: Remove and names what it removes', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
   await testEnv.pool('gpu', { unmanaged: 'Remove' });

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { DIFF_EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { namesArg, outputFlag } from '../../cli/flags.ts';
+import { byNodeFlag, namesArg, outputFlag } from '../../cli/flags.ts';
 import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 
 export default class Diff extends BaseCommand<typeof Diff> {
@@ -31,6 +31,7 @@ ${DIFF_EXIT_STATUS}`;
       summary: 'A further field that names labels of nodes.',
       helpValue: 'RESOURCE:.FIELD',
     }),
+    'by-node': byNodeFlag,
     output: outputFlag('Print the differences as an object.'),
   };
 
@@ -38,6 +39,7 @@ ${DIFF_EXIT_STATUS}`;
     const choice = parsePoolChoice(args.name, flags, { all: true });
     const paths = flags.impact ? (flags['impact-path'] ?? []) : undefined;
     const { showDiff } = await import('../shared/changes/diff.ts');
-    return Math.min(1, await showDiff(choice, flags.output, deps, await deps.connect(), paths));
+    const options = { output: flags.output, impactPaths: paths, byNode: flags['by-node'] };
+    return Math.min(1, await showDiff(choice, options, deps, await deps.connect()));
   }
 }

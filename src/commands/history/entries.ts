@@ -40,6 +40,8 @@ export interface TimelineEntry {
   sources: readonly EntrySource[];
   pool?: string | undefined;
   node?: string | undefined;
+  /** Of nodes that share a line: all of them, in place of `node`. */
+  nodes?: readonly string[];
   /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
   count?: number;
   firstTime?: string;
@@ -259,8 +261,6 @@ const SECOND_MS = 1_000;
 interface EntryFilter {
   /** Only entries of so many milliseconds up to now, and those without a time. */
   sinceMs: number | undefined;
-  /** Only the last ones. */
-  limit: number | undefined;
   now: Date;
 }
 
@@ -288,13 +288,14 @@ function rankOf({ what, sources, node }: TimelineEntry): number {
 }
 
 /** Of sortEntries(). */
-export function filterEntries(
-  entries: readonly TimelineEntry[],
-  { sinceMs, limit, now }: EntryFilter,
-): TimelineEntry[] {
+export function filterEntries(entries: readonly TimelineEntry[], { sinceMs, now }: EntryFilter): TimelineEntry[] {
   const from = sinceMs === undefined ? Number.NEGATIVE_INFINITY : now.getTime() - sinceMs;
-  const recent = entries.filter(({ time }) => time === undefined || !(Date.parse(time) < from));
-  return limit === undefined ? recent : recent.slice(Math.max(0, recent.length - limit));
+  return entries.filter(({ time }) => time === undefined || !(Date.parse(time) < from));
+}
+
+/** @param limit undefined: all */
+export function lastEntries(entries: readonly TimelineEntry[], limit: number | undefined): TimelineEntry[] {
+  return entries.slice(limit === undefined ? 0 : Math.max(0, entries.length - limit));
 }
 
 /**
@@ -314,6 +315,34 @@ export function mergeEntries(entries: readonly TimelineEntry[]): TimelineEntry[]
     return false;
   });
   return [...rest, ...events.values()];
+}
+
+/** Between two nodes that share a line, at most. */
+export const TOGETHER_MS = 60_000;
+
+/** Of sortEntries(), for people: what happened alike to several nodes within a minute of each other is one, at the time of the last. */
+export function joinNodes(entries: readonly TimelineEntry[]): TimelineEntry[] {
+  const lines: TimelineEntry[][] = [];
+  const latest = new Map<string, TimelineEntry[]>();
+  for (const entry of entries.toReversed()) {
+    const { time, node, what, who, detail, pool, sources, count } = entry;
+    const key = JSON.stringify([what, who, detail, pool, sources, time === undefined]);
+    const line = node === undefined || count !== undefined ? undefined : latest.get(key);
+    const before = Date.parse(line?.at(-1)?.time ?? '') - Date.parse(time ?? '');
+    if (line !== undefined && !(before > TOGETHER_MS)) {
+      line.push(entry);
+      continue;
+    }
+    const begun = [entry];
+    lines.push(begun);
+    if (node !== undefined && count === undefined) latest.set(key, begun);
+  }
+  return lines.toReversed().flatMap(line => {
+    const [last, ...more] = line;
+    if (last === undefined || more.length === 0) return line;
+    const nodes = line.flatMap(({ node }) => node ?? []).toSorted();
+    return { ...last, node: undefined, nodes };
+  });
 }
 
 function isSame(entry: TimelineEntry, event: TimelineEntry): boolean {

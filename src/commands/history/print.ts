@@ -1,10 +1,12 @@
 /** `history`: the table, and `-o csv|json|yaml`. */
+import { plural } from '../../nodepool/text.ts';
 import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../../print/cells.ts';
 import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import { printDocument, renderCsv } from '../../print/printers.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, tablePrinter } from '../../print/table.ts';
 import { formatAge, UNKNOWN } from '../../print/time.ts';
+import { namesText } from '../shared/changes/blocks.ts';
 import type { TimelineEntry } from './entries.ts';
 import type { Timeline } from './run.ts';
 
@@ -101,8 +103,10 @@ function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cel
   return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
 }
 
-/** Names the second object of an entry: the node in the history of a pool, the pool in that of a node. */
-function detailCell({ detail, node, pool, sources }: TimelineEntry, kind: SubjectKind): string {
+/** Names the second object of an entry: the node or nodes in the history of a pool, the pool in that of a node. */
+function detailCell({ detail, node, nodes, pool, sources }: TimelineEntry, kind: SubjectKind): string {
+  if (nodes !== undefined)
+    return `${plural(nodes.length, 'node')} (${shorten(namesText(nodes), MESSAGE_WIDTH)}): ${detail}`;
   if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
   const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');
   return isOfPool ? `pool ${shorten(pool, REASON_WIDTH)}: ${detail}` : detail;

@@ -27,6 +27,7 @@ import {
   nodeEntries,
   sortEntries,
   type TimelineEntry,
+  TOGETHER_MS,
 } from './entries.ts';
 
 export interface TimelineSubject {
@@ -201,7 +202,6 @@ function registrations(owned: readonly Node[]): TimelineEntry[] {
   });
 }
 
-const TOGETHER_MS = 60_000;
 const MAX_NAMED = 5;
 
 function createdAt({ creationTimestamp }: Node): number {

@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../../cli/flags.ts';
+import { byNodeFlag, concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { dnsLabelProblem } from '../../nodepool/spec/syntax.ts';
@@ -78,6 +78,7 @@ ${EXIT_STATUS}`;
   static override flags = {
     ...poolChoiceFlags,
     'dry-run': dryRunFlag('Only show the changes; with "server", the server validates every write.'),
+    'by-node': byNodeFlag,
     concurrency: concurrencyFlag,
     yes: yesFlag(),
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
@@ -107,6 +108,13 @@ ${EXIT_STATUS}`;
     const pools = parsePoolChoice(args.name, flags, { all: true });
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
+    if (flags['by-node'] && dryRun === 'none') {
+      throw new NodepoolError(
+        'usage',
+        '--by-node is for --dry-run, which shows the changes',
+        'add --dry-run, or leave it out',
+      );
+    }
     const connection = await deps.connect({ concurrency, dryRun: dryRun !== 'none' });
     const podCounts = flags['pod-counts'];
     const approve = approver(
@@ -118,7 +126,12 @@ ${EXIT_STATUS}`;
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
     const timeoutMs = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
     const optional = defined({ timeoutMs });
-    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print, ...optional }, deps, connection);
+    const byNode = flags['by-node'];
+    return showReconcile(
+      { pools, concurrency, dryRun, podCounts, approve, print, byNode, ...optional },
+      deps,
+      connection,
+    );
   }
 }
 
@@ -141,6 +154,7 @@ async function watch(flags: FlagsOf<typeof Reconcile>, pools: PoolChoice, deps: 
   if (flags.timeout !== undefined) throw new NodepoolError('usage', '--watch and --timeout exclude each other');
   if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
   if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
+  if (flags['by-node']) throw new NodepoolError('usage', '--watch and --by-node exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
   if (flags['metrics-secure'] && flags['metrics-bind-address'] === undefined) {

@@ -20,6 +20,7 @@ import { impactFinder, impactPreview, impactText } from '../impact/show-impact.t
 import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { allPermitted, permitted } from '../refusals.ts';
+import { blockKey } from './blocks.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
 
@@ -56,7 +57,7 @@ export async function diff(
   const plan = planCluster(state, { pools }, deps.now?.() ?? new Date());
   warnings.push(...joiningWarnings(state, pools, plan));
   warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
-  const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes);
+  const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes, blockKey);
   const nodes = planned.slice(0, plan.nodes.length);
   const later = planned.slice(plan.nodes.length);
   if (unread > 0) warnings.push(unreadText(unread));
@@ -75,17 +76,23 @@ export async function diff(
 
 // Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`.
 
+export interface DiffOptions {
+  output?: 'json' | 'yaml' | undefined;
+  /** Also finds the impact, on these fields of custom resources as well as on the well-known ones. */
+  impactPaths?: readonly string[] | undefined;
+  /** Each node by itself, also where others have the same changes. */
+  byNode?: boolean;
+}
+
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
- * @param impactPaths also finds the impact, on these fields of custom resources as well as on the well-known ones
  * @returns how many nodes and RuntimeClasses would change; throws where no node would and RuntimeClasses are forbidden
  */
 export async function showDiff(
   choice: PoolChoice,
-  output: 'json' | 'yaml' | undefined,
+  { output, impactPaths, byNode = false }: DiffOptions,
   { io }: Pick<Deps, 'io'>,
   connection: Connection,
-  impactPaths?: readonly string[],
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
@@ -104,7 +111,7 @@ export async function showDiff(
     const { runtimeClasses, ...others } = plan;
     io.out(printDiff(forbidden === undefined ? { ...others, runtimeClasses } : others, output, impact));
   } else {
-    const text = await diffText(plan, io);
+    const text = await diffText(plan, io, byNode);
     if (text !== '') io.out(text);
     if (impact !== undefined && nodes.length > 0)
       io.out(`\n${await impactText(impact, { color: io.color, width: terminalWidth(io) })}`);
@@ -118,18 +125,18 @@ export async function showDiff(
 }
 
 /** What a reconcile is about to change, with an empty line below; nothing without changes. */
-export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io: Io): Promise<void> {
-  const { planned, unread } = await withSetters(plan.nodes, nodes);
+export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io: Io, byNode = false): Promise<void> {
+  const { planned, unread } = await withSetters(plan.nodes, nodes, blockKey);
   if (unread > 0) showWarning(io, unreadText(unread));
-  const text = await diffText({ ...plan, nodes: planned }, io);
+  const text = await diffText({ ...plan, nodes: planned }, io, byNode);
   if (text !== '') io.out(`${text}\n`);
 }
 
 /** Empty without changes and notes. */
-async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'now'>): Promise<string> {
+async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'now'>, byNode = false): Promise<string> {
   const { renderDiff } = await import('./print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  return renderDiff(plan, makeStyle(color), now());
+  return renderDiff(plan, makeStyle(color), { now: now(), byNode });
 }
 
 // What a plan changes on nodes, and what that does to pods: for dry runs.
@@ -141,9 +148,7 @@ export async function showPlanned(
   connection: Connection,
   state?: ClusterState,
 ): Promise<void> {
-  const { renderDiff } = await import('./print-diff.ts');
-  const { makeStyle } = await import('../../../print/style.ts');
-  const text = renderDiff(plan, makeStyle(io.color), io.now());
+  const text = await diffText(plan, io);
   if (text === '') return;
   io.out(`${text}\n`);
   await showImpact(plan, io, connection, state);

@@ -21,6 +21,8 @@ export interface ReconcileChoice {
   concurrency: number;
   /** With lines to stdout, a dry run prints what would change before its result. */
   dryRun: DryRun;
+  /** Of these changes, each node by itself. */
+  byNode?: boolean;
   podCounts: boolean;
   approve: Approve;
   /** Of a proposal; as the caller's own, which prints each once. */
@@ -74,7 +76,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
     const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
     await work.aside(async () => {
-      await printChanges(proposal.plan, cluster, io);
+      await printChanges(proposal.plan, cluster, io, choice.byNode);
       await showImpactToPerson(proposal.plan, io, connection, proposal.state);
     });
   }
