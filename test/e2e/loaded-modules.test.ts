@@ -92,7 +92,12 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   'create spot --label a=b --dry-run=client': [...APPLIES, '@bufbuild/protobuf', 'js-yaml', 'src/kube/'],
   adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/print/yaml.ts'],
-  'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/commands/shared/reconcile/apply.ts'],
+  // It shows the impact.
+  'edit gpu --label a=b --dry-run=server': [
+    ...APPLIES.filter(part => part !== 'chalk' && part !== PODS),
+    ...NO_WRITES,
+    'src/commands/shared/reconcile/apply.ts',
+  ],
   // It names pods that could not be scheduled there again.
   'add gpu a --dry-run': APPLIES.filter(part => part !== PODS),
   'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk' && part !== PODS),

@@ -65,13 +65,14 @@ ${EXIT_STATUS}`;
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
     const { concurrency } = flags;
-    const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
+    const annotations = Object.keys(edits.annotations);
+    const connection = await connect({ concurrency, dryRun: dryRun !== 'none', annotations });
     let written: EarlierWrite | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
     const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
-    const showsAhead = dryRun !== 'none' && flags.output === undefined && io.stdoutIsTTY;
+    const showsAhead = dryRun !== 'none' && flags.output === undefined;
     // A controller that runs applies the edit as soon as it is saved.
     const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;
@@ -97,7 +98,7 @@ ${EXIT_STATUS}`;
     const reconciles = reconciling && deleting === undefined;
     const printsAfter = reconciles && flags.output !== undefined;
     if (showsAhead && result.kind === 'edited' && result.ahead !== undefined)
-      await showPlanned(result.ahead, io, connection);
+      await showPlanned(result.ahead, io, connection, result.seen);
     if (!printsAfter) await print(result.pool);
     if (deleting !== undefined) {
       showWarning(io, deleting);

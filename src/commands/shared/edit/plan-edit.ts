@@ -39,6 +39,8 @@ export interface ProposedEdit extends Proposal {
   warnings: string[];
   /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new selector. */
   released: ReadonlySet<string> | undefined;
+  /** The cluster as it was read to look ahead. */
+  seen: ClusterState | undefined;
 }
 
 interface LeavingNode {
@@ -90,6 +92,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
       ...warnings,
     ],
     released: released && new Set(released.map(({ node }) => node)),
+    seen: ahead !== undefined && 'value' in ahead ? ahead.value.state : undefined,
   };
   const opens = requiresNoLabel(was, is)
     ? [`pool ${name} would require no label, and new nodes join by themselves`]
