@@ -26,6 +26,8 @@ export interface ConnectOptions {
   mayWrite?: () => boolean;
   /** The server validates each write and stores none. */
   dryRun?: boolean;
+  /** Annotations of nodes that are read beside those of pools. */
+  annotations?: readonly string[];
   /** Called when the first request is on its way: to load what its answer is printed with. */
   meanwhile?: () => void;
 }

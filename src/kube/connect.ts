@@ -54,6 +54,8 @@ export interface ConnectionOptions extends AccessOptions {
   dryRun?: boolean;
   /** Called when the first request is on its way: what is done now costs no time, as the server takes longer. */
   meanwhile?: () => void;
+  /** Annotations of nodes that are read beside those of pools: pools of files set them. */
+  annotations?: readonly string[];
   /** More keys of states that pass: see transient-states.ts. */
   transientKeys?: readonly string[];
   /** The terminal for interactive logins. Default: none. */
@@ -120,7 +122,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   });
   const now = () => new Date();
   const api = new Api(transport, now, options.dryRun);
-  const kept = new KeptAnnotations();
+  const kept = new KeptAnnotations(options.annotations);
   return {
     cluster: {
       isDryRun: api.dryRun,

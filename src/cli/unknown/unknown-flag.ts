@@ -51,8 +51,9 @@ export const INSTEAD: Record<string, string> = {
   'describe --show-events': 'leave it out; BIN get NAME -o yaml has no events',
   'describe -o': 'BIN get NAME -o yaml',
   'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
-  'diff -f':
-    'kubectl diff -f FILE for the spec; for nodes, apply the file with spec.paused: true, then BIN diff, and resume with BIN rollout resume NAME',
+  'diff --summary': 'leave it out: nodes that change alike are one block, and the last line counts all',
+  'diff --server-side': 'leave it out: with -f it counts with what apply, --server-side too, has set',
+  'diff --prune': 'leave it out: a pool that is in no file is not looked at',
   'drain --ignore-errors': 'leave it out: a node that cannot be drained does not stop the others',
   'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
   'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',

@@ -16,7 +16,6 @@ import { interruptible } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
-import { sanitizeLine } from '../../print/sanitize.ts';
 import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
 import type { Approve } from '../shared/consent/consent.ts';
 import {
@@ -145,18 +144,9 @@ async function poolsToCreate(
     );
   }
   const { readInput } = await import('../../cli/input.ts');
-  const { decodePool, withoutServerFields } = await import('../../nodepool/spec/coerce.ts');
+  const { declaredPool } = await import('../shared/create/pool-files.ts');
   const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
-  return documents.map(({ value, source, placeOf }) => {
-    const pool = decodePool(value, source, placeOf);
-    const { namespace } = pool.metadata;
-    if (namespace !== undefined) {
-      const place = placeOf('metadata.namespace');
-      const namespaceField = `metadata.namespace "${sanitizeLine(namespace)}"`;
-      showNote(io, `note: ${place}: ${namespaceField} is ignored: pools are cluster-scoped`);
-    }
-    return withoutServerFields(pool);
-  });
+  return documents.map(document => declaredPool(document, io));
 }
 
 /** Throws for a flag without a name: an empty variable in a script. */

@@ -13,6 +13,7 @@ import { specChanges } from '../../nodepool/spec/edits.ts';
 import { firstFew, suggest } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { specChangeText } from '../shared/changes/print-pools.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
 import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
@@ -244,8 +245,6 @@ function neither(name: string, pools: readonly string[]): NodepoolError {
 
 /** Maps of the spec, whose keys are fields of their own. */
 const MAPS = ['annotations', 'labels', 'nodeSelector'];
-/** Characters of a value in a detail. */
-const MAX_VALUE = 80;
 /** Of objects in each other, as in revisions.ts. */
 const MAX_DEPTH = 500;
 
@@ -352,10 +351,7 @@ function isAfter(a: string | undefined, b: string | undefined): boolean {
 function changesText(before: ControllerRevision | undefined, after: ControllerRevision): string {
   if (before === undefined) return 'the oldest spec that is kept';
   if ([before, after].some(({ data }) => isDeep(data))) return 'too many levels to compare';
-  const changes = specChanges(specOf(before), specOf(after)).map(({ path, from, to }) => {
-    if (from === undefined) return `+ ${path}: ${textOf(to)}`;
-    return to === undefined ? `- ${path}: ${textOf(from)}` : `~ ${path}: ${textOf(from)} -> ${textOf(to)}`;
-  });
+  const changes = specChanges(specOf(before), specOf(after)).map(specChangeText);
   return changes.length === 0 ? 'no change' : firstKeys(changes);
 }
 
@@ -371,9 +367,4 @@ function isDeep(value: unknown): boolean {
 
 function specOf({ data }: ControllerRevision): object {
   return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
-}
-
-function textOf(value: unknown): string {
-  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
-  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE).replace(/\p{Cs}$/u, '')}…`;
 }

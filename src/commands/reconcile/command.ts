@@ -68,10 +68,6 @@ export default class Reconcile extends BaseCommand<typeof Reconcile> {
 ${EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
-    {
-      description: 'Have the server validate every write, and store nothing',
-      command: '<%= config.bin %> reconcile --dry-run=server',
-    },
     { description: 'Reconcile after each change until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };

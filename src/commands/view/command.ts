@@ -213,7 +213,7 @@ async function diffOf(pool: string, { connection, io }: Reading): Promise<string
   const { diff } = await import('../shared/changes/diff.ts');
   const { renderDiff } = await import('../shared/changes/print-diff.ts');
   const { plan, warnings, notes, forbidden } = await diff([pool], connection);
-  const text = renderDiff(plan, makeStyle(false), io.now());
+  const text = renderDiff(plan, makeStyle(false), { now: io.now() });
   return [
     text === '' ? `reconcile would change nothing in pool ${pool}` : text,
     ...warnings.map(warning => `warning: ${warningText(warning)}`),

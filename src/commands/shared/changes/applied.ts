@@ -1,0 +1,137 @@
+/**
+ * Pools of files as `kubectl apply` would leave them: a field that the file does not have goes where an earlier apply set it
+ * (client-side or server-side, as of Argo CD and Flux), and stays otherwise.
+ */
+import { isObject, ownValue, setOwn } from '../../../nodepool/json.ts';
+import { managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
+import { LAST_APPLIED, lastApplied, withAnnotation } from '../../../nodepool/spec/annotations.ts';
+import { type SpecChange, specChanges } from '../../../nodepool/spec/edits.ts';
+import type { NodePool } from '../../../nodepool/types.ts';
+
+/** A pool of a file, which is valid. */
+export interface DeclaredPool {
+  /** Without fields that the server sets. */
+  pool: NodePool;
+  /** For people: `pools.yaml:12`. */
+  source: string;
+}
+
+export interface AppliedPool {
+  /** As it would be. */
+  pool: NodePool;
+  source: string;
+  isNew: boolean;
+  /** Of labels and annotations of the pool itself, and of its spec. */
+  changes: SpecChange[];
+  /** Paths of the spec that the file does not have, and an apply would not remove. */
+  kept: string[];
+}
+
+/** The youngest pool: one that is not created yet takes no node from another. */
+const NOT_YET = '9999-12-31T23:59:59Z';
+
+/** @param live the pool of that name, as it was read, with its managedFields */
+export function appliedPool({ pool: declared, source }: DeclaredPool, live: NodePool | undefined): AppliedPool {
+  const file = { ...declared, metadata: withoutLastApplied(declared.metadata) };
+  if (live === undefined) {
+    const pool = { ...file, metadata: { ...file.metadata, creationTimestamp: NOT_YET } };
+    return { pool, source, isNew: true, changes: changesOf({ metadata: {}, spec: {} }, file), kept: [] };
+  }
+  const merge = mergeOf(live);
+  const { unreadable = [], dropped: _dropped, ...readable } = live;
+  // What the file sets takes the place of what could not be read.
+  const left = unreadable.filter(({ field }) => !Object.hasOwn(file.spec, field.split(/[.[]/)[1] ?? ''));
+  const spec = merge(live.spec, file.spec, ['spec']);
+  // kubectl adds an annotation to each file: the map stays, whatever an earlier file had in it.
+  const parts = partsOf(merge(partsOf(live.metadata), { annotations: {}, ...partsOf(file.metadata) }, ['metadata']));
+  const { labels: _labels, annotations: _annotations, ...rest } = live.metadata;
+  const metadata = { ...rest, ...parts };
+  const pool: NodePool = { ...readable, metadata, spec, ...(left.length === 0 ? {} : { unreadable: left }) };
+  const kept = specChanges(file.spec, spec).flatMap(({ path, from }) => (from === undefined ? path : []));
+  return { pool, source, isNew: false, changes: changesOf(live, pool), kept };
+}
+
+function withoutLastApplied(metadata: NodePool['metadata']): NodePool['metadata'] {
+  const { annotations, ...rest } = metadata;
+  return annotations === undefined
+    ? rest
+    : { ...rest, annotations: withAnnotation(annotations, LAST_APPLIED, undefined) };
+}
+
+type Labelled = Pick<NodePool['metadata'], 'labels' | 'annotations'>;
+
+/** Without empty maps. */
+function partsOf({ labels = {}, annotations = {} }: Labelled): Labelled {
+  const isEmpty = (map: object) => Object.keys(map).length === 0;
+  return { ...(isEmpty(labels) ? {} : { labels }), ...(isEmpty(annotations) ? {} : { annotations }) };
+}
+
+type Parts = Pick<NodePool, 'spec'> & { metadata: Labelled };
+
+function changesOf(before: Parts, after: Parts): SpecChange[] {
+  const ofMetadata = specChanges(partsOf(before.metadata), partsOf(after.metadata));
+  return [
+    ...ofMetadata.map(change => ({ ...change, path: change.path.replace(/^spec/, 'metadata') })),
+    ...specChanges(before.spec, after.spec),
+  ];
+}
+
+type Merge = <T extends object>(live: T, file: object, path: string[]) => T;
+
+/** The merge of an apply, by what earlier ones have set. */
+function mergeOf(live: NodePool): Merge {
+  const last = lastApplied(live.metadata);
+  const { managedFields } = live.metadata as { managedFields?: unknown };
+  const owners = readManagedFields(managedFields).filter(({ operation, subresource }) => {
+    return operation === 'Apply' && subresource === undefined;
+  });
+  const isOwned = (path: string[]) => owners.some(owner => managedAt(owner, path) !== undefined);
+  const isOwnedItem = (path: string[], item: unknown) =>
+    owners.some(owner => {
+      const list = managedAt(owner, path);
+      const keys = isObject(list) ? Object.keys(list).filter(key => key.startsWith('k:')) : [];
+      // A list without keys is one value.
+      return list !== undefined && (keys.length === 0 || keys.some(key => isItem(key.slice(2), item)));
+    });
+  const merge = (before: Record<string, unknown>, file: Record<string, unknown>, path: string[]) => {
+    const after: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(before)) {
+      const at = [...path, key];
+      const wanted = ownValue(file, key);
+      if (wanted !== undefined && !isObject(value) && !Array.isArray(value)) continue;
+      if (wanted === undefined && valueAt(last, at) !== undefined) continue;
+      if (isObject(value) && (wanted === undefined || isObject(wanted))) {
+        const rest = merge(value, wanted ?? {}, at);
+        if (wanted !== undefined || Object.keys(rest).length > 0) setOwn(after, key, rest);
+      } else if (Array.isArray(value)) {
+        const items = Array.isArray(wanted) ? wanted : [];
+        // Client-side apply replaces a list as a whole, server-side apply keeps the taints of others.
+        const isMerged = wanted === undefined || (last === undefined && owners.length > 0);
+        const others = isMerged ? value.filter(item => !isOwnedItem(at, item)) : [];
+        const left = others.filter(item => !items.some(each => isSameItem(each, item)));
+        if (wanted !== undefined || left.length > 0) setOwn(after, key, [...items, ...left]);
+      } else if (wanted === undefined && !isOwned(at)) setOwn(after, key, value);
+    }
+    for (const [key, value] of Object.entries(file)) if (!Object.hasOwn(after, key)) setOwn(after, key, value);
+    return after;
+  };
+  return merge as Merge;
+}
+
+/** @param key of a list item in managedFields: `{"effect":"NoSchedule","key":"dedicated"}` */
+function isItem(key: string, item: unknown): boolean {
+  try {
+    const fields: unknown = JSON.parse(key);
+    return isObject(fields) && isObject(item) && Object.entries(fields).every(([name, value]) => item[name] === value);
+  } catch {
+    return false;
+  }
+}
+
+function isSameItem(a: unknown, b: unknown): boolean {
+  return isObject(a) && isObject(b) && a.key === b.key && a.effect === b.effect;
+}
+
+function valueAt(object: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? ownValue(at, name) : undefined), object);
+}
