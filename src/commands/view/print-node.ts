@@ -26,7 +26,7 @@ interface PodsSetting {
 export function renderPods(pods: readonly PodRow[], { now, width, hasNode }: PodsSetting): string {
   if (pods.length === 0) return 'No pods';
   const shown = pods.slice(0, MAX_PODS);
-  const node: Column<PodRow> = { header: 'NODE', cell: pod => pod.node, rank: 1, cutFrom: 1, isName: true };
+  const node: Column<PodRow> = { header: 'NODE', cell: pod => pod.node, rank: 1, cutFrom: Infinity, isName: true };
   const all: Column<PodRow>[] = [
     { header: 'NAMESPACE', cell: ({ namespace }) => namespace, cutFrom: 0, isName: true },
     { header: 'NAME', cell: ({ name }) => name, cutFrom: 0, isName: true },
