@@ -216,9 +216,8 @@ async function printPools(
     const text = printObjects(sort(pools), output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
-    const { poolsPrinter, widthFor } = await import('./print.ts');
+    const { poolsPrinter, widthFor, withLive } = await import('./print.ts');
     const { makeStyle } = await import('../../print/style.ts');
-    const { withLive } = await loadLive();
     const shown = sort(pools.map(pool => withLive(pool, output.live?.get(pool.metadata.name))));
     io.out(poolsPrinter({ ...output, terminalWidth: widthFor(output, io) }, makeStyle(io.color))(shown, io.now()));
   }

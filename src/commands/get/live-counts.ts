@@ -3,14 +3,14 @@ import type { ClusterReader } from '../../kube/cluster.ts';
 import { countMaintenance, type MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
-import type { Node, NodePool, NodePoolStatus } from '../../nodepool/types.ts';
+import type { Node, NodePool, ResourceList } from '../../nodepool/types.ts';
 import { liveState } from '../../reconciler/plan/live-state.ts';
 import { clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 
 export interface LivePool extends LiveState {
   cordoned: number;
-  allocatable: NonNullable<NodePoolStatus['allocatable']>;
+  allocatable: ResourceList;
   maintenance: MaintenanceCounts;
 }
 
@@ -43,13 +43,4 @@ export async function livePools(
       ];
     }),
   );
-}
-
-/** The pool with these numbers in its status, as the table and --sort-by read them. */
-export function withLive<P extends NodePool>(pool: P, live: LivePool | undefined): P {
-  if (live === undefined) return pool;
-  const { nodes, ready, due, cordoned, allocatable } = live;
-  const counts = { nodeCount: nodes, readyNodeCount: ready, updatedNodeCount: nodes - due };
-  const status = { ...pool.status, ...counts, unschedulableNodeCount: cordoned, allocatable };
-  return { ...pool, status: status as NodePoolStatus };
 }

@@ -100,6 +100,15 @@ export function poolsPrinter(
   };
 }
 
+/** The pool with these numbers in its status, as the table and --sort-by read them. */
+export function withLive<P extends NodePool>(pool: P, live: LivePool | undefined): P {
+  if (live === undefined) return pool;
+  const { nodes, ready, due, cordoned, allocatable } = live;
+  const counts = { nodeCount: nodes, readyNodeCount: ready, updatedNodeCount: nodes - due };
+  const status = { ...pool.status, ...counts, unschedulableNodeCount: cordoned, allocatable };
+  return { ...pool, status: status as NodePoolStatus };
+}
+
 function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column<NodePool>[] {
   const { wide, resources, labelColumns = [], showLabels = false, live } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;

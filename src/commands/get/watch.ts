@@ -6,8 +6,8 @@ import type { ChangeType } from '../../print/printers.ts';
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
 import { type FollowFlags, showChanges } from '../shared/follow.ts';
-import { type LivePool, withLive } from './live-counts.ts';
-import { type PoolOutput, poolsPrinter, widthFor } from './print.ts';
+import type { LivePool } from './live-counts.ts';
+import { type PoolOutput, poolsPrinter, widthFor, withLive } from './print.ts';
 
 export interface PoolChanges extends FollowFlags {
   names: string[];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LivePool, withLive } from '../../../../src/commands/get/live-counts.ts';
-import { type PoolsTableOptions, poolsPrinter } from '../../../../src/commands/get/print.ts';
+import type { LivePool } from '../../../../src/commands/get/live-counts.ts';
+import { type PoolsTableOptions, poolsPrinter, withLive } from '../../../../src/commands/get/print.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import type { Style } from '../../../../src/print/style.ts';
 import { colored, condition, freshPool, gpuPool, NOW, plain, workerPool } from '../../print/fixtures.ts';
