@@ -19,7 +19,7 @@ import { type SpecChange, specChanges } from '../../nodepool/spec/edits.ts';
 import { fieldErrors } from '../../nodepool/spec/field-error.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
-import { poolRef } from '../../print/sanitize.ts';
+import { poolRef, sanitizeScreen } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { recreatedError } from '../../reconciler/state/live-reads.ts';
 import { approver } from '../shared/consent/approve.ts';
@@ -50,11 +50,15 @@ export async function undo(
 ): Promise<number> {
   const { cluster, workloads } = connection;
   // In a dry run, the changes are the result.
-  const print = dryRun === 'none' || output !== undefined ? io.err : io.out;
+  const isResult = dryRun !== 'none' && output === undefined;
   let shown = '';
   const show = (changes: readonly SpecChange[]) => {
-    const text = renderSpecChanges(changes, makeStyle(io.color));
-    if (text !== shown && text !== '') print(text);
+    const text = renderSpecChanges(changes, makeStyle(isResult ? io.color : io.errorColor));
+    if (text !== shown && text !== '') {
+      if (isResult) io.out(text);
+      // io.err() would escape the colour.
+      else io.stderr.write(`${sanitizeScreen(text)}\n`);
+    }
     shown = text;
   };
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
