@@ -53,6 +53,7 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     const { args } = parsed;
     const flags = withCommaLists(parsed.flags);
     const { io } = this.config.options as unknown as RunOptions;
+    refuseEmptySelector(flags, 'all' in known);
     checkNamespaceFlags(flags as FlagsOf<typeof BaseCommand>, this.id ?? '', io);
     const { version, root } = this.config;
     const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>, open);
@@ -81,6 +82,13 @@ function refuseGlobalFlags({ flags, metadata }: Pick<Interfaces.ParserOutput, 'f
   if (name === undefined) return;
   const message = `--${name} cannot be given here: the connection to the cluster is open already`;
   throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
+}
+
+/** For the server it selects everything, and mostly it is a variable of a script that is not set. */
+function refuseEmptySelector({ selector }: Record<string, unknown>, hasAll: boolean): void {
+  if (typeof selector !== 'string' || selector.trim() !== '') return;
+  const all = hasAll ? '; to select all pools, use --all' : ', or leave out -l';
+  throw new NodepoolError('usage', '-l: the selector is empty', `look for a variable that is not set${all}`);
 }
 
 /**

@@ -83,9 +83,6 @@ function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
-  // An empty selector selects every node: mostly it is an unset variable of a script.
-  if (selector?.trim() === '')
-    throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
     const [order, example] =
       kind === 'move'
