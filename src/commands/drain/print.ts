@@ -1,5 +1,5 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
-import { EXIT, showError, showWarning } from '../../cli/errors.ts';
+import { EXIT, showError, showNote, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
@@ -192,6 +192,8 @@ export function showDrainResult(
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${undrained.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned, drains) : '';
+  const untouched = untouchedText(planned, cordoned, drains);
+  if (dryRun === 'none' && untouched !== undefined) showNote(io, untouched);
   showError(io, { message, next: nextStep(undrained, planned, hint) });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
@@ -228,8 +230,33 @@ function remainText(drains: readonly NodeDrainState[], returned: readonly DrainP
     .join('');
 }
 
-/** Of pods that are still terminating. */
+/** Of pods that are still terminating, and of nodes. */
 const MAX_NAMED = 10;
+
+/** Undefined where no node was left as it was: only a rolling drain does so. */
+function untouchedText(
+  planned: PlannedPool | undefined,
+  cordoned: ReadonlySet<string>,
+  drains: readonly NodeDrainState[],
+): string | undefined {
+  const notBegun = new Set(drains.flatMap(({ node, phase }) => (phase === 'not begun' ? [node] : [])));
+  const nodes = (planned?.nodes ?? []).map(({ node }) => node);
+  const untouched = nodes.filter(
+    ({ name, unschedulable }) => notBegun.has(name) && !unschedulable && !cordoned.has(name),
+  );
+  if (untouched.length === 0) return undefined;
+  const closed = nodes.filter(({ name, unschedulable }) => unschedulable || cordoned.has(name));
+  const text = (found: readonly { name: string }[], state: string) =>
+    found.length === 0
+      ? []
+      : [
+          `${plural(found.length, 'node')} ${state}: ${firstFew(
+            found.map(({ name }) => name),
+            MAX_NAMED,
+          )}`,
+        ];
+  return sanitizeLine([...text(closed, 'cordoned'), ...text(untouched, 'not touched, and schedulable')].join('; '));
+}
 
 /** More would not fit on a command line that somebody reads. */
 const MAX_NODES = 20;
