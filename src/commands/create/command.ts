@@ -48,10 +48,6 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> create spot --node-selector cloud.example.com/lifecycle=spot',
     },
     { description: 'From a file; a URL and - for stdin work, too', command: '<%= config.bin %> create -f pools.yaml' },
-    {
-      description: 'See what would be sent',
-      command: '<%= config.bin %> create worker --label tier=gold --dry-run=client -o yaml',
-    },
   ];
   static override args = { name: optionalNameArg('Name of the pool.') };
   static override flags = {
@@ -67,7 +63,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag(),
+    yes: yesFlag('Scripts that evict pods need it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {

@@ -38,10 +38,6 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> edit worker --label tier=silver --label team-',
     },
     {
-      description: 'Set an annotation, remove another',
-      command: '<%= config.bin %> edit worker --annotation owner="team a, b" --annotation old-',
-    },
-    {
       description: 'Set a taint, remove another, and remove the handler',
       command: '<%= config.bin %> edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""',
     },
@@ -55,7 +51,7 @@ ${EXIT_STATUS}`;
     reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag('Without a terminal, some edits need it.'),
+    yes: yesFlag('Scripts need it for some edits.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
