@@ -225,7 +225,7 @@ test('asks on a terminal before creating several pools', { skip: NO_TERMINAL ?? 
   await cloud();
   const no = await inTerminal(cluster(), ['adopt', '--create'], 'n\n');
   assert.equal(no.code, 1);
-  assert.match(no.shown, /Create pools gpu-a100, system, edge\? \[y\/N\] .*nothing was created/s);
+  assert.match(no.shown, /Create pools gpu-a100, system, edge in context \S+\? \[y\/N\] .*nothing was created/s);
   assert.equal(await testEnv.getPool('edge'), undefined);
   const one = await inTerminal(cluster(), ['adopt', '--create', 'edge'], '');
   assert.match(one.shown, /^nodepool.nodes.lailin.xyz\/edge created/);

@@ -291,7 +291,10 @@ test('asks on a terminal and shows progress in one line', { skip: NO_TERMINAL },
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   const no = await inTerminal(cluster(), ['drain', 'worker', NOW], 'n\n');
-  assert.match(no.shown, /Drain pool worker: cordon 2 nodes and evict 1 pod\? \[y\/N\]/);
+  assert.match(
+    no.shown,
+    /Drain pool worker: cordon 2 nodes \(w-1, w-2\) and evict 1 pod in\s+context\s+\S+\s+\[y\/N\]/,
+  );
   assert.match(no.shown, /nothing was drained/);
   assert.deepEqual([no.code, await names(), await closed()], [1, ['elsewhere', 'p'], []]);
   const yes = await inTerminal(cluster(), ['drain', 'worker', NOW], 'y\n');

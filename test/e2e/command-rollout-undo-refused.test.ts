@@ -93,11 +93,11 @@ test('asks as edit does, and needs --yes in a script', { skip: NO_TERMINAL }, as
   await testEnv.reconcile();
   await edit({ nodeSelector: { zone: 'b' } });
   const message =
-    /^ {2}~ spec\.nodeSelector\[zone\]: b -> a\nwarning: with the new selector 1 of 1 node leave pool web: b; no pool takes them\nerror: .*--yes$/;
+    /^ {2}~ spec\.nodeSelector\[zone\]: b -> a\nerror: with the new selector 1 of 1 node leave pool web: b; no pool takes them; nothing was changed; .*--yes$/;
   await refused(['rollout', 'undo', 'web'], 1, message);
   const no = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'n\n');
   assert.equal(no.code, 1);
-  assert.match(no.shown, /Save pool web\?/);
+  assert.match(no.shown, /Roll pool web back to revision \d[^?]*:\s+with\s+the\s+new[^?]*\? \[y\/N\]/);
   assert.match(no.shown, /nothing was changed/);
   const yes = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'y\n');
   assert.equal(yes.code, 0, yes.shown);

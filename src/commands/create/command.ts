@@ -85,7 +85,7 @@ ${EXIT_STATUS}`;
       const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
       isProtected = readProtection(pools, connection, deps);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-      const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
+      const approve = approver(approval, io, connection, impactTeller(io, connection));
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });

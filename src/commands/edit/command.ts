@@ -65,7 +65,7 @@ ${EXIT_STATUS}`;
     const connection = await connect({ concurrency, dryRun: dryRun !== 'none', annotations });
     let written: EarlierWrite | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-    const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
+    const approve = approver(approval, io, connection, impactTeller(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
     const showsAhead = dryRun !== 'none' && flags.output === undefined;

@@ -10,6 +10,7 @@ import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolici
 import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
+import { whereText } from '../../print/question.ts';
 import { checkNames, type HelmRelease, helmUpgrade, nameOf } from '../shared/install/foreign-objects.ts';
 import { type InstallOutcome, install } from './run.ts';
 
@@ -75,7 +76,7 @@ export default class Install extends BaseCommand<typeof Install> {
       const agree = async (risks: readonly string[]) => {
         spinner.stop();
         if (flags.yes || flags['dry-run'] !== 'none') for (const risk of risks) showWarning(io, risk);
-        else await ask(risks.join('; '), io);
+        else await ask(risks, whereText(connection), io);
       };
       const { crd, manifests } = connection;
       return install({ ...options, dryRun: flags['dry-run'] }, { crd, manifests, agree }).finally(() => spinner.stop());
@@ -103,10 +104,11 @@ export default class Install extends BaseCommand<typeof Install> {
 }
 
 /** Throws unless a person says yes. */
-async function ask(risk: string, io: Io): Promise<void> {
+async function ask(losses: readonly string[], where: string | undefined, io: Io): Promise<void> {
   const next = 'if that is meant, run the command again with --yes';
-  const refusal = () => new NodepoolError('input', `${risk}; nothing was changed`, next);
-  if (!(await confirmOrRefuse(io, `${risk}. Continue?`, refusal))) throw new DeclinedError();
+  const refusal = () => new NodepoolError('input', `${losses.join('; ')}; nothing was changed`, next);
+  const question = { action: 'Install the controller', where, losses };
+  if (!(await confirmOrRefuse(io, question, refusal))) throw new DeclinedError();
 }
 
 async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise<Manifests | undefined> {

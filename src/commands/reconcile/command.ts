@@ -116,7 +116,7 @@ ${EXIT_STATUS}`;
     const approve = approver(
       { yes: flags.yes, dryRun: dryRun !== 'none' },
       deps.io,
-      connection.pods,
+      connection,
       impactTeller(deps.io, connection),
     );
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');

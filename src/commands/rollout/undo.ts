@@ -61,7 +61,7 @@ export async function undo(
     }
     shown = text;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection));
   const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false };
   const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, show }, options);
   const suffix = dryRunSuffix(dryRun);
@@ -112,8 +112,9 @@ async function rolloutUndo(
     show(specChanges(before.spec, after.spec));
     const { warnings, ...proposal } = await proposeEdit(before, after, options);
     warn(warnings);
-    const question = withWriter(proposal.question, chosen, name);
-    return { before, after, patch, revision, ...proposal, ...(question === undefined ? {} : { question }) };
+    const question = withWriter(proposal.question, chosen);
+    const action = proposal.action?.replace(`Save pool ${name}`, `Roll pool ${name} back to revision ${revision}`);
+    return { before, after, patch, revision, ...proposal, action: action ?? '', question };
   };
   const { pool, before, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
     agreedTo(propose, approve),
@@ -122,16 +123,12 @@ async function rolloutUndo(
 }
 
 /** Also asks before a revision that another field manager created. */
-function withWriter(question: Question | undefined, revision: ControllerRevision, pool: string): Question | undefined {
+function withWriter(question: Question | undefined, revision: ControllerRevision): Question | undefined {
   const writer = foreignWriter(revision);
   if (writer === undefined) return question;
   const reason = `revision ${revision.revision} was made by ${writer}, not by kubectl-nodepool`;
-  const { text = `Save pool ${pool}?`, covers = [], needsYes } = question ?? {};
-  return {
-    text,
-    covers: [...covers, reason],
-    needsYes: [reason, ...(needsYes === undefined ? [] : [needsYes])].join('; '),
-  };
+  const { losses = [], covers = [] } = question ?? {};
+  return { losses: [reason, ...losses], covers: [...covers, reason], needsYes: [] };
 }
 
 function choose({ pool, revisions }: PoolRevisions, toRevision: number): ControllerRevision {

@@ -77,7 +77,7 @@ export async function diff(
     ...joiningWarnings(after, pools, plan),
     ...(applied ?? []).flatMap(each => appliedWarnings(each, state)),
   );
-  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
+  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).losses);
   const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes, blockKey);
   const nodes = planned.slice(0, plan.nodes.length);
   const later = planned.slice(plan.nodes.length);
@@ -171,7 +171,7 @@ export async function showDiff(
     if (impact !== undefined && nodes.length > 0)
       io.out(`\n${await impactText(impact, { color: io.color, width: terminalWidth(io) })}`);
   }
-  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
+  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection)({ plan });
   if (forbidden !== undefined) {
     const { oneLine, next } = forbidden;
     showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });

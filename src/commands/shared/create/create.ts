@@ -10,8 +10,9 @@ import { pausedError } from '../../../nodepool/rollout/rollout.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
 import { isSubdomain } from '../../../nodepool/spec/syntax.ts';
 import { validatePool } from '../../../nodepool/spec/validation.ts';
-import { andMore, firstFew, plural } from '../../../nodepool/text.ts';
+import { andMore, firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
+import { nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
@@ -68,12 +69,22 @@ export async function createPools(options: CreateOptions, connect: () => Promise
     const ahead = options.looksAhead
       ? await valueOrRefusal(async () => planCreation(options, nodes, cluster))
       : undefined;
-    return { nodes, plan, asksImpactOf: ahead !== undefined && 'value' in ahead ? ahead.value : undefined };
+    const asksImpactOf = ahead !== undefined && 'value' in ahead ? ahead.value : undefined;
+    return { nodes, plan, action: actionOf(options, asksImpactOf), asksImpactOf };
   };
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return { created: [], errors: [] };
   const { nodes } = agreed.proposal;
   return stoppable(signal => create(options, nodes, { cluster, signal }));
+}
+
+function actionOf({ pools }: CreateOptions, ahead: ClusterPlan | undefined): string {
+  const names = firstFew(
+    pools.map(({ metadata }) => metadata.name),
+    MAX_NAMED,
+  );
+  const changed = ahead?.nodes.map(({ node }) => node.name) ?? [];
+  return `Create ${noun(pools.length, 'pool')} ${names}${changed.length === 0 ? '' : `, to change ${nodesText(changed)}`}`;
 }
 
 async function create(

@@ -3,16 +3,17 @@ import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
+import { nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import type { Proposal } from '../consent/consent.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
-import { joiningWarnings, leavesText, wouldLeaveText } from '../consent/warnings.ts';
+import { joiningWarnings, leavePoolText, leavesText } from '../consent/warnings.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { allPermitted } from '../refusals.ts';
 
-/** Nodes that a question names. */
+/** Pools that a question names. */
 const MAX_NAMED = 5;
 
 export interface ProposeDeps {
@@ -29,7 +30,7 @@ export interface ProposedReconcile extends Proposal {
   pods: ReadonlyMap<string, number> | undefined;
   pools: string[];
   plan: ClusterPlan;
-  /** About workloads that name a RuntimeClass which is deleted, and which nodes the selectors match. */
+  /** About which nodes the selectors match. */
   warnings: Warning[];
 }
 
@@ -45,23 +46,25 @@ export async function proposeReconcile(
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
   const pools = selectPools('reconcile', state, names);
   const plan = planCluster(state, { pools }, now());
-  const deleted = deletedBy(plan);
-  const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
-  const selection = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
-  const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings: [...selection, ...warnings] };
+  const { covers, losses } = await findRuntimeClassUsers(deletedBy(plan), workloads);
+  const warnings = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
+  const changed = plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain).map(({ node }) => node.name);
+  const ofPools = names.length === 0 ? 'all pools' : `${noun(pools.length, 'pool')} ${firstFew(pools, MAX_NAMED)}`;
+  const action = `Reconcile ${ofPools} and change ${nodesText(changed)}`;
+  const proposed = { state, pods, pools, plan, action, asksImpactOf: plan, warnings };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
+  const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, nodes]) =>
+    leavePoolText(
+      nodes.map(({ node }) => node),
+      pool,
+    ),
+  );
   // Without a workload that names it, a RuntimeClass can be created again as it was.
-  const classes = users.covers.length === 0 ? [] : deleted;
-  const what = [
-    ...(classes.length === 0 ? [] : [`delete ${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`]),
-    ...late.map(({ node, pool }) => `let node ${node} leave pool ${pool}`),
-  ];
-  if (what.length === 0) return proposed;
-  const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, { length }]) => wouldLeaveText(length, pool));
+  if (leaves.length + losses.length === 0) return proposed;
   const question = {
-    text: `Reconcile, and ${firstFew(what, MAX_NAMED)}?`,
-    covers: [...late.map(({ node }) => leavesText(node)), ...users.covers],
-    needsYes: [...leaves, ...(users.needsYes === undefined ? [] : [users.needsYes])].join('; '),
+    losses: [...leaves, ...losses],
+    covers: [...late.map(({ node }) => leavesText(node)), ...covers],
+    needsYes: [],
   };
   return { ...proposed, question };
 }
