@@ -60,11 +60,11 @@ function conditionsSection({ conditions }: Report): Html {
 function capacitySection({ capacity }: Report): Html {
   const { pools, total, resources } = capacity;
   const rows = pools.length > 1 ? [...pools, { pool: 'All of them', tally: total }] : pools;
-  const columns: Column<TopPool>[] = [
+  const columns: Column<Omit<TopPool, 'members'>>[] = [
     { header: 'Pool', cell: ({ pool = 'Nodes of no pool' }) => pool, kind: 'name' },
     { header: 'Nodes for pods', cell: ({ tally }) => `${tally.schedulable} of ${tally.nodes}`, kind: 'number' },
     ...resources.map(
-      (resource): Column<TopPool> => ({
+      (resource): Column<Omit<TopPool, 'members'>> => ({
         header: shorten(resource, REASON_WIDTH),
         cell: ({ tally }) => capacityCell(tally, resource),
         kind: 'number',

@@ -1,8 +1,10 @@
 /** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
 import type { NoUsage, PodUsage } from '../../kube/resources/pods.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { percentOf, type ResourceFigures, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
+import type { Node } from '../../nodepool/types.ts';
 import { bar } from '../../print/bar.ts';
-import { NONE, nodeStatusCell, oneWord, resourceHeaders } from '../../print/cells.ts';
+import { labelHeader, listText, NONE, nodeStatusCell, oneWord, resourceHeaders } from '../../print/cells.ts';
 import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.ts';
@@ -27,6 +29,9 @@ interface FigureColumn {
 /** No cell shows an age. */
 const NO_TIME = new Date(0);
 
+/** Values of a label beyond this many characters are counted. */
+const MAX_LIST_WIDTH = 40;
+
 const METERED = ['cpu', 'memory'];
 
 /** Pools, then their total. */
@@ -43,6 +48,11 @@ export function renderTopPools(
     { header: 'POOL', cells: [...names, ...sum], cutFrom: 1, isName: true },
     { header: 'NODES', cells: all.map(nodesCell), rank: 3 },
     ...resourceColumns(all, resources, measuresOf(usage, true, style), usage !== undefined),
+    ...labelColumns(
+      options,
+      pools.map(({ members }) => members),
+      all.length,
+    ),
   ];
   return tableOf(columns, options);
 }
@@ -70,16 +80,25 @@ export function renderTopNodes(
       measuresOf(usage, false, style),
       usage !== undefined,
     ),
+    ...labelColumns(
+      options,
+      nodes.map(({ node }) => [node]),
+      tallies.length + (hasSum ? 1 : 0),
+    ),
   ];
   return tableOf(columns, options);
 }
 
 /** Pods, without a total. */
 export function renderTopPods(
-  { pods, podUsage, resources }: TopResult,
+  { pods, pools, podUsage, resources }: TopResult,
   options: TopTableOptions,
   style: Style,
 ): string {
+  const byName = Map.groupBy(
+    pools.flatMap(({ members }) => members),
+    ({ name }) => name,
+  );
   const columns = [
     { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
     { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1, isName: true },
@@ -91,8 +110,27 @@ export function renderTopPods(
       podMeasures(podUsage, style),
       true,
     ),
+    ...labelColumns(
+      options,
+      pods.map(({ pod }) => byName.get(pod.node) ?? []),
+      pods.length,
+    ),
   ];
   return tableOf(columns, options);
+}
+
+/** As kubectl get -L. Of several nodes, each value once. @param rows the nodes of each row; a total has none */
+function labelColumns(
+  { labelColumns: labels = [] }: TopTableOptions,
+  rows: readonly (readonly Node[])[],
+  count: number,
+): Column[] {
+  const valuesOf = (nodes: readonly Node[], label: string) =>
+    [...new Set(nodes.flatMap(node => ownValue(node.labels, label) || []))].toSorted();
+  return labels.map(label => ({
+    header: labelHeader(label),
+    cells: Array.from({ length: count }, (_, row) => listText(valuesOf(rows[row] ?? [], label), MAX_LIST_WIDTH)),
+  }));
 }
 
 function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style): FigureColumn[] {
