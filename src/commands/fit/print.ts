@@ -38,6 +38,7 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
   const lines = [
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
     ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
+    ...(subject.isOfRequests ? ['It has no tolerations and no selector; -f FILE takes a pod with its own.'] : []),
     ...(all.some(({ isAtLeast }) => isAtLeast) ? ['+: at least; more may fit in another order.'] : []),
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
     ...fit.notJudged.map(text => `Not judged: ${text}.`),
