@@ -32,7 +32,7 @@ async function cloud(): Promise<void> {
 
 /** The warning about a new pool whose label the kubelet registers with. */
 const RISK =
-  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node to lose the taints of the pool; see https:.*\n$/;
+  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node to lose the taints of the pool; next: run `kubectl nodepool install --policies`, once for the cluster\n$/;
 
 /** The warning of command lines that propose or create gpu-a100. */
 async function warned(args: string[]): Promise<string> {

@@ -142,7 +142,7 @@ test('a name that exists does not stop the others', async () => {
 test('warns when a kubelet could join the pool to get restricted labels, from flags and from a file', async () => {
   const label = 'node-restriction.kubernetes.io/x';
   const says = new RegExp(
-    `^warning: pool p selects by a, which a kubelet may set on its own node to get ${label}; see https:.*\\n$`,
+    `^warning: pool p selects by a, which a kubelet may set on its own node to get ${label}; next: run \`kubectl nodepool install --policies\`.*\\n$`,
   );
   const byFlags = ['create', 'p', '--node-selector', 'a=b', '--label', `${label}=y`];
   assert.match((await cli(cluster(), [...byFlags, '--dry-run'])).stderr, says);

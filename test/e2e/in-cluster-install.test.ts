@@ -52,7 +52,10 @@ test('install --controller creates the objects once; dry runs and a second run w
 
   const risky = ['create', 'p', '--node-selector', 'a=b', '--taint', 'k=v:NoSchedule', '--dry-run=server'];
   const unprotected = await unchanged(risky);
-  assert.match(unprotected.stderr, /which a kubelet may set on its own node .*#admission-policies$/m);
+  assert.match(
+    unprotected.stderr,
+    /which a kubelet may set on its own node .*; next: run `kubectl nodepool install --policies`/,
+  );
 
   const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
   assert.equal(lines.length, objects.length);

@@ -13,6 +13,7 @@ import { showPlanned } from '../shared/changes/diff.ts';
 import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
 import {
   deletingWarning,
+  isKubeletRiskNew,
   readProtection,
   unmanagedWarning,
   warnOfApply,
@@ -82,7 +83,8 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
     if (result.kind === 'edited') {
-      await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
+      if (await isKubeletRiskNew(result.before, result.pool))
+        await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
       await warnOfOthersKeys([result.pool], io, connection.cluster.rules?.transient);
       await warnOfApply(result.pool, io);
     }

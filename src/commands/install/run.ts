@@ -1,5 +1,6 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
 
+import { type Clock, sleep, systemClock } from '../../controller/clock.ts';
 import type { AccessQuestion } from '../../kube/api/access-reviews.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import type { CrdPort } from '../../kube/resources/crd.ts';
@@ -101,6 +102,39 @@ export async function install(
   if (dryRun === 'none' && 'value' in grants)
     await refuseLateShares(grants.value, controller, written, ports.manifests);
   return outcome;
+}
+
+/** Throws where the pods of the Deployment are not available in time. */
+export async function waitUntilAvailable(
+  deployment: ManifestObject,
+  timeoutMs: number,
+  { get }: Pick<ManifestsPort, 'get'>,
+  clock: Clock = systemClock,
+): Promise<void> {
+  const started = clock.now();
+  const { name, namespace } = deployment.metadata;
+  for (;;) {
+    const { metadata, spec, status } = ((await get(deployment)) ?? {}) as LiveDeployment;
+    const [wanted = 1, available = 0] = [spec?.replicas, status?.availableReplicas];
+    const isSeen = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
+    if (isSeen && available >= wanted && (status?.updatedReplicas ?? 0) >= wanted) return;
+    if (clock.now() - started >= timeoutMs) {
+      throw new NodepoolError(
+        'cluster',
+        `the controller is not available after ${timeoutMs / 1000} s: ${available} of ${wanted} pods are`,
+        `look for the cause: kubectl -n ${namespace} describe deployment ${name}, and kubectl -n ${namespace} get pods`,
+      );
+    }
+    await sleep(clock, POLL_MS);
+  }
+}
+
+const POLL_MS = 1_000;
+
+interface LiveDeployment {
+  metadata?: { generation?: number };
+  spec?: { replicas?: number };
+  status?: { observedGeneration?: number; availableReplicas?: number; updatedReplicas?: number };
 }
 
 /** The other field managers of its spec. */
