@@ -18,6 +18,11 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
     { flags: ['--all'] },
     `${BIN} delete NAME to release all nodes, ${BIN} remove NAME -l SELECTOR for those with labels`,
   ],
+  [
+    'uninstall',
+    { flags: ['--all'] },
+    `${BIN} uninstall --controller for the controller and the admission policies, then ${BIN} uninstall --cascade for all pools and the CRD`,
+  ],
   ['edit', { args: ['a=b'] }, `${BIN} edit NAME --label a=b`],
   ['edit', { args: ['a-'] }, `${BIN} edit NAME --label a-`],
   ['edit', { args: ['a=b:NoSchedule'] }, `${BIN} edit NAME --taint a=b:NoSchedule`],
