@@ -165,6 +165,7 @@ const READS = [
   'get',
   'describe',
   'nodes',
+  'why',
   'events',
   'diff',
   'top',

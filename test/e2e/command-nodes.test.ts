@@ -56,7 +56,7 @@ test('says which pools have the nodes that match a pool, too', async () => {
   await refused(
     ['nodes', 'late'],
     0,
-    'No nodes found.\nOther pools have nodes that match, too: gpu (2 nodes). See why with `kubectl nodepool nodes --why NODE`.',
+    'No nodes found.\nOther pools have nodes that match, too: gpu (2 nodes). See why with `kubectl nodepool why NODE`.',
   );
 });
 
@@ -83,7 +83,7 @@ test('templates, --sort-by and -L', async () => {
 
 test("explains the name of a node in place of a pool's", async () => {
   await fill();
-  const why = '`kubectl nodepool nodes --why a`';
+  const why = '`kubectl nodepool why a`';
   const cases = {
     nodes: why,
     diff: why,
@@ -189,6 +189,7 @@ test('refuses wrong command lines', async () => {
     'error: node "nope" not found; next: list the nodes with `kubectl get nodes`',
   );
   await refused(['nodes', '--why', 'a', '-o', 'name'], 2, /^error: --why explains one node; /);
+  await refused(['nodes', 'nope', '--why', 'a'], 1, `error: nodepool "nope" not found; ${next}`);
 });
 
 test('--why explains the membership for each pool', async () => {
@@ -199,6 +200,7 @@ test('--why explains the membership for each pool', async () => {
 
 pool gpu: the node is its member, and not pool late's, because it holds the node already
   = node-role.kubernetes.io/gpu=  the node has it
+  the pool set tier=gold, dedicated:NoSchedule
 
 pool late: it matches, but the node is pool gpu's, which holds the node already
   = node-role.kubernetes.io/gpu=  the node has it
@@ -211,6 +213,10 @@ pool late: it matches, but the node is pool gpu's, which holds the node already
 pool gpu: it does not match
   what it set is still on the node: the next reconcile takes it back
   ! node-role.kubernetes.io/gpu=  the node has no such label
+  the pool set tier=gold, dedicated:NoSchedule
+  - label tier=gold  (left the pool)
+  - taint dedicated:NoSchedule  (left the pool)
+  \`kubectl nodepool reconcile gpu\` makes these changes
 
 pool late: it does not match
   ! node-role.kubernetes.io/gpu=  the node has no such label

@@ -29,6 +29,8 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'nodes', lines: ['nodes -l grp', 'nodes --unassigned'] },
   { command: 'nodes -o wide', lines: ['nodes -o wide'] },
   { command: 'nodes --why', lines: ['nodes --why a'] },
+  { command: 'why', lines: ['why a'] },
+  { command: 'why with short names', lines: ['why nope'], code: 1 },
   { command: 'events', lines: ['events one', 'events -l a=b'] },
   { command: 'history', lines: ['history one'] },
   { command: 'history of nodes', lines: ['history node/c', 'history drifted'] },
@@ -51,6 +53,7 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
     lines: ['create d --node-selector node-restriction.kubernetes.io/grp=d --dry-run=server'],
   },
   { command: 'create --nodes', lines: ['create y --nodes c'], optional: OVERLAPS },
+  { command: 'create --nodes with short names', lines: ['create short --nodes nope'], code: 1 },
   { command: 'create --reconcile', lines: ['create z --node-selector grp=z --handler runc --label a=b --reconcile'] },
   {
     command: 'create with NoExecute',
@@ -156,6 +159,7 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'delete with NoExecute', lines: ['delete w --yes'] },
   { command: 'delete with next owners', lines: ['delete left --yes'] },
   // A patch that creates needs both.
+  { command: 'install --policies', lines: ['install --policies'], unseen: /./ },
   { command: 'install --admission', lines: ['install --admission'], unseen: /./ },
   // A patch that creates needs both; and granting a role needs its permissions.
   { command: 'install --controller', lines: ['install --controller --image r.example.com/c:1'], unseen: /./ },

@@ -2,6 +2,8 @@
 import { ownValue } from '../../nodepool/json.ts';
 
 const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
+const UNINSTALL =
+  'BIN uninstall --controller for the controller and the admission policies, then BIN uninstall --cascade for all pools and the CRD';
 const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
 
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
@@ -92,6 +94,10 @@ export const INSTEAD: Record<string, string> = {
   'rollout -f': 'BIN rollout ACTION NAME..., or -l SELECTOR',
   'top --sum': 'leave it out: each line is the sum of a pool',
   'top --containers': 'BIN top --pods',
+  'uninstall --all': UNINSTALL,
+  'uninstall --force': UNINSTALL,
+  'uninstall --policies': UNINSTALL,
+  'uninstall --purge': UNINSTALL,
   'version --short': 'BIN version',
 };
 
@@ -221,7 +227,7 @@ function oursForNodes(command: string, nodes: readonly string[], pool: string | 
     case 'wait':
       return undefined;
     default:
-      return nodes.length === 0 ? 'nodes' : `nodes --why ${first}`;
+      return nodes.length === 0 ? 'nodes' : `why ${first}`;
   }
 }
 

@@ -2,7 +2,7 @@
 import type { ControllerRevisionsClient, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
@@ -15,6 +15,7 @@ import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { specChangeText } from '../shared/changes/print-pools.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
+import { fullName } from '../shared/pools/node-names.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
 import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
 import { allPermitted, type Permitted, permitted } from '../shared/refusals.ts';
@@ -74,7 +75,7 @@ export async function readTimeline({ kind, name }: TimelineSubject, deps: Timeli
   if (kind !== 'Node' && pool !== undefined) return ofPool(pool, pools, deps);
   const events = await permitted(deps.events.list());
   if (kind !== 'NodePool') {
-    const found = await ofNode(name, pools, events, deps);
+    const found = (await ofNode(name, pools, events, deps)) ?? (await ofShortName(name, pools, events, deps));
     if (found !== undefined) return found;
     if (kind === 'Node') throw nodesNotFound([name]);
   }
@@ -113,6 +114,21 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: TimelineDeps): Prom
   const ofEarlier = itemsOf(events).filter(event => !isOwn(event)).length;
   const rest = { denied: [events, revisions], unread, hasNamesake, ofEarlier };
   return timelineOf({ kind: 'NodePool', name }, entries, rest);
+}
+
+/** Of the only node that begins with the name and a dot. */
+async function ofShortName(
+  name: string,
+  pools: readonly RawPool[],
+  events: Permitted<PoolEventRecord[]>,
+  deps: TimelineDeps,
+) {
+  const nodes = await deps.cluster.nodes.list().catch(ifRefused([]));
+  const full = fullName(
+    name,
+    nodes.map(node => node.name),
+  );
+  return full === undefined || full === name ? undefined : ofNode(full, pools, events, deps);
 }
 
 /** Undefined where there is neither the node nor an Event about it. */

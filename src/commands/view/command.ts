@@ -222,8 +222,9 @@ async function diffOf(pool: string, { connection, io }: Reading): Promise<string
   ].join('\n\n');
 }
 
-/** As `nodes --why`. */
-async function explainNode(node: string, { connection }: Reading): Promise<string> {
-  const { renderWhy, whyNode } = await import('../shared/describe/print-why.ts');
-  return renderWhy(await whyNode(node, connection), makeStyle(false));
+/** As `why`. */
+async function explainNode(node: string, { connection, io }: Reading): Promise<string> {
+  const { whyNode } = await import('../shared/describe/why.ts');
+  const { renderWhy } = await import('../shared/describe/print-why.ts');
+  return renderWhy(await whyNode(node, [], connection), makeStyle(false), io.now());
 }

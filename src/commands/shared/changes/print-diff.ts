@@ -126,8 +126,11 @@ function move(from: string | undefined, to: string | undefined): string {
   return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;
 }
 
-/** @param setters of the nodes, as far as they were read */
-function changeLine(change: Change, setters: readonly FieldSetter[], style: Style, now?: Date): string {
+/**
+ * `  ~ label zone: b -> a  (drift: set by kubectl-label 3m ago)`
+ * @param setters of the nodes, as far as they were read
+ */
+export function changeLine(change: Change, setters: readonly FieldSetter[], style: Style, now?: Date): string {
   const { text, paint } = changeCell(change, style);
   const reason = change.action === 'restore' ? `${change.reason}, restored` : change.reason;
   return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, setters, now)})`)}`;

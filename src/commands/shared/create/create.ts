@@ -21,6 +21,7 @@ import { alteredError, alteredOnNode } from '../../../reconciler/write/altered.t
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
 import { alteredPool } from '../edit/guarded-patch.ts';
 import { mayEvict } from '../impact/taint-evictions.ts';
+import { namedNodes } from '../pools/node-names.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
 import { allPermitted, valueOrRefusal } from '../refusals.ts';
 import { alreadyExists } from './pool-exists.ts';
@@ -212,15 +213,14 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   const unique = [...new Set(names)];
   const impossible = unique.filter(name => !isSubdomain(name));
   if (impossible.length > 0) throw nodesNotFound(impossible, '--nodes: ');
-  const [existing, ...found] = await Promise.all([
+  const [existing, found] = await Promise.all([
     cluster.pools.listCoerced(),
-    ...unique.map(name => cluster.nodes.get(name)),
+    valueOrRefusal(() => namedNodes(unique, cluster.nodes, '--nodes: ')),
   ]);
   const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
   if (taken !== undefined) throw alreadyExists(taken);
-  const missing = unique.filter((_, index) => found[index] === undefined);
-  if (missing.length > 0) throw nodesNotFound(missing, '--nodes: ');
-  const nodes = found.filter(node => node !== undefined);
+  if ('refusal' in found) throw found.refusal;
+  const nodes = found.value;
   const state = new ClusterState(existing, nodes, []);
   const [pool] = pools;
   for (const node of nodes) {

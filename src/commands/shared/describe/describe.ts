@@ -12,6 +12,7 @@ import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../../reconciler/plan/rollout-plan.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
+import { nodeIn } from '../pools/node-names.ts';
 import { poolsNotFound } from '../pools/not-found.ts';
 import { type Permitted, permitted } from '../refusals.ts';
 import { oldestFirst } from './print-events.ts';
@@ -86,7 +87,7 @@ export async function describe(
       state,
       descriptions.map(({ pool }) => pool.metadata.name),
     ),
-    missing: poolsNotFound('describe', missing, { pools: existing, node: name => state.ownership(name) }),
+    missing: poolsNotFound('describe', missing, { pools: existing, node: nodeIn(state) }),
   };
 }
 

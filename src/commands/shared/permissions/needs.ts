@@ -72,6 +72,9 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   nodes: LOOK,
   'nodes -o wide': ['get nodes'],
   'nodes --watch': [`list,watch ${POOLS}`, 'list,watch nodes'],
+  why: [`list ${POOLS}`, 'get nodes'],
+  // To find a node by its short name.
+  'why with short names': ['list nodes'],
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
@@ -99,6 +102,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   // It warns of nodes of other pools, where it may read them.
   'create with overlaps': LOOK,
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
+  'create --nodes with short names': ['list nodes'],
   'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
   'create with NoExecute': [...LOOK, ...PODS],
   'create with kubelet labels': PROTECTION,
@@ -220,6 +224,7 @@ function needsOfInstallable(installable: InstallableParts | undefined): CommandN
       // The server allows a policy only to a user who may get its parameters.
       questions: [...about([...policies, ...bornInPool], install), ...questionsOf(`get ${POOLS}`)],
     },
+    { command: 'install --policies', questions: about(policies, install) },
     {
       command: 'install --controller',
       // The server allows a user to grant only permissions that the user has.

@@ -6,6 +6,7 @@ import type { RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
 import { allPermitted, type ValueOrRefusal, valueOrRefusal } from '../refusals.ts';
+import { nodeIn } from './node-names.ts';
 import { poolNotFound } from './not-found.ts';
 
 /** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
@@ -31,7 +32,7 @@ export async function loadClusterState(
 export function selectPools(command: string, state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
+  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
   return names.length === 0 ? known : [...new Set(names)];
 }
 

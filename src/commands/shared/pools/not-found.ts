@@ -25,7 +25,7 @@ export function poolNotFound(
   if (next !== undefined) return notFound('nodepool', names, '', next);
   const meant = names.flatMap(name => suggest(name, pools) ?? []);
   if (meant.length === 0) return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
-  return notFound('nodepool', names, '', undefined, `; did you mean ${quoted([...new Set(meant)])}?`);
+  return notFound('nodepool', names, '', undefined, meantText([...new Set(meant)]));
 }
 
 /** An error for each name, so that pools which exist can be shown; one for all after a type, which the names belong to. */
@@ -82,8 +82,9 @@ export async function existingPool(
   throw poolNotFound(command, [name], await namesToSuggest(command, [name], cluster));
 }
 
-/** @param flag that named them, as `--nodes: ` */
-export function nodesNotFound(names: readonly string[], flag = ''): NodepoolError {
+/** @param flag that named them, as `--nodes: ` @param similar names of nodes that may be meant */
+export function nodesNotFound(names: readonly string[], flag = '', similar: readonly string[] = []): NodepoolError {
+  if (similar.length > 0) return notFound('node', names, flag, undefined, meantText(similar));
   return notFound('node', names, flag, 'list the nodes with `kubectl get nodes`');
 }
 
@@ -95,6 +96,11 @@ function notFound(
   meant = '',
 ): NodepoolError {
   return new NodepoolError('input', `${flag}${noun(names.length, what)} ${quoted(names)} not found${meant}`, next);
+}
+
+/** The end of a message. */
+export function meantText(similar: readonly string[]): string {
+  return `; did you mean ${quoted(similar)}?`;
 }
 
 function quoted(names: readonly string[]): string {
