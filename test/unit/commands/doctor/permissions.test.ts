@@ -70,7 +70,11 @@ test('declares the needs of every command', () => {
     if (!WITHOUT_NEEDS.includes(command)) assert.ok(needsOf([command]).length > 0, `${command} is not in needs.ts`);
   }
   for (const command of WITHOUT_NEEDS) assert.deepEqual(needsOf([command]), []);
-  for (const { command, questions } of needsOf(all, { policies: CONTROLLER, bornInPool: CONTROLLER, controller: CONTROLLER })) {
+  for (const { command, questions } of needsOf(all, {
+    policies: CONTROLLER,
+    bornInPool: CONTROLLER,
+    controller: CONTROLLER,
+  })) {
     assert.ok(questions.length > 0, command);
     for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', command);
   }

@@ -268,3 +268,16 @@ test('prints as many words in every line, and escapes names of the cluster', asy
   for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, 9, line);
   assert.ok(!text.includes('\u001b'));
 });
+
+test('shows labels of nodes in columns, each value of a pool once', async () => {
+  const cluster = topCluster();
+  const nodes = cluster.nodes.map((node, at) => ({
+    ...node,
+    labels: { ...node.labels, 'example.com/zone': `z${at % 2}` },
+  }));
+  const found = await topOf({ ...cluster, nodes });
+  const lines = renderTopPools(found, { ...SHOWN, labelColumns: ['example.com/zone'] }, plain).split('\n');
+  assert.match(lines[0] ?? '', / ZONE$/);
+  assert.ok(lines.some(line => line.endsWith(' z0,z1')));
+  assert.match(lines.at(-1) ?? '', /^TOTAL .* <none>$/);
+});
