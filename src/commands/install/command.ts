@@ -36,7 +36,6 @@ export default class Install extends BaseCommand<typeof Install> {
       description: 'The same, from a registry of your own',
       command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
     },
-    { description: 'Validate on the server without a change', command: '<%= config.bin %> install --dry-run=server' },
   ];
   static override flags = {
     controller: Flags.boolean({ summary: 'Also install the controller.' }),
@@ -52,7 +51,7 @@ export default class Install extends BaseCommand<typeof Install> {
       summary: 'Let the controller evict pods, for pools with noExecute: Drain; grants it that.',
     }),
     policies: Flags.boolean({
-      summary: 'Also install the admission policies that bind kubelets, as --controller does.',
+      summary: 'Also install the admission policies for kubelets.',
       exclusive: ['no-policies'],
     }),
     'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
@@ -60,10 +59,10 @@ export default class Install extends BaseCommand<typeof Install> {
       'Change nothing: "client" compares with the cluster, or with -o only prints; "server" has the server validate every write.',
     ),
     output: outputFlag('Print the manifests instead of messages.'),
-    wait: Flags.boolean({ summary: 'With --controller, also wait until the controller is available.' }),
+    wait: Flags.boolean({ summary: 'Also wait until the controller is available.' }),
     timeout: Flags.string({
       default: '60s',
-      summary: 'Maximum time to wait until the CRD is served, and with --wait for the controller.',
+      summary: 'Maximum time to wait.',
       helpValue: 'TIME',
     }),
     yes: yesFlag('Without a terminal, --controller needs it where others may get rights.'),
