@@ -57,7 +57,7 @@ function valueLines({ applied, changes = [], next }: NodeExplanation, style: Sty
   const text = shorten(`  the pool set ${set.join(', ')}`, MESSAGE_WIDTH);
   return [
     ...(set.length === 0 ? [] : [sanitizeLine(text)]),
-    ...changes.map(change => changeLine(change, style, now)),
+    ...changes.map(change => changeLine(change, change.setBy === undefined ? [] : [change.setBy], style, now)),
     ...(next === undefined ? [] : [style.yellow(sanitizeLine(`  ${next}`))]),
   ];
 }
