@@ -39,7 +39,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
 /** Not seen here: in-cluster.test.ts provokes the conflicts after which a reconcile reads again. */
 const ELSEWHERE =
-  /^(watch |get (nodes|nodepools)|(get|create|patch|delete) runtimeclasses|(create|patch) events|patch nodepools)/;
+  /^(watch |get (nodes|nodepools)|(get|create|patch|delete) runtimeclasses|\w+ controllerrevisions|(create|patch) events|patch nodepools)/;
 
 test('the permissions in needs.ts are sufficient, and each is used', { timeout: 900_000 }, async t => {
   assert.deepEqual(

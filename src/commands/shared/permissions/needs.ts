@@ -29,7 +29,14 @@ const PROTECTION = ['validatingadmissionpolicies', 'validatingadmissionpolicybin
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];
 const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
-const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
+/** Without the permissions on revisions, `rollout undo` does not find the specs of changed pools. */
+const RECONCILE = [
+  ...LOOK,
+  ...WRITE,
+  `patch ${POOLS}/status`,
+  `list,get,create,patch,delete ${CLASSES}`,
+  `get,list,create,patch,delete ${REVISIONS}`,
+];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 /** Only on servers that have the condition: see cordon/maintenance.ts. */
@@ -128,8 +135,6 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile with drift': [`list ${EVENTS}`],
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
-  // Without it, `rollout undo` does not find the spec.
-  'reconcile with rollout': [`get,list,create,patch,delete ${REVISIONS}`],
   'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
@@ -145,7 +150,11 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'delete with NoExecute': PODS,
   'delete with RuntimeClass': CLASS_USERS,
   // Other pools match its nodes, and get them.
-  'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
+  'delete with next owners': [
+    `patch ${POOLS}/status`,
+    `create,patch ${CLASSES}`,
+    `get,list,create,patch,delete ${REVISIONS}`,
+  ],
   cordon: CORDON,
   uncordon: CORDON,
   // Without it, a maintenance is not published as a condition of the node.

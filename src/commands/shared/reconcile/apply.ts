@@ -149,7 +149,8 @@ export async function apply(
   });
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(state, options, { writeLimiter, contestedKeys, ...counted, only });
+  const { revisions } = reconciler;
+  const rest = reconcilerOf(state, options, { writeLimiter, contestedKeys, revisions, ...counted, only });
   return { chosen, others: await untilIdle(others, rest, { ...options, state }) };
 }
 
@@ -195,7 +196,7 @@ function contestedKeysOf({ cluster, clock, events }: ApplyOptions): ContestedKey
 function reconcilerOf(
   state: ClusterState,
   { cluster, now, clock, sleep, concurrency, consent, deleted, progress, onEviction, signal }: ApplyOptions,
-  ofRun: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contestedKeys' | 'podsOn'>,
+  ofRun: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contestedKeys' | 'revisions' | 'podsOn'>,
 ): Reconciler {
   const limiters = limitersOf(concurrency);
   const optional = defined({ progress, onEviction, consent, deleted, signal });
