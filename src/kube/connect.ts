@@ -13,7 +13,7 @@ import type { ClusterPort } from './cluster.ts';
 import { controllerRevisionsClient } from './resources/controller-revisions.ts';
 import { type CrdPort, crdPort } from './resources/crd.ts';
 import type { DoctorPort } from './resources/doctor.ts';
-import { type EventsPort, eventsPort, eventWriter } from './resources/events.ts';
+import { commandOn, controllerOn, type EventsPort, eventsPort, eventWriter } from './resources/events.ts';
 import type { ImpactPort } from './resources/impact.ts';
 import { KeptAnnotations } from './resources/kept-annotations.ts';
 import { leasePort } from './resources/leases.ts';
@@ -108,6 +108,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, log, env, version } = options;
   const { onRequest, mayWrite, meanwhile, terminal, transientKeys } = options;
   const access = loadAccess(options);
+  const place = userAndHost(options.env);
   const ended = new AbortController();
   const surroundings = { env, signal: ended.signal, log, ...defined({ terminal }) };
   const login = { user: access.user, limitMs, clock: systemClock, log };
@@ -130,11 +131,11 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       pools: nodePoolsClient(api, transport, kept),
       runtimeClasses: runtimeClassesClient(api, transport),
       revisions: controllerRevisionsClient(api),
-      createEvent: eventWriter(api, { hostname: hostname(), now }),
+      createEvent: eventWriter(api, { hostname: place, now }),
       evictions: async removal => (await import('./resources/evictions.ts')).evictionsClient(api, removal),
       ...(transientKeys === undefined ? {} : { rules: { transient: transientKeys } }),
     },
-    events: eventsPort(api, transport),
+    events: eventsPort(api, transport, access.isInCluster ? controllerOn(hostname()) : commandOn(place)),
     crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),
     pods: {
@@ -166,4 +167,10 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
       transport.close();
     },
   };
+}
+
+/** `alice@laptop`, for the Events of what a person or a script runs. */
+function userAndHost({ USER, LOGNAME, USERNAME }: AccessOptions['env']): string {
+  const user = USER || LOGNAME || USERNAME;
+  return user ? `${user}@${hostname()}` : hostname();
 }
