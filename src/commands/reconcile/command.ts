@@ -17,6 +17,7 @@ import { showReconcile } from '../shared/reconcile/show-reconcile.ts';
 const WATCH = { helpGroup: 'WATCH' };
 const RESYNC = '10m';
 const LOG_FORMAT = 'text';
+const WAIT = '10m';
 
 const watchFlags = {
   resync: Flags.string({
@@ -63,11 +64,14 @@ const watchFlags = {
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = "Apply the pools' labels and taints to their nodes.";
   static override description =
-    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --watch, after each change until Ctrl-C.
+    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --wait, until rollouts are complete or stopped; with --watch, after each change until Ctrl-C.
+
+With --wait it exits 1 where a pool is stopped, failed, or not done before the timeout.
 
 ${EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
+    { description: 'Until the rollout is complete or stopped', command: '<%= config.bin %> reconcile worker --wait' },
     { description: 'Reconcile after each change until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
@@ -79,8 +83,11 @@ ${EXIT_STATUS}`;
     yes: yesFlag(),
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
     output: outputFlag('Print the results as a list.'),
+    wait: Flags.boolean({
+      summary: 'Go on until the pools are done or stopped: rollouts take step after step.',
+    }),
     timeout: Flags.string({
-      summary: 'Longest wait for an eviction; default 15m.',
+      summary: `Longest wait for an eviction; default 15m. With --wait, for all of it; default ${WAIT}.`,
       helpValue: 'TIME',
     }),
     quiet: Flags.boolean({
@@ -120,8 +127,12 @@ ${EXIT_STATUS}`;
       impactTeller(deps.io, connection),
     );
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
-    const timeoutMs = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
-    const optional = defined({ timeoutMs });
+    if (flags.wait && dryRun !== 'none')
+      throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
+    const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
+    const waitMs = flags.wait ? (ofFlag ?? parseDuration(WAIT, '--timeout')) : undefined;
+    // An eviction that a budget blocks is waited for as long as the rest.
+    const optional = defined({ waitMs, timeoutMs: flags.wait ? 0 : ofFlag });
     const byNode = flags['by-node'];
     return showReconcile(
       { pools, concurrency, dryRun, podCounts, approve, print, byNode, ...optional },
@@ -148,6 +159,7 @@ async function watch(flags: FlagsOf<typeof Reconcile>, pools: PoolChoice, deps: 
     throw new NodepoolError('usage', '-o prints the results of one run', 'with --watch use --log-format json');
   }
   if (flags.timeout !== undefined) throw new NodepoolError('usage', '--watch and --timeout exclude each other');
+  if (flags.wait) throw new NodepoolError('usage', '--watch and --wait exclude each other');
   if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
   if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
   if (flags['by-node']) throw new NodepoolError('usage', '--watch and --by-node exclude each other');

@@ -22,7 +22,7 @@ const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;
 export default class Rollout extends BaseCommand<typeof Rollout> {
   static override summary = 'Follow, pause, resume or undo how a spec reaches the nodes.';
   static override description =
-    `status follows until every node has the spec of the pool, and fails where that is stopped. pause keeps every write from the nodes of the pool; resume lifts that. Where the pool is not paused and its rollout is stopped by a node that turned NotReady, resume accepts that node, and the rollout goes on. history shows the specs that were rolled out, kept for pools with spec.rollout; undo writes one of them back.
+    `status follows until every node has the spec of the pool, and fails where that is stopped. pause keeps every write from the nodes of the pool; resume lifts that. Where the pool is not paused and its rollout is stopped by a node that turned NotReady, resume accepts that node, and the rollout goes on. history shows the specs that were rolled out; undo writes one of them back.
 
 Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usage.`;
   static override examples = [
@@ -33,7 +33,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     },
     { description: 'Write nothing to the nodes of a pool', command: '<%= config.bin %> rollout pause worker' },
     { description: 'Go on', command: '<%= config.bin %> rollout resume worker' },
-    { description: 'Go back to the spec of before', command: '<%= config.bin %> rollout undo worker' },
+    { description: 'Go back to the previous spec', command: '<%= config.bin %> rollout undo worker' },
   ];
   static override args = {
     action: Args.string({

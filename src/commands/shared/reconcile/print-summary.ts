@@ -1,12 +1,15 @@
 /** The result of a reconcile, a line for each pool. */
 
+import { stripVTControlCharacters } from 'node:util';
 import { defined } from '../../../nodepool/json.ts';
 import { contestIn, troubleIn, unfinishedRollout } from '../../../nodepool/status/status.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { API_VERSION, type NodePool, type NodePoolStatus } from '../../../nodepool/types.ts';
-import { poolResource, shorten, statusCell } from '../../../print/cells.ts';
+import { poolResource, statusCell } from '../../../print/cells.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
-import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { type Cell, columnWidths, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { widthOf, wrapWords } from '../../../print/width.ts';
 
 export interface ReconciledPool {
   pool: string;
@@ -17,6 +20,8 @@ export interface ReconciledPool {
         status: NodePoolStatus | undefined;
         runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
         failures: readonly unknown[];
+        /** Until the next step of a rollout. */
+        retryAfterMs?: number;
       }
     | undefined;
   joined: number;
@@ -24,25 +29,38 @@ export interface ReconciledPool {
   updated: number;
 }
 
-/** Characters of a reason on a terminal; `describe` shows it whole. */
-const NOTE_WIDTH = 120;
-
 interface SummaryOptions {
   /** Of each line, as ` (dry run)`. */
   suffix: string;
-  /** A reason is cut; in a pipe it is not. */
-  isTerminal: boolean;
+  /** Where a reason that is longer stands on its own line, wrapped; undefined: it is in the line of its pool. */
+  terminalWidth: number | undefined;
 }
 
+const INDENT = '  ';
+
 /** Without the last newline, and without the errors of failed writes. */
-export function renderSummaries(pools: ReconciledPool[], options: SummaryOptions, style: Style): string {
-  const rows = pools.map(pool => {
+export function renderSummaries(
+  pools: ReconciledPool[],
+  { suffix, terminalWidth = Infinity }: SummaryOptions,
+  style: Style,
+): string {
+  const cells = pools.map(pool => summaryCells(pool, style));
+  const widths = columnWidths(cells);
+  const lines = pools.map((pool, at) => {
+    const row = cells[at] ?? [];
     const why = note(pool);
-    const shown = options.isTerminal ? shorten(why, NOTE_WIDTH) : why;
-    const text = [shown, options.suffix.trimStart()].filter(Boolean).join('  ');
-    return [...summaryCells(pool, style), text];
+    const whole = renderTable(
+      [[...row, [why, suffix.trimStart()].filter(Boolean).join('  ')]],
+      DESCRIBE,
+      Infinity,
+      widths,
+    );
+    if (why === '' || widthOf(stripVTControlCharacters(whole)) <= terminalWidth) return whole;
+    const first = renderTable([[...row, suffix.trimStart()]], DESCRIBE, Infinity, widths);
+    const reason = wrapWords(sanitizeLine(why), terminalWidth - INDENT.length, '').map(line => INDENT + line);
+    return [first, ...reason].join('\n');
   });
-  return renderTable(rows, DESCRIBE);
+  return lines.join('\n');
 }
 
 function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
@@ -91,5 +109,16 @@ function note({ outcome }: ReconciledPool): string {
   if (outcome.kind === 'interrupted') return '';
   const { status } = outcome;
   const trouble = status?.status === 200 ? undefined : troubleIn(status)?.message;
-  return [...new Set([trouble, contestIn(status), unfinishedRollout(status)?.message])].filter(Boolean).join('; ');
+  const rollout = unfinishedRollout(status);
+  return [...new Set([trouble, contestIn(status), rollout?.message, nextStep(rollout?.reason, outcome.retryAfterMs)])]
+    .filter(Boolean)
+    .join('; ');
+}
+
+/** One run takes one step of a rollout. */
+function nextStep(reason: string | undefined, afterMs: number | undefined): string | undefined {
+  if (reason !== 'RolloutInProgress') return undefined;
+  const when =
+    afterMs === undefined ? 'run it again later' : `run it again in ${Math.max(1, Math.ceil(afterMs / 1000))}s`;
+  return `${when}, or with --wait`;
 }

@@ -2,7 +2,7 @@
 import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
-import type { Io } from '../../../cli/io.ts';
+import { type Io, terminalWidth } from '../../../cli/io.ts';
 import { interruptible } from '../../../cli/signals.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
@@ -31,6 +31,8 @@ export interface ReconcileChoice {
   released?: ReadonlySet<string> | undefined;
   /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
   timeoutMs?: number;
+  /** Goes on until the pools are done or stopped, at most so many milliseconds; 0: without a limit. */
+  waitMs?: number;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
@@ -58,32 +60,44 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}),
   };
   const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
-  const propose = async () => {
-    const proposal = await proposeReconcile(names ?? [], reading, choice.released);
+  /** The cluster state of the last run. */
+  let state: ClusterState | undefined;
+  const propose = async (pools: readonly string[] = names ?? []) => {
+    const proposal = await proposeReconcile([...pools], reading, choice.released);
     warn(proposal.warnings);
     return proposal;
   };
-  const agreed = await agree(propose, approve).catch(error => {
-    work.stop();
-    throw error;
-  });
-  if (agreed === undefined) {
-    work.stop();
+  const runOnce = async (pools: readonly string[] | undefined, signal: AbortSignal) => {
+    const agreed = await agree(() => propose(pools), approve);
+    if (agreed === undefined) return undefined;
+    const { proposal, consent } = agreed;
+    state = proposal.state;
+    if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
+      const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
+      await work.aside(async () => {
+        await printChanges(proposal.plan, cluster, io, choice.byNode);
+        await showImpactToPerson(proposal.plan, io, connection, proposal.state);
+      });
+    }
+    const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
+    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal });
+  };
+  const { waitMs } = choice;
+  const end = await interruptible(io, async signal => {
+    if (waitMs === undefined) {
+      const summaries = await runOnce(undefined, signal);
+      return summaries && { summaries, exit: undefined };
+    }
+    const { untilDone } = await import('./until-done.ts');
+    const poolOf = (name: string) => state?.pool(name);
+    const isQuiet = choice.print === 'nothing';
+    return untilDone({ timeoutMs: waitMs, run: runOnce, poolOf, clock: work.clock, signal, io, isQuiet });
+  }).finally(work.stop);
+  if (end === undefined) {
     io.err('nothing was reconciled');
     return EXIT.error;
   }
-  const { proposal, consent } = agreed;
-  if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
-    const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
-    await work.aside(async () => {
-      await printChanges(proposal.plan, cluster, io, choice.byNode);
-      await showImpactToPerson(proposal.plan, io, connection, proposal.state);
-    });
-  }
-  const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-  const summaries = await interruptible(io, signal =>
-    reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal }).finally(work.stop),
-  );
+  const { summaries } = end;
   await printResults(summaries, choice, io);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');
@@ -97,6 +111,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }
+  if (end.exit !== undefined) return end.exit;
   if (isInterrupted(summaries)) return showInterruption(io, summaries);
   const codes = summaries.map(exitCode);
   // An error takes precedence over a pool that is not 200.
@@ -120,7 +135,7 @@ async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: R
   if (shown.length === 0) return;
   const { renderSummaries } = await import('./print-summary.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  const text = renderSummaries(shown, { suffix, isTerminal: io.stdoutIsTTY }, makeStyle(io.color));
+  const text = renderSummaries(shown, { suffix, terminalWidth: terminalWidth(io) }, makeStyle(io.color));
   if (print === 'lines') io.out(text);
   else io.err(text);
 }

@@ -30,7 +30,7 @@ test('prints one line per pool', () => {
       { pool: 'lost', outcome: undefined, ...none },
       { ...none, pool: 'old', left: 12, outcome: { ...gpu.outcome, kind: 'released', status: undefined } },
     ],
-    { suffix: '', isTerminal: true },
+    { suffix: '', terminalWidth: 200 },
     plain,
   );
   assert.equal(
@@ -45,31 +45,43 @@ old     released  12 nodes released`.slice(1),
 });
 
 test('marks every line of a dry run', () => {
-  const text = renderSummaries([reconciled(), reconciled()], { suffix: ' (server dry run)', isTerminal: true }, plain);
+  const text = renderSummaries(
+    [reconciled(), reconciled()],
+    { suffix: ' (server dry run)', terminalWidth: 200 },
+    plain,
+  );
   assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
 });
 
 test('does not print "released" for a failed release', () => {
   const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
-  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { suffix: '', isTerminal: true }, plain);
+  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { suffix: '', terminalWidth: 200 }, plain);
   assert.equal(text, 'old  failing  1 node released      1 write failed');
 });
 
 test('colours the status', () => {
-  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', isTerminal: true }, colored);
+  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', terminalWidth: 200 }, colored);
   assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32mReady', '\x1b[31mConflict']);
 });
 
-test('cuts a long reason on a terminal alone, and keeps it on one line', () => {
+test('a reason that does not fit stands whole on its own lines, with no command broken; in a pipe on the line of its pool', () => {
   const pool = reconciled(gpuPool());
   const status = gpuPool().status;
-  for (const condition of status?.conditions ?? []) condition.message = `${'node '.repeat(100)}\nx`;
-  const render = (isTerminal: boolean) =>
-    renderSummaries([{ ...pool, outcome: { ...pool.outcome, status } }], { suffix: '', isTerminal }, plain);
-  assert.equal(render(true).split('\n').length, 1);
-  assert.ok(render(true).endsWith('…'));
-  assert.ok(render(true).length < 200);
-  assert.ok(render(false).endsWith(`  ${'node '.repeat(100)}\\nx`));
+  const command = '`kubectl nodepool rollout resume gpu`';
+  const reason = `${'ip-10-0-1-15 '.repeat(20)}turned NotReady after the change; continue with ${command}`;
+  for (const condition of status?.conditions ?? []) condition.message = `${reason}\nx`;
+  const render = (terminalWidth: number | undefined) =>
+    renderSummaries(
+      [{ ...pool, outcome: { ...pool.outcome, status } }],
+      { suffix: ' (dry run)', terminalWidth },
+      plain,
+    );
+  const [first = '', ...rest] = render(80).split('\n');
+  assert.ok(first.endsWith('memory 64Gi  (dry run)'), first);
+  assert.ok(rest.every(line => line.startsWith('  ') && line.length <= 80));
+  assert.equal(rest.map(line => line.trim()).join(' '), `${reason}\\nx`);
+  assert.ok(rest.some(line => line.includes(command)));
+  assert.ok(render(undefined).endsWith(`  ${reason}\\nx  (dry run)`));
 });
 
 test('a pool that is not 200 tells what its rollout has left, too', () => {
@@ -84,8 +96,15 @@ test('a pool that is not 200 tells what its rollout has left, too', () => {
       condition('Progressing', 'True', 'RolloutInProgress', left),
     ],
   };
-  const text = renderSummaries([summary], { suffix: '', isTerminal: false }, plain);
-  assert.match(text, new RegExp(`NotReady.* no node is Ready; ${left}$`));
+  const textOf = (retryAfterMs?: number) => {
+    const outcome = { ...summary.outcome, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return renderSummaries([{ ...summary, outcome }], { suffix: '', terminalWidth: undefined }, plain);
+  };
+  assert.match(
+    textOf(27_100),
+    new RegExp(`NotReady.* no node is Ready; ${left}; run it again in 28s, or with --wait$`),
+  );
+  assert.match(textOf(), /; run it again later, or with --wait$/);
 });
 
 function condition(type: 'Ready' | 'Progressing', status: 'True' | 'False', reason: string, message: string) {
