@@ -90,7 +90,7 @@ node ${names[7]} (pool web)
     );
   }
   const why = 'error: --by-node is for --dry-run, which shows the changes; next: add --dry-run, or leave it out';
-  await refused(['reconcile', '--by-node'], 2, why);
+  await refused(['reconcile', '--by-node'], 2, `${why}\nSee 'kubectl nodepool reconcile --help'.`);
 });
 
 test('diff warns about unmanaged: Remove and names what it removes', async () => {
