@@ -67,6 +67,7 @@ test('an empty selector is refused by every command that has one, and names --al
     add: ['worker'],
     remove: ['worker'],
     rollout: ['pause'],
+    wait: ['--for=delete'],
   };
   const commands = Object.entries(manifest.commands).filter(([, { flags }]) => 'selector' in flags);
   assert.ok(commands.length > 12, String(commands.length));

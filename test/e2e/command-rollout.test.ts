@@ -53,7 +53,10 @@ test('status follows the watch to the end, and looks once with --watch=false', {
   assert.equal(await ok(['rollout', 'status', 'web', '--no-watch']), waits);
   const late = await run('status', 'web', '-w', '--timeout=1s');
   assert.deepEqual([late.code, late.stdout], [1, waits]);
-  assert.match(late.stderr, /^warning: no controller holds the lease: .*\nerror: timed out waiting for the condition\n$/);
+  assert.match(
+    late.stderr,
+    /^warning: no controller holds the lease: .*\nerror: timed out waiting for the condition\n$/,
+  );
   await startWatching(t, testEnv.cluster());
   await eventually('the canary settles', reasonIs('RolloutInProgress'));
   const following = run('status', 'web');

@@ -181,7 +181,10 @@ test('what others made under the name or the label is left alone, and is no hist
   const mine = all.filter(each => each !== foreign).map(each => each.metadata.ownerReferences?.[0]?.uid);
   assert.deepEqual(mine, [metadata.uid, metadata.uid]);
   const history = await cli(testEnv.cluster(), ['rollout', 'history', 'web']);
-  assert.equal(history.stdout, 'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n2         <none>\n');
+  assert.equal(
+    history.stdout,
+    'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n2         <none>\n',
+  );
 });
 
 test('two processes at the same time make no double', async () => {

@@ -70,8 +70,8 @@ export async function rolloutStatus(
         if (!isLookedFor) void lookForController();
         isLookedFor = true;
         cancelHint = systemClock.after(QUIET_MS, () =>
-            hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`),
-          );
+          hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`),
+        );
       },
     },
   ).finally(() => {

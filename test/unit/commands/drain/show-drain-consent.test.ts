@@ -23,7 +23,10 @@ test('changes nothing after a no', async () => {
 test('the question says that cordoned nodes are not cordoned', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { stderr } = await runDrain({}, { io, isCordoned: true });
-  assert.match(stderr, /^Drain pool worker: evict 2 pods from 2 cordoned nodes \(a, b\) in context\s+prod\? \[y\/N\] /m);
+  assert.match(
+    stderr,
+    /^Drain pool worker: evict 2 pods from 2 cordoned nodes \(a, b\) in context\s+prod\? \[y\/N\] /m,
+  );
 });
 
 /** Of the pod on node a. */
