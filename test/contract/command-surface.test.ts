@@ -37,6 +37,7 @@ const VARY = [
   'sort-by',
   'taint',
   'timeout',
+  'wait',
   'watch',
   'yes',
 ];

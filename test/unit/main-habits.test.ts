@@ -12,7 +12,6 @@ const HABITS: [line: string, said: RegExp][] = [
   ['get --show-kind', /next: kubectl nodepool get -o name/],
   ['view web', /kubectl nodepool view/],
   ['create web3 --runtime-class runc', /next: kubectl nodepool create NAME --handler HANDLER/],
-  ['reconcile --wait', /next: leave it out/],
   ['get --raw /api', /next: kubectl get --raw PATH$/m],
   ['describe-pool web', /next: kubectl nodepool describe NAME$/m],
   ['explain', /next: kubectl explain npool\.spec$/m],

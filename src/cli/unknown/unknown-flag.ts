@@ -1,7 +1,7 @@
 /** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
 import { ownValue } from '../../nodepool/json.ts';
 
-const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
+const STEPS = '--max-concurrent limits the nodes of a step, and --canary those of the first';
 const UNINSTALL =
   'BIN uninstall --controller for the controller and the admission policies, then BIN uninstall --cascade for all pools and the CRD';
 const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
@@ -28,15 +28,10 @@ export const INSTEAD: Record<string, string> = {
   'create --max': SIZES,
   'create --min-size': SIZES,
   'create --max-size': SIZES,
-  'create --canary': STEPS,
-  'create --max-concurrent': STEPS,
   'create --max-unavailable': STEPS,
   'create --rollout': STEPS,
-  'edit --canary': STEPS,
-  'edit --max-concurrent': STEPS,
   'edit --max-unavailable': STEPS,
   'edit --rollout': STEPS,
-  'edit --paused': 'BIN rollout pause NAME',
   'create --edit': 'BIN create NAME, then BIN edit NAME',
   'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
   'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
@@ -80,7 +75,6 @@ export const INSTEAD: Record<string, string> = {
   'nodes --show-labels': 'BIN nodes POOL -L KEY for some labels, kubectl get nodes --show-labels for all',
   'get --template': 'BIN get -o jsonpath=TEMPLATE',
   'reconcile --force': 'BIN reconcile NAME --yes',
-  'reconcile --wait': 'leave it out: reconcile ends when the nodes are written',
   'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
   'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
   'remove -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',

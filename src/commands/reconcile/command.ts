@@ -36,7 +36,7 @@ const watchFlags = {
   }),
   'metrics-bind-address': Flags.string({
     ...WATCH,
-    summary: 'Address of /metrics: PORT on loopback, HOST:PORT, or :PORT on all addresses.',
+    summary: 'Address of /metrics: PORT or [HOST]:PORT.',
     helpValue: 'ADDRESS',
   }),
   'metrics-secure': Flags.boolean({
@@ -66,28 +66,26 @@ export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override description =
     `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --wait, until rollouts are complete or stopped; with --watch, after each change until Ctrl-C.
 
-With --wait it exits 1 where a pool is stopped, failed, or not done before the timeout.
-
 ${EXIT_STATUS}`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> reconcile' },
     { description: 'Until the rollout is complete or stopped', command: '<%= config.bin %> reconcile worker --wait' },
-    { description: 'Reconcile after each change until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
+    { description: 'After each change', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolChoiceFlags,
-    'dry-run': dryRunFlag('Only show the changes; with "server", the server validates every write.'),
+    'dry-run': dryRunFlag('Only show the changes; "server" validates them.'),
     'by-node': byNodeFlag,
     concurrency: concurrencyFlag,
     yes: yesFlag(),
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
     output: outputFlag('Print the results as a list.'),
     wait: Flags.boolean({
-      summary: 'Go on until the pools are done or stopped: rollouts take step after step.',
+      summary: 'Go on until rollouts are complete or stopped.',
     }),
     timeout: Flags.string({
-      summary: `Longest wait for an eviction; default 15m. With --wait, for all of it; default ${WAIT}.`,
+      summary: `Limit of an eviction (15m), or of --wait (${WAIT}).`,
       helpValue: 'TIME',
     }),
     quiet: Flags.boolean({

@@ -29,11 +29,10 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
   ['edit', { args: [{ name: 'name' }] }, undefined],
   ['delete', { args: ['a=b'] }, undefined],
   ['view', { args: ['web'] }, `${BIN} view shows all pools, ${BIN} describe NAME shows one`],
-  ['edit', { flags: ['--paused'] }, `${BIN} rollout pause NAME`],
   [
     'create',
-    { flags: ['--canary=1'] },
-    'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields',
+    { flags: ['--rollout=x'] },
+    '--max-concurrent limits the nodes of a step, and --canary those of the first',
   ],
   ['get', { flags: ['--constructor'] }, undefined],
   ['get', new Error('x'), undefined],
