@@ -68,14 +68,13 @@ export default class Reconcile extends BaseCommand<typeof Reconcile> {
 
 ${EXIT_STATUS}`;
   static override examples = [
-    { description: 'All pools', command: '<%= config.bin %> reconcile' },
     { description: 'Until the rollout is complete or stopped', command: '<%= config.bin %> reconcile worker --wait' },
-    { description: 'After each change', command: '<%= config.bin %> reconcile --watch' },
+    { description: 'After each change, until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolChoiceFlags,
-    'dry-run': dryRunFlag('Only show the changes; "server" validates them.'),
+    'dry-run': dryRunFlag('Only show the changes; with "server", the server validates every write.'),
     'by-node': byNodeFlag,
     concurrency: concurrencyFlag,
     yes: yesFlag(),
