@@ -101,7 +101,7 @@ test('a pool without spec.rollout has a history, too: the first change can be un
   assert.deepEqual(await kept(), ['2:2', '3:1']);
 });
 
-test('a new pool costs its write, a changed one a list in a run and its write, an unchanged one nothing', async () => {
+test('a new pool costs its write, the others one list in a run, and a write for each spec that has none', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   for (const name of ['web', 'two', 'three']) await testEnv.pool(name, { labels: { tier: '1' } });
   await testEnv.pool('paused', spec('1', { paused: true }));
@@ -114,9 +114,15 @@ test('a new pool costs its write, a changed one a list in a run and its write, a
   await testEnv.reconcile();
   assert.deepEqual(await asked(), ['create', 'create', 'create']);
   await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['list']);
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
   await testEnv.reconcile();
-  assert.deepEqual(await asked(), []);
+  assert.deepEqual(await asked(), ['list']);
+  // As of an earlier version, which kept none of it.
+  const [ofThree] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('three'));
+  await api().expect('DELETE', `${REVISIONS}/${ofThree?.metadata.name}`);
+  await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['create', 'list']);
   for (const name of ['web', 'two']) await testEnv.edit(name, { spec: { labels: { tier: '2' } } });
   await testEnv.reconcile();
   assert.deepEqual(await asked(), ['create', 'create', 'list']);
@@ -209,7 +215,7 @@ test('without the permission, nodes are written as ever, with one warning', asyn
   ]);
   const kubeconfig = await kubeconfigFor(testEnv.cluster(), 'operator');
   const refused =
-    /^warning: \w+: `rollout undo` will not find this spec: cannot create .*; next: ask for a role with verbs get, list, create, patch and delete on controllerrevisions\.apps in namespace default$/gm;
+    /^warning: \w+: `rollout undo` will not find new specs of pools: cannot (create|list) .*; next: ask for a role with verbs get, list, create, patch and delete on controllerrevisions\.apps in namespace default$/gm;
   const once = await cli({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
   assert.equal(once.code, 0, once.stderr);
   assert.match(once.stdout, /^web {4}Ready /m);
@@ -223,6 +229,6 @@ test('without the permission, nodes are written as ever, with one warning', asyn
     await eventually('it is rolled out', async () => (await testEnv.node('a')).metadata.labels.tier === value);
   }
   await watching.end();
-  assert.equal(watching.log().match(/will not find this spec/g)?.length, 1, watching.log());
+  assert.equal(watching.log().match(/will not find new specs/g)?.length, 1, watching.log());
   assert.deepEqual(await kept(), []);
 });

@@ -2,11 +2,11 @@
  * Keeps the history of the pools (docs/decisions/0045): before anything else of a new spec is written, the last revision is that
  * spec. Killed after any write, the next run finds what was written, and adds nothing.
  *
- * A pool that has not changed costs no request, a changed one its write. Before it, the revisions of all pools are listed once in
- * a process; what was kept since is remembered. A pool that is new has none: it is not listed for.
+ * The revisions of all pools are listed once in a process, and a spec that has none costs its write; what was kept since is
+ * remembered. Only the list tells whether the spec of an unchanged pool was kept: by an earlier version, or without the
+ * permission, it was not. A pool that is new has none: it is not listed for.
  * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
- * that changes during a reconcile may reach nodes before the next reconcile keeps it. A one-shot run takes a pool whose status
- * tells of its spec as kept.
+ * that changes during a reconcile may reach nodes before the next reconcile keeps it.
  */
 import { ForbiddenError, NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
 import {
@@ -60,7 +60,7 @@ export class RevisionWriter implements RevisionKeeper {
   readonly #heads = new Map<string, RevisionHead[]>();
   #listed: Promise<ListedRevisions> | undefined;
   /** The permission lacks, of all pools: until then nothing is asked for. */
-  #refusedUntil = Number.NEGATIVE_INFINITY;
+  #refused: { error: ForbiddenError; until: number } | undefined;
   /** The last warning: of many pools, one says it. */
   #lastWarning: string | undefined;
 
@@ -87,8 +87,7 @@ export class RevisionWriter implements RevisionKeeper {
       retryAt: Number.POSITIVE_INFINITY,
       isAhead: isAhead || known?.isAhead === true,
     });
-    if (known === undefined && !this.#mayDiffer(pool)) return;
-    if (clock.now() < this.#refusedUntil) return this.#retry(name, this.#refusedUntil);
+    if (this.#refused !== undefined && clock.now() < this.#refused.until) return this.#refuse(pool, warnings);
     let failed = '`rollout undo` will not find this spec';
     try {
       const raw: Pool = { metadata: pool.metadata, spec: rawSpecOf(pool), ...(pool.status && { status: pool.status }) };
@@ -96,10 +95,14 @@ export class RevisionWriter implements RevisionKeeper {
       failed = 'an old revision was not deleted';
       await limitObjects(() => this.#deleteAll(name, excess));
       this.#lastWarning = undefined;
+      this.#refused = undefined;
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
       const retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
-      if (error instanceof ForbiddenError) this.#refusedUntil = retryAt;
+      if (error instanceof ForbiddenError && isOfAllPools(error)) {
+        this.#refused = { error, until: retryAt };
+        return this.#refuse(pool, warnings);
+      }
       this.#retry(name, retryAt);
       this.#warn(failed, error, warnings);
     }
@@ -111,11 +114,12 @@ export class RevisionWriter implements RevisionKeeper {
     this.#heads.delete(pool);
   }
 
-  /** Whether the spec or its cause may lack its revision. Caches know of all changes from then on. */
-  #mayDiffer({ metadata, status }: NodePool): boolean {
-    if (this.#options.hasCaches) return true;
+  /** A spec that the status tells of was warned about when it was new: nothing gets lost by this run. */
+  #refuse({ metadata, status }: NodePool, warnings: Warning[]): void {
+    if (this.#refused === undefined) return;
+    this.#retry(metadata.name, this.#refused.until);
     const isTold = status?.observedGeneration === metadata.generation && status?.status !== 422;
-    return !isTold || causeOf({ metadata }) !== undefined;
+    if (!isTold) this.#warn('`rollout undo` will not find new specs of pools', this.#refused.error, warnings);
   }
 
   #retry(name: string, retryAt: number): void {
@@ -229,6 +233,11 @@ export class RevisionWriter implements RevisionKeeper {
       { isPermanent: true },
     );
   }
+}
+
+/** Lists and creates are of no single revision; a role may let some be read, changed or deleted. */
+function isOfAllPools({ missing }: ForbiddenError): boolean {
+  return missing.some(each => /^verb (list|create) /.test(each));
 }
 
 function ownerOf({ metadata }: RevisionHead): string {

@@ -70,17 +70,26 @@ function aServer(stored: ControllerRevision[], overrides: Partial<ControllerRevi
 const numbers = (stored: readonly ControllerRevision[]) =>
   stored.map(({ revision, data }) => `${revision}:${(data as { spec: NodePoolSpec }).spec.labels?.tier}`).toSorted();
 
-test('a new pool costs its write, a changed one a list of all in a process and its write, an unchanged one nothing', async () => {
+test('a new pool costs its write, the others a list of all in a process, and a write for each spec that has none', async () => {
   const pools = ['a', 'b', 'c', 'd'].map((name, at) =>
     version(0, at < 2 ? 1 : 2, at < 2 ? undefined : at - 1, { name, uid: name }),
   );
   const [a, b, changed, same] = pools;
   assert.ok(a && b && changed && same);
-  const server = aServer([]);
+  const server = aServer([newRevision(same, 1, 0)]);
   const writer = new RevisionWriter(reconcilerOptions(server.port, new ClusterState(pools, [], [])));
   for (const pool of pools) await writer.keep(pool, []);
   for (const pool of pools) await writer.keep(pool, []);
   assert.deepEqual(server.calls, ['create', 'create', 'heads', 'create']);
+});
+
+test('an unchanged pool whose spec was never kept gets its revision, and its next change can be undone', async () => {
+  const server = aServer([]);
+  for (const pool of [version(1, 2, 2), version(2, 3, 2)]) {
+    const options = reconcilerOptions(server.port, new ClusterState([pool], [], []));
+    await new RevisionWriter(options).keep(pool, []);
+  }
+  assert.deepEqual(numbers(server.stored), ['1:1', '2:2']);
 });
 
 test('the watch lists once, and then remembers what it has kept', async () => {
@@ -164,6 +173,37 @@ test('where the permission lacks, one pool asks, and one warning names all verbs
   assert.equal(warnings.length, 1);
   const [warning] = warnings;
   assert.ok(typeof warning === 'object');
-  assert.match(warning.message, /^`rollout undo` will not find this spec: cannot create a-/);
+  assert.match(warning.message, /^`rollout undo` will not find new specs of pools: cannot create a-/);
   assert.match(warning.next ?? '', /verbs get, list, create, patch and delete on controllerrevisions\.apps/);
+});
+
+test('without the permission to list, only a new spec is warned about, whichever pool was refused', async () => {
+  const refuseList = () => Promise.reject(new ForbiddenError('cannot list', ['verb list on controllerrevisions.apps']));
+  const pools = [2, 1, 1].map((observed, at) => version(0, 2, observed, { name: `w${at}`, uid: `uid-w${at}` }));
+  const server = aServer([], { heads: refuseList });
+  const writer = new RevisionWriter(reconcilerOptions(server.port, new ClusterState(pools, [], [])));
+  const warned: number[] = [];
+  for (const pool of pools) {
+    const warnings: Warning[] = [];
+    await writer.keep(pool, warnings);
+    warned.push(warnings.length);
+  }
+  assert.deepEqual(warned, [0, 1, 0]);
+  assert.deepEqual(server.calls, ['heads']);
+});
+
+test('an old revision that may not be deleted keeps no other pool from its revision', async () => {
+  const former = Array.from({ length: 12 }, (_, at) => newRevision(version(at, 1), at + 1, 0));
+  const server = aServer(former, {
+    delete: () => Promise.reject(new ForbiddenError('cannot delete', ['verb delete on controllerrevisions.apps'])),
+  });
+  const pools = [version(12, 13, 12), version(0, 1, undefined, { name: 'other', uid: 'uid-other' })];
+  const writer = new RevisionWriter(reconcilerOptions(server.port, new ClusterState(pools, [], [])));
+  const warnings: Warning[] = [];
+  for (const pool of pools) await writer.keep(pool, warnings);
+  assert.deepEqual(server.calls, ['heads', 'create', 'delete', 'create']);
+  assert.deepEqual(
+    warnings.map(warning => (warning as { message: string }).message),
+    ['an old revision was not deleted: cannot delete'],
+  );
 });
