@@ -22,6 +22,7 @@ const api = () => raw(testEnv.cluster());
 test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
   const { objects, policies } = await readManifests();
   const flags = ['install', '--controller', '--image', IMAGE];
+  await refused(['install', '--wait'], 2, /--wait is only valid with --controller; next: add --controller/);
   await refused(['install', '--image', IMAGE], 2, /--image is only valid with --controller; next: add --controller/);
   await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
 

@@ -135,11 +135,17 @@ async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise
     image,
     'pod-counts': podCounts,
     evictions,
+    wait,
     'no-policies': noPolicies,
   } = flags;
   if (!controller) {
-    const granted = podCounts ? '--pod-counts' : evictions ? '--evictions' : undefined;
-    const alone = image !== undefined ? '--image' : granted;
+    const ofController = {
+      '--image': image !== undefined,
+      '--pod-counts': podCounts,
+      '--evictions': evictions,
+      '--wait': wait,
+    };
+    const alone = Object.entries(ofController).find(([, isSet]) => isSet)?.[0];
     const policiesAlone = noPolicies && !admission ? '--no-policies' : undefined;
     const wrong = alone ?? policiesAlone;
     if (wrong !== undefined)
