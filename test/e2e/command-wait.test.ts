@@ -96,6 +96,16 @@ test('warns once, and at once, where no controller keeps what is waited for', as
   await ok(['wait', 'gpu', '--for=create']);
 });
 
+test('does not warn of a lease that only looks expired where the condition is met before it is read again', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  await dropLease(cluster());
+  await holdLease(cluster(), new Date(Date.now() - 7_200_000));
+  const { code, stderr } = await cli(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
+  assert.deepEqual([code, stderr], [0, '']);
+});
+
 test('times out, and with --timeout=0 checks once', async () => {
   await testEnv.pool('gpu');
   const late = 'error: timed out waiting for the condition on nodepools/gpu';
