@@ -69,6 +69,13 @@ test('rollout status says at once that no controller holds the lease', async () 
     followed.stderr,
     'warning: no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool; next: run `kubectl nodepool reconcile web --wait`\nerror: timed out waiting for the condition\n',
   );
+  await testEnv.edit('web', { spec: { paused: true } });
+  const paused = await run('rollout', 'status', 'web', '--timeout=3s');
+  assert.match(
+    paused.stderr,
+    /^warning: .*; next: run `kubectl nodepool rollout resume web`, then `kubectl nodepool reconcile web --wait`$/m,
+  );
+  await testEnv.edit('web', { spec: { paused: null } });
   const done = await run('reconcile', 'web', '--wait');
   assert.equal(done.code, 0, done.stderr);
   assert.equal((await run('rollout', 'status', 'web')).stderr, '');

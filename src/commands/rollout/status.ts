@@ -5,8 +5,9 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { sleep, systemClock } from '../../controller/clock.ts';
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
-import { GROUP, LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { GROUP, LEASE_NAMESPACE, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { readLeases } from '../shared/leases.ts';
@@ -29,13 +30,16 @@ export async function rolloutStatus(
 ): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
   if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
-  const next = `run \`kubectl nodepool reconcile ${name} --wait\``;
+  const reconcile = `\`kubectl nodepool reconcile ${name} --wait\``;
+  // A reconcile that waits for a paused pool fails at once.
+  let isPausedNow = false;
   let cancelHint = () => {};
   const over = new AbortController();
   let [isSaid, isLookedFor] = [false, false];
   // Without a controller it would wait for ever without output.
   const hint = (message: string) => {
-    if (!over.signal.aborted && !isSaid) showWarning(io, { message, next });
+    const first = isPausedNow ? `\`kubectl nodepool rollout resume ${name}\`, then ` : '';
+    if (!over.signal.aborted && !isSaid) showWarning(io, { message, next: `run ${first}${reconcile}` });
     isSaid = true;
   };
   const lookForController = async () => {
@@ -63,12 +67,15 @@ export async function rolloutStatus(
         if (level === 'warning') showWarning(io, message);
         if (level === 'error') showError(io, { message });
       },
-      onState: ({ kind, text }) => {
+      onState: ({ kind, text }, pool) => {
+        isPausedNow = isPaused(pool);
         if (kind !== 'failed') io.out(sanitizeLine(text));
         cancelHint();
         if (kind !== 'waiting' || !flags.watch) return;
         if (!isLookedFor) void lookForController();
         isLookedFor = true;
+        // There is no progress to be had.
+        if (isPausedNow) return;
         cancelHint = systemClock.after(QUIET_MS, () =>
           hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`),
         );
@@ -87,8 +94,8 @@ export async function rolloutStatus(
 
 interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'watchRaw' | 'firstNames'>;
-  /** Gets each new state, the last one too. */
-  onState: (state: RolloutState) => void;
+  /** Gets each new state, the last one too, with its pool. */
+  onState: (state: RolloutState, pool: NodePool) => void;
 }
 
 /**
@@ -103,9 +110,10 @@ export async function followRollout(
 ): Promise<RolloutState> {
   const { metadata } = await existingPool('rollout', name, { pools, nodes });
   let last: RolloutState | undefined;
-  const showState = (pool: RawPool): RolloutState => {
-    const state = rolloutState(coercePool(pool));
-    if (state.text !== last?.text) onState(state);
+  const showState = (raw: RawPool): RolloutState => {
+    const pool = coercePool(raw);
+    const state = rolloutState(pool);
+    if (state.text !== last?.text) onState(state, pool);
     last = state;
     return state;
   };
