@@ -21,6 +21,11 @@ export function liveState(state: ClusterState, pool: NodePool, now: Date): LiveS
     due++;
     if (allChanges(dueOf(plan)).some(({ reason }) => reason === 'drift')) drifted++;
   }
+  // Nodes that left have the pool's labels and taints until they are removed. One that joined another is due there.
+  for (const { name: node } of state.managedNodes(name)) {
+    const plan = state.ownership(node)?.owner === undefined ? nodePlan(state, node) : undefined;
+    if (plan !== undefined && differs(plan)) due++;
+  }
   return {
     ...{ nodes: members.length, ready, due, drifted, isInvalid },
     losesNodes: state.lost(name).length > 0,

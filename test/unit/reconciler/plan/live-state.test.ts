@@ -46,3 +46,10 @@ test('a rollout goes on while nodes have to be changed, once a reconcile has see
   assert.equal(rollout(0, 'gold'), undefined);
   assert.equal(seen({ rollout: {}, ...SPEC }, [member('a', 'gold')]).rollout, undefined);
 });
+
+test('a node that left and still has what the pool set is due, and is no member', () => {
+  const left = member('a', 'gold');
+  delete left.labels['node-role.kubernetes.io/web'];
+  const { nodes, ready, due, drifted } = seen(SPEC, [left, member('b', 'gold')]);
+  assert.deepEqual([nodes, ready, due, drifted], [1, 1, 1, 0]);
+});
