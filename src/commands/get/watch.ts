@@ -31,21 +31,21 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
   const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
-  const specs = new Map<string, string>();
+  const seen = new Map<string, string>();
   return showChanges<RawPool>(
     {
       resource: 'nodepools.nodes.lailin.xyz',
       watched: connection.cluster.pools.watchRaw({ names, labelSelector, fieldSelector }),
       onStart(pools) {
         if (changesOnly) return;
-        for (const pool of pools) specs.set(pool.metadata.name, specOf(pool));
+        for (const pool of pools) seen.set(pool.metadata.name, countedBy(pool));
         if (pools.length > 0) print(sort(pools.toSorted(byNames)), 'ADDED');
         else if (typeof output === 'object') io.err('No pools found; waiting for one.');
       },
       onChanged(pool, type) {
         const { name } = pool.metadata;
         // From now on its status says what it is; the nodes of another spec were not counted.
-        if (pool.status?.status !== undefined || specs.get(name) !== specOf(pool)) live.delete(name);
+        if (seen.get(name) !== countedBy(pool)) live.delete(name);
         print([pool], type);
       },
       onDeleted: pool => print([pool], 'DELETED'),
@@ -55,8 +55,9 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
   );
 }
 
-function specOf({ metadata: { uid, generation } }: RawPool): string {
-  return `${uid} ${generation}`;
+/** What a new count of its nodes comes with: another pool, spec or status, not a label of the pool. */
+function countedBy({ metadata: { uid, generation }, status }: RawPool): string {
+  return JSON.stringify([uid, generation, status]);
 }
 
 function poolRenderer({ output, asEvents, live }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
