@@ -74,14 +74,15 @@ export async function readTimeline({ kind, name }: TimelineSubject, deps: Timeli
   const pool = pools.find(({ metadata }) => metadata.name === name);
   if (kind !== 'Node' && pool !== undefined) return ofPool(pool, pools, deps);
   const events = await permitted(deps.events.list());
-  if (kind !== 'NodePool') {
-    const found = (await ofNode(name, pools, events, deps)) ?? (await ofShortName(name, pools, events, deps));
-    if (found !== undefined) return found;
-    if (kind === 'Node') throw nodesNotFound([name]);
-  }
-  const about = itemsOf(events).filter(event => event.pool === name);
-  const known = pools.map(({ metadata }) => metadata.name);
+  const node = kind === 'NodePool' ? undefined : await ofNode(name, pools, events, deps);
+  if (node !== undefined) return node;
+  const about = kind === 'Node' ? [] : itemsOf(events).filter(event => event.pool === name);
   if (about.length > 0) return timelineOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
+  // Last: a node that begins with the name of a deleted pool is not what was meant.
+  const short = kind === 'NodePool' ? undefined : await ofShortName(name, pools, events, deps);
+  if (short !== undefined) return short;
+  if (kind === 'Node') throw nodesNotFound([name]);
+  const known = pools.map(({ metadata }) => metadata.name);
   throw kind === undefined ? neither(name, known) : poolNotFound('history', [name], { pools: known });
 }
 
