@@ -91,6 +91,10 @@ node ${names[7]} (pool web)
   }
   const why = 'error: --by-node is for --dry-run, which shows the changes; next: add --dry-run, or leave it out';
   await refused(['reconcile', '--by-node'], 2, `${why}\nSee 'kubectl nodepool reconcile --help'.`);
+  // Before anything is asked of a cluster, or of a plugin that logs in.
+  const noCluster = ['reconcile', '--wait', '--kubeconfig', '/none'];
+  await refused([...noCluster, '--dry-run'], 2, /^error: --wait and --dry-run exclude each other/);
+  await refused([...noCluster, '--timeout', 'x'], 2, /^error: --timeout: "x" is not a duration/);
 });
 
 test('diff warns about unmanaged: Remove and names what it removes', async () => {

@@ -115,6 +115,12 @@ ${EXIT_STATUS}`;
         'add --dry-run, or leave it out',
       );
     }
+    if (flags.wait && dryRun !== 'none')
+      throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
+    const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
+    const waitMs = flags.wait ? (ofFlag ?? parseDuration(WAIT, '--timeout')) : undefined;
+    // An eviction that a budget blocks is waited for as long as the rest.
+    const optional = defined({ waitMs, timeoutMs: flags.wait ? 0 : ofFlag });
     const connection = await deps.connect({ concurrency, dryRun: dryRun !== 'none' });
     const podCounts = flags['pod-counts'];
     const approve = approver(
@@ -124,12 +130,6 @@ ${EXIT_STATUS}`;
       impactTeller(deps.io, connection),
     );
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
-    if (flags.wait && dryRun !== 'none')
-      throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
-    const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
-    const waitMs = flags.wait ? (ofFlag ?? parseDuration(WAIT, '--timeout')) : undefined;
-    // An eviction that a budget blocks is waited for as long as the rest.
-    const optional = defined({ waitMs, timeoutMs: flags.wait ? 0 : ofFlag });
     const byNode = flags['by-node'];
     return showReconcile(
       { pools, concurrency, dryRun, podCounts, approve, print, byNode, ...optional },
