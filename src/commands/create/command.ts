@@ -16,8 +16,8 @@ import { interruptible } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
-import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
-import type { Approve } from '../shared/consent/consent.ts';
+import { approver } from '../shared/consent/approve.ts';
+import type { Approve, EarlierWrite } from '../shared/consent/consent.ts';
 import {
   readProtection,
   unmanagedWarning,

@@ -10,7 +10,8 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { showPlanned } from '../shared/changes/diff.ts';
-import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
+import { approver } from '../shared/consent/approve.ts';
+import type { EarlierWrite } from '../shared/consent/consent.ts';
 import {
   deletingWarning,
   isKubeletRiskNew,

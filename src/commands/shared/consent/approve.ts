@@ -12,7 +12,7 @@ import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 import type { TellImpact } from '../impact/show-impact.ts';
 import type { EvictionPreview } from '../impact/taint-evictions.ts';
-import type { Approve, Proposal } from './consent.ts';
+import type { Approve, EarlierWrite, Proposal } from './consent.ts';
 
 export interface Approval {
   /** --yes: shows evictions and does not ask. */
@@ -23,13 +23,6 @@ export interface Approval {
   written?: () => EarlierWrite | undefined;
 }
 
-/** What a command has written before it asks, and how to continue after a no. */
-export interface EarlierWrite {
-  /** As `nodepool a was created`. */
-  message: string;
-  command: string;
-}
-
 /**
  * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds: one question, of
  * the command and about evictions. It says nothing of evictions when no pod would be evicted. It throws NodepoolError when the
@@ -37,7 +30,7 @@ export interface EarlierWrite {
  * @param tellImpact what a plan does to pods, which a person sees before the question; it may be a question of its own
  */
 export function approver(
-  { yes, dryRun, written = () => undefined }: Approval,
+  { yes, dryRun, written: ofCommand = () => undefined }: Approval,
   io: Io,
   connection: ClusterNames & { pods: Pick<PodsPort, 'placedOn'> },
   tellImpact: TellImpact = async () => undefined,
@@ -73,7 +66,8 @@ export function approver(
     for (const risk of await risksIn(plan)) weighed.add(risk);
     return told?.losses ?? [];
   };
-  const askAboutImpact = async ({ action = CONTINUE, asksImpactOf: plan }: Proposal): Promise<boolean> => {
+  const askAboutImpact = async (proposal: Proposal): Promise<boolean> => {
+    const { action = CONTINUE, asksImpactOf: plan } = proposal;
     if (plan === undefined || plan === shown || !canAsk(io)) return false;
     const risks = await risksIn(plan);
     if (risks.every(risk => weighed.has(risk))) return false;
@@ -84,23 +78,25 @@ export function approver(
     shown = plan;
     if (isLate) sayWhyAgain();
     writeImpact(told.text, io);
-    if (!(await confirm(io, { action, where }))) throw declined(written());
+    if (!(await confirm(io, { action, where }))) throw declined(proposal.written ?? ofCommand());
     return true;
   };
 
   const approve: Approve = async proposal => {
     const { plan, question, action = CONTINUE } = proposal;
+    const written = proposal.written ?? ofCommand();
     const due = asks && question !== undefined && grew(question.covers) ? question : undefined;
     const refusal = due?.needsYes === undefined || canAsk(io) ? undefined : [...due.needsYes, ...(due.losses ?? [])];
     if (!asks) warn(question?.losses ?? []);
     const preview = await readEvictions(plan, connection.pods).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
-      if (asks) throw refusal === undefined ? notKnown(error, written()) : needsYes(refusal, written());
+      if (asks) throw refusal === undefined ? notKnown(error, written) : needsYes(refusal, written);
       showWarning(io, notKnown(error, undefined).message);
       return undefined;
     });
     const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
-    const covers = [...taints, ...(preview?.covers ?? [])];
+    const isAgreed = proposal.written !== undefined && taints.length > 0 && !grew(taints);
+    const covers = [...taints, ...(isAgreed ? [] : (preview?.covers ?? []))];
     const removed = plan instanceof NodepoolError ? [] : removedFrom(plan.nodes);
     // The command itself warns about those of the first plan.
     const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
@@ -120,15 +116,15 @@ export function approver(
     if (due === undefined && !isNews) return (await askAboutImpact(proposal)) ? 'asked' : 'clear';
     if (!canAsk(io)) {
       const reasons = [...(refusal ?? []), ...losses];
-      if (reasons.length > 0) throw needsYes(reasons, written());
+      if (reasons.length > 0) throw needsYes(reasons, written);
       return 'clear';
     }
     sayWhyAgain();
     const ofImpact = await showImpact(proposal, preview !== undefined);
     const all = [...(due?.losses ?? []), ...losses, ...ofImpact];
     if (!(await confirm(io, { action, where, losses: all }))) {
-      if (due !== undefined) return 'declined';
-      throw declined(written());
+      if (due !== undefined && proposal.written === undefined) return 'declined';
+      throw declined(written);
     }
     agree([...(due?.covers ?? []), ...covers]);
     return 'asked';

@@ -16,6 +16,18 @@ export interface Proposal {
   question?: Question | undefined;
   /** A person is asked about its impact, if that is worth a question; the plan may be a part of it. Undefined: never. */
   asksImpactOf?: ClusterPlan | undefined;
+  /**
+   * By earlier steps of a rollout that goes on. Pods that it evicted come up on nodes of later steps: who agreed to the taints of
+   * these is not asked again.
+   */
+  written?: EarlierWrite | undefined;
+}
+
+/** What a command has written before it asks, and how to continue after a no. */
+export interface EarlierWrite {
+  /** As `nodepool a was created`. */
+  message: string;
+  command: string;
 }
 
 export interface Question {

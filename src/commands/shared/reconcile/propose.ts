@@ -2,11 +2,12 @@
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
+import { defined } from '../../../nodepool/json.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
 import { nodesText } from '../../../print/question.ts';
-import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { type ClusterPlan, planCluster, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import type { Proposal } from '../consent/consent.ts';
+import type { EarlierWrite, Proposal } from '../consent/consent.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { joiningWarnings, leavePoolText, leavesText } from '../consent/warnings.ts';
@@ -24,6 +25,14 @@ export interface ProposeDeps {
   podCounts?: () => Promise<ReadonlyMap<string, number>>;
 }
 
+/** Of `--wait`, which takes all steps of a rollout: a yes is to all of them. */
+export interface Steps {
+  /** Later, named pools may be gone. */
+  isFirst: boolean;
+  /** By the steps before. */
+  written: EarlierWrite | undefined;
+}
+
 /** What a run is going to do; nothing is written yet. */
 export interface ProposedReconcile extends Proposal {
   state: ClusterState;
@@ -37,21 +46,38 @@ export interface ProposedReconcile extends Proposal {
 /**
  * @param names empty: every pool. Throws NodepoolError when one is not found
  * @param released after an edit of the nodeSelector: nodes whose release was shown. It asks about others
+ * @param steps undefined: the run takes the next step only
  */
 export async function proposeReconcile(
   names: string[],
   { cluster, podCounts, workloads, now = () => new Date() }: ProposeDeps,
   released?: ReadonlySet<string>,
+  steps?: Steps,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
-  const pools = selectPools('reconcile', state, names);
-  const plan = planCluster(state, { pools }, now());
+  const known = new Set(state.poolNames());
+  const pools =
+    steps === undefined || steps.isFirst
+      ? selectPools('reconcile', state, names)
+      : names.filter(name => known.has(name));
+  const next = planCluster(state, { pools }, now());
+  const plan = steps === undefined ? next : { ...next, nodes: plansToTheEnd(next), later: pausedIn(next) };
   const { covers, losses } = await findRuntimeClassUsers(deletedBy(plan), workloads);
   const warnings = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
-  const changed = plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain).map(({ node }) => node.name);
+  const changes = plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain);
+  const changed = [...new Set(changes.map(({ node }) => node.name))];
   const ofPools = names.length === 0 ? 'all pools' : `${noun(pools.length, 'pool')} ${firstFew(pools, MAX_NAMED)}`;
   const action = `Reconcile ${ofPools} and change ${nodesText(changed)}`;
-  const proposed = { state, pods, pools, plan, action, asksImpactOf: plan, warnings };
+  const proposed = {
+    state,
+    pods,
+    pools,
+    plan,
+    action,
+    asksImpactOf: plan,
+    warnings,
+    ...defined({ written: steps?.written }),
+  };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
   const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, nodes]) =>
     leavePoolText(
@@ -67,6 +93,10 @@ export async function proposeReconcile(
     needsYes: [],
   };
   return { ...proposed, question };
+}
+
+function pausedIn({ later }: ClusterPlan): ClusterPlan['later'] {
+  return later.filter(({ pausedBy }) => pausedBy !== undefined);
 }
 
 function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: string; pool: string }[] {

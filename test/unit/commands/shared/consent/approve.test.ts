@@ -135,6 +135,26 @@ test('after a yes asks only about new evictions', async () => {
   );
 });
 
+test('a later step asks about other taints only, and a no says what was written', async () => {
+  const io = onTerminal('y', 'n', 'n');
+  let pods = [pod('web')];
+  const approve = approver(
+    { yes: false, dryRun: false },
+    io,
+    on(async () => pods),
+  );
+  assert.equal(await approve({ plan }), 'asked');
+  pods = [pod('web'), pod('moved-here')];
+  const written = { message: '2 nodes were written, the rest was not', command: 'x --wait' };
+  assert.equal(await approve({ plan, written }), 'clear');
+  const [first = assert.fail()] = plan.nodes;
+  const other = { ...plan, nodes: [{ ...first, patch: { resourceVersion: '1', taints: [taint('y:NoExecute')] } }] };
+  const no = { message: written.message, next: 'continue with `x --wait`' };
+  await assert.rejects(approve({ plan: other, written }), no);
+  const question = { losses: ['1 workload names it'], covers: ['pool a'] };
+  await assert.rejects(approve({ plan: NO_CHANGE, question, written }), no);
+});
+
 test('asks about an additional pod, not about one that its controller replaced', async () => {
   const io = onTerminal('y', 'y', 'y');
   let pods = [pod('web-1', 'web'), pod('web-2', 'web')];

@@ -90,6 +90,19 @@ test('asks after an edit of the nodeSelector about nodes whose release was not s
   );
 });
 
+test('with --wait the question names the nodes of all steps, and a pool that is gone by a later step is left out', async () => {
+  const web = pool('a', { tier: 'y' });
+  const rolling = { ...web, spec: { ...web.spec, rollout: { maxConcurrent: 1 } } };
+  const { cluster } = server([rolling], [member('n1', 'a', 'x'), member('n2', 'a', 'x')]);
+  const deps = { ...depsOf([], false).deps, cluster };
+  assert.equal((await proposeReconcile([], deps)).action, 'Reconcile all pools and change 1 node (n1)');
+  const first = await proposeReconcile([], deps, undefined, { isFirst: true, written: undefined });
+  assert.equal(first.action, 'Reconcile all pools and change 2 nodes (n1, n2)');
+  await assert.rejects(proposeReconcile(['b'], deps, undefined, { isFirst: true, written: undefined }));
+  const later = await proposeReconcile(['a', 'b'], deps, undefined, { isFirst: false, written: undefined });
+  assert.deepEqual(later.pools, ['a']);
+});
+
 test('diff notes records and counts that reconcile writes, without a difference', async () => {
   const recorded = member('n1', 'a', 'x');
   const { record: _record, ...unrecorded } = member('n2', 'a', 'x');
