@@ -62,6 +62,8 @@ export interface ApplyOptions {
   deleted?: ReadonlyMap<string, string>;
   /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
   timeoutMs?: number | undefined;
+  /** What the runs of one command share; each fills it. Undefined: it runs once. */
+  memory?: RunMemory | undefined;
 
   progress?: NodeProgress;
   /** Evictions, for people, in order. */
@@ -69,6 +71,9 @@ export interface ApplyOptions {
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
 }
+
+/** Limits of writes and counts of repairs hold over all runs. */
+export type RunMemory = Partial<Pick<ReconcilerOptions, 'writeLimiter' | 'contestedKeys' | 'revisions'>>;
 
 /** The result for one pool. */
 export interface PoolResult {
@@ -100,8 +105,13 @@ export async function reconcile(
   options.warn(pools.flatMap(name => firstStripWarning(state, name)));
   const { chosen, others } = await apply(state, { pools }, options, pods);
   options.warn(others.flatMap(notUpToDate));
-  const moves = movesOf(chosen);
-  return chosen.map((result): PoolSummary => {
+  return summariesOf(chosen);
+}
+
+/** @param results of one run, or of several as if they were one */
+export function summariesOf(results: readonly PoolResult[]): PoolSummary[] {
+  const moves = movesOf(results);
+  return results.map((result): PoolSummary => {
     const { pool } = result;
     const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
@@ -126,11 +136,11 @@ export async function apply(
   const before = stateBefore(state, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const writeLimiter = new WriteRateLimiter(options.clock);
-  const contestedKeys = contestedKeysOf(options);
+  const { memory = {} } = options;
+  memory.writeLimiter ??= new WriteRateLimiter(options.clock);
+  memory.contestedKeys ??= contestedKeysOf(options);
   const reconciler = reconcilerOf(state, options, {
-    writeLimiter,
-    contestedKeys,
+    ...memory,
     ...counted,
     ...defined({ changes }),
   });
@@ -149,8 +159,8 @@ export async function apply(
   });
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const { revisions } = reconciler;
-  const rest = reconcilerOf(state, options, { writeLimiter, contestedKeys, revisions, ...counted, only });
+  memory.revisions = reconciler.revisions;
+  const rest = reconcilerOf(state, options, { ...memory, ...counted, only });
   return { chosen, others: await untilIdle(others, rest, { ...options, state }) };
 }
 
