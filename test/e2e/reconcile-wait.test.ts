@@ -33,7 +33,7 @@ test('--wait takes step after step until all nodes have settled, prints progress
   assert.deepEqual(await tiers(), Array(6).fill('2'));
 });
 
-test('--wait ends with 1 where a rollout stops, and at the timeout with what is left', async () => {
+test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with what is left', async () => {
   await prepare({ canary: 1, maxConcurrent: 1, settleSeconds: 3600 });
   const late = await run('reconcile', 'web', '--wait', '--timeout=2s');
   assert.equal(late.code, 1);
@@ -43,7 +43,7 @@ test('--wait ends with 1 where a rollout stops, and at the timeout with what is 
   );
   await setReady(testEnv.cluster(), 'a', false);
   const stopped = await run('reconcile', 'web', '--wait');
-  assert.equal(stopped.code, 1, stopped.stderr);
+  assert.equal(stopped.code, 3, stopped.stderr);
   assert.match(stopped.stdout, /stopped: node a turned NotReady after the change/);
   await testEnv.edit('web', { spec: { paused: true } });
   assert.equal((await run('reconcile', 'web', '--wait')).code, 1);

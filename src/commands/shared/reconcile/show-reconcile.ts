@@ -3,17 +3,17 @@ import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
 import { type Io, terminalWidth } from '../../../cli/io.ts';
-import { interruptible } from '../../../cli/signals.ts';
+import { interruptible, leaveSoon } from '../../../cli/signals.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { unfinishedRollout } from '../../../nodepool/status/status.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { droppedFields, lackingWarning } from '../../../reconciler/write/status-writer.ts';
-import { type Approve, agree } from '../consent/consent.ts';
+import { type AgreedProposal, type Approve, agree, type Proposal } from '../consent/consent.ts';
 import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
-import { type PoolSummary, reconcile } from './apply.ts';
+import { type PoolSummary, type RunMemory, reconcile } from './apply.ts';
 import { isInterrupted, showInterruption } from './interrupted.ts';
-import { proposeReconcile } from './propose.ts';
+import { type ProposedReconcile, proposeReconcile, type Steps } from './propose.ts';
 import { reconcileDeps, showFailures } from './reconcile-deps.ts';
 
 export interface ReconcileChoice {
@@ -59,19 +59,25 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     workloads,
     ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}),
   };
-  const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
-  /** The cluster state of the last run. */
-  let state: ClusterState | undefined;
-  const propose = async (pools: readonly string[] = names ?? []) => {
-    const proposal = await proposeReconcile([...pools], reading, choice.released);
-    warn(proposal.warnings);
-    return proposal;
-  };
-  const runOnce = async (pools: readonly string[] | undefined, signal: AbortSignal) => {
-    const agreed = await agree(() => propose(pools), approve);
-    if (agreed === undefined) return undefined;
-    const { proposal, consent } = agreed;
-    state = proposal.state;
+  const { waitMs } = choice;
+  const wait = waitMs === undefined ? undefined : await import('./until-done.ts');
+  const limit = wait && new wait.Limit(work.clock, waitMs ?? 0);
+  const ask = (proposal: Proposal) => work.aside(() => choice.approve(proposal));
+  const agreeOn = (pools: readonly string[], steps: Steps | undefined) =>
+    agree(
+      async () => {
+        const proposal = await proposeReconcile([...pools], reading, choice.released, steps);
+        warn(proposal.warnings);
+        return proposal;
+      },
+      // A person reads without haste.
+      proposal => (limit === undefined ? ask(proposal) : limit.aside(() => ask(proposal))),
+    );
+  const memory: RunMemory = {};
+  const carryOut = async (
+    { proposal, consent }: AgreedProposal<ProposedReconcile>,
+    signal: AbortSignal,
+  ): Promise<PoolSummary[]> => {
     if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
       const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
       await work.aside(async () => {
@@ -80,19 +86,24 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
       });
     }
     const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal });
+    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal, memory });
   };
-  const { waitMs } = choice;
-  const end = await interruptible(io, async signal => {
-    if (waitMs === undefined) {
-      const summaries = await runOnce(undefined, signal);
-      return summaries && { summaries, exit: undefined };
-    }
-    const { untilDone } = await import('./until-done.ts');
-    const poolOf = (name: string) => state?.pool(name);
-    const isQuiet = choice.print === 'nothing';
-    return untilDone({ timeoutMs: waitMs, run: runOnce, poolOf, clock: work.clock, signal, io, isQuiet });
-  }).finally(work.stop);
+  const run = async (): Promise<{ summaries: PoolSummary[]; exit?: number | undefined } | undefined> => {
+    // Until something may be written, Ctrl-C ends the command at once.
+    const first = await agreeOn(names ?? [], wait && { isFirst: true, written: undefined });
+    if (first === undefined) return undefined;
+    return interruptible(io, async signal => {
+      if (wait === undefined || limit === undefined) return { summaries: await carryOut(first, signal) };
+      const again = (pools: readonly string[], written: Steps['written']) =>
+        agreeOn(pools, { isFirst: false, written });
+      const isQuiet = choice.print === 'nothing';
+      const end = await wait.untilDone({ first, again, run: carryOut, limit, clock: work.clock, signal, io, isQuiet });
+      // A question that nobody answers keeps the process.
+      if (signal.aborted) leaveSoon();
+      return end;
+    });
+  };
+  const end = await run().finally(work.stop);
   if (end === undefined) {
     io.err('nothing was reconciled');
     return EXIT.error;
