@@ -138,7 +138,7 @@ worker  Ready  1 node (1 joined)                         cpu 4  memory 2.9Gi
 test('reconcile takes -l and --all', async () => {
   await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await testEnv.pool('cpu');
-  assert.match(await ok(['reconcile', '-l', 'team=a']), /^gpu +Ready [^\n]*\n$/);
+  assert.match(await ok(['reconcile', '-l', 'team=a']), /^gpu +Empty [^\n]*\n$/);
   await refused(['reconcile', '-l', 'team=x'], 0, 'No pools found.');
   assert.match(await ok(['reconcile', '--all']), /^cpu [^\n]*\ngpu [^\n]*\n$/);
   await refused(['reconcile', 'gpu', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
