@@ -45,7 +45,9 @@ test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with 
   assert.equal(stopped.code, 3, stopped.stderr);
   assert.match(stopped.stdout, /stopped: node a turned NotReady after the change/);
   await testEnv.edit('web', { spec: { paused: true } });
-  assert.equal((await run('reconcile', 'web', '--wait')).code, 1);
+  const paused = await run('reconcile', 'web', '--wait');
+  assert.equal(paused.code, 0, paused.stderr);
+  assert.match(paused.stderr, /^web: paused: .*`kubectl nodepool rollout resume web`$/m);
   for (const args of [['--watch'], ['--dry-run=server']])
     assert.equal((await run('reconcile', '--wait', ...args)).code, 2);
 });
