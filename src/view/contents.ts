@@ -107,7 +107,6 @@ export function screenDataOf(
   const known = {
     node: (name: string) => clusterState.node(name),
     pools: () => clusterState.poolNames(),
-    members: (pool: string) => clusterState.members(pool),
     names: () => [...clusterState.poolNames(), ...[...clusterState.nodes()].map(({ name }) => name).toSorted()],
     ownerOf: (node: string) => clusterState.ownership(node)?.owner,
   };

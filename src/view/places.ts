@@ -31,8 +31,11 @@ export interface SortOrder {
   descending: boolean;
 }
 
-/** A node, or those of a pool that are to be changed: as they were when the question was shown. */
-export type CordonTarget = { unschedulable: boolean } & ({ node: Node } | { pool: string; nodes: readonly Node[] });
+/** A node as it was when the question was shown. */
+export interface CordonTarget {
+  unschedulable: boolean;
+  node: Node;
+}
 
 export interface DrainTarget {
   pool: string;
@@ -40,8 +43,8 @@ export interface DrainTarget {
   node: string | undefined;
 }
 
-/** A command that runs on the restored terminal. */
-export type TerminalCommand = DrainTarget & { command: 'drain' | 'reconcile' };
+/** A command that runs on the restored terminal. `cordon` and `uncordon`: of a pool. */
+export type TerminalCommand = DrainTarget & { command: 'drain' | 'reconcile' | 'cordon' | 'uncordon' };
 
 export type InputMode =
   | { kind: 'browse' }
@@ -65,8 +68,7 @@ export type KeyEffect =
   | { kind: 'cordon'; target: CordonTarget }
   /** Reads the text of a place. */
   | { kind: 'read'; place: ReadPlace }
-  | { kind: 'drain'; target: DrainTarget }
-  | { kind: 'reconcile'; target: DrainTarget };
+  | ({ kind: 'command' } & TerminalCommand);
 
 export interface ReadPlace extends Pick<Place, 'pool' | 'subject'> {
   kind: ReadKind;
@@ -83,8 +85,6 @@ export interface ScreenData {
   sorts: ReadonlyMap<string, { descending: boolean }>;
   node(name: string): Node | undefined;
   pools(): readonly string[];
-  /** The nodes of a pool, by name. */
-  members(pool: string): readonly Node[];
   /** Of pools, then of nodes. */
   names(): readonly string[];
   /** The pool of a node. */

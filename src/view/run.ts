@@ -6,7 +6,6 @@ import type { CordonResult } from '../commands/shared/cordon/cordon.ts';
 import { cordonLine } from '../commands/shared/cordon/print-cordon.ts';
 import type { Clock } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { plural } from '../nodepool/text.ts';
 import { formatError } from '../print/error.ts';
 import type { Style } from '../print/style.ts';
 import { contentsOf, type ScreenContents, screenDataOf } from './contents.ts';
@@ -36,8 +35,8 @@ export interface RunOptions {
   /** Where to start: undefined shows the pools. */
   state: ViewState | undefined;
   usage: UsagePoll;
-  /** @returns what happened to each node, and a warning about the status of their pool */
-  cordon(target: CordonTarget): Promise<{ results: readonly CordonResult[]; warning: string | undefined }>;
+  /** @returns what happened to the node, and a warning, as about the status of its pool */
+  cordon(target: CordonTarget): Promise<{ result: CordonResult; warning: string | undefined }>;
   /** The text of a place for a screen of this width. Rejects with a NodepoolError. */
   read(place: ReadPlace, width: number): Promise<string>;
 }
@@ -134,7 +133,7 @@ export function runView(options: RunOptions): RunningView {
     else if (effect.kind === 'cordon') cordon(effect.target);
     else if (effect.kind === 'read') read(effect.place);
     else {
-      command = effect.kind === 'quit' ? undefined : { command: effect.kind, ...effect.target };
+      command = effect.kind === 'quit' ? undefined : effect;
       running.stop();
     }
   }
@@ -155,12 +154,13 @@ export function runView(options: RunOptions): RunningView {
   }
 
   function cordon(target: CordonTarget): void {
-    const { unschedulable } = target;
-    const what = 'node' in target ? `node ${target.node.name}` : plural(target.nodes.length, 'node');
-    state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} ${what} …`);
+    const { node, unschedulable } = target;
+    state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
     // A rejection is a bug and ends the program as an unhandled one.
-    void options.cordon(target).then(({ results, warning }) => {
-      const { text, isError } = cordonedText(results, unschedulable);
+    void options.cordon(target).then(({ result, warning }) => {
+      const line = cordonLine(result, unschedulable, '');
+      const isError = line.to === 'error';
+      const text = line.to === 'error' ? formatError([line.message], line.next) : line.text;
       state = withMessage(state, warning === undefined ? text : `${text}; ${warning}`, isError);
       draw();
     });
@@ -208,20 +208,6 @@ export function runView(options: RunOptions): RunningView {
       .then(() => ({ state, command })),
   };
   return running;
-}
-
-/** Of one node its line, of several how many were changed, and the first error. */
-function cordonedText(results: readonly CordonResult[], unschedulable: boolean): { text: string; isError: boolean } {
-  const lines = results.map(result => cordonLine(result, unschedulable, ''));
-  const failure = lines.find(line => line.to === 'error');
-  const error = failure === undefined ? undefined : formatError([failure.message], failure.next);
-  if (results.length === 1) {
-    const [line] = lines;
-    return { text: error ?? (line?.to === 'error' ? '' : (line?.text ?? '')), isError: error !== undefined };
-  }
-  const changed = results.filter(({ kind }) => kind === 'changed').length;
-  const done = `${changed} of ${plural(results.length, 'node')} ${unschedulable ? 'cordoned' : 'uncordoned'}`;
-  return { text: error === undefined ? done : `${done}; ${error}`, isError: error !== undefined };
 }
 
 interface ScreenProps {

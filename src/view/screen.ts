@@ -1,5 +1,5 @@
 /** The whole screen as lines: exactly as many as the terminal has, none wider. Pure, for tests. */
-import { firstFew, plural } from '../nodepool/text.ts';
+import { plural } from '../nodepool/text.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
@@ -219,35 +219,18 @@ function hintLine(state: ViewState, width: number, style: Style): string {
 }
 
 /** Drawn over the last lines: the question, or a message too long for its line. */
-function boxLines({ mode, message }: ViewState, width: number, { clusterName, style }: ScreenFacts): string[] {
+function boxLines({ mode, message }: ViewState, width: number, { style }: ScreenFacts): string[] {
   if (mode.kind === 'confirm') {
-    return box(
-      [...wrap(questionText(mode.target, clusterName), width), 'y yes   any other key no'],
-      width,
-      text => text,
-    );
+    return box([...wrap(questionText(mode.target), width), 'y yes   any other key no'], width, text => text);
   }
   if (mode.kind === 'filter' || message === undefined || widthOf(message.text) <= width) return [];
   return box(wrap(message.text, width), width, paintOf(message, style));
 }
 
-/** Of the nodes of a pool. */
-const MAX_NAMED = 5;
-
-function questionText(target: CordonTarget, cluster: string): string {
-  const { unschedulable } = target;
-  const isOne = 'node' in target || target.nodes.length === 1;
-  const verb = unschedulable ? 'Cordon' : 'Uncordon';
-  const [it, its] = isOne ? ['it', 'its'] : ['them', 'their'];
-  const effect = unschedulable
-    ? `No new pods are scheduled to ${it}; ${its} pods keep running.`
-    : `New pods can be scheduled to ${it} again.`;
-  if ('node' in target) return `${verb} node ${target.node.name}? ${effect}`;
-  const names = firstFew(
-    target.nodes.map(({ name }) => name),
-    MAX_NAMED,
-  );
-  return `${verb} ${plural(target.nodes.length, 'node')} of pool ${target.pool} on cluster ${cluster}? ${effect} ${names}`;
+function questionText({ node, unschedulable }: CordonTarget): string {
+  return unschedulable
+    ? `Cordon node ${node.name}? No new pods are scheduled to it; its pods keep running.`
+    : `Uncordon node ${node.name}? New pods can be scheduled to it again.`;
 }
 
 function box(lines: readonly string[], width: number, paint: (text: string) => string): string[] {

@@ -1,5 +1,5 @@
 /**
- * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, drain, reconcile)
+ * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, a command)
  * are returned as an Effect.
  */
 import { commandOf, editedText, isQuit, jump, type Key, move } from './keys.ts';
@@ -99,12 +99,15 @@ function act(state: ViewState, key: Key, screen: ScreenData): KeyResult {
       return reconcile(state, poolOrOwner(place, screen));
     case 'D':
       return drain(state, place, screen);
+    case 'c':
+    case 'u':
+      return cordon(state, place, screen, key === 'c');
     default:
-      return { state: go(state, key, screen) };
+      return { state: go(state, key) };
   }
 }
 
-function go(state: ViewState, key: Key, screen: ScreenData): ViewState {
+function go(state: ViewState, key: Key): ViewState {
   const place = placeOf(state);
   switch (key) {
     case '?':
@@ -125,10 +128,6 @@ function go(state: ViewState, key: Key, screen: ScreenData): ViewState {
       return showEvents(state, place);
     case 'E':
       return showEvents(state, { ...place, kind: 'events', pool: undefined });
-    case 'c':
-      return ask(state, screen, true);
-    case 'u':
-      return ask(state, screen, false);
     case 't':
       return isText(place) || place.kind === 'events'
         ? withMessage(state, 't shows usage in the lists of pools and nodes: q goes back')
@@ -194,7 +193,7 @@ function openList(state: ViewState, command: 'pools' | 'nodes' | 'pods' | 'event
 function reconcile(state: ViewState, pool: string | undefined): KeyResult {
   if (pool === undefined) return { state };
   if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
-  return { state, effect: { kind: 'reconcile', target: { pool, node: undefined } } };
+  return { state, effect: { kind: 'command', command: 'reconcile', pool, node: undefined } };
 }
 
 function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResult {
@@ -206,7 +205,7 @@ function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResu
     return { state: withMessage(state, `Node ${node} is in no pool: drain it with kubectl drain`) };
   if (pool === undefined) return { state };
   if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
-  return { state, effect: { kind: 'drain', target: { pool, node } } };
+  return { state, effect: { kind: 'command', command: 'drain', pool, node } };
 }
 
 const NO_SUCH_POOL = `${NO_POOL} is not a pool: these nodes match no pool`;
@@ -229,32 +228,23 @@ function nodeOf({ kind, selected, subject }: Place): string | undefined {
   return kind === 'event' ? undefined : subject;
 }
 
-function ask(state: ViewState, screen: ScreenData, unschedulable: boolean): ViewState {
-  const place = placeOf(state);
+/** Asks for a node. Of a pool the command does, which names cordons and maintenances of others. */
+function cordon(state: ViewState, place: Place, screen: ScreenData, unschedulable: boolean): KeyResult {
   const name = nodeOf(place);
   // In the list of nodes the whole pool is never meant: the list may be filtered.
-  if (name === undefined && place.kind !== 'nodes') return askPool(state, poolOf(place), screen, unschedulable);
+  if (name === undefined && place.kind !== 'nodes') {
+    const pool = poolOf(place);
+    if (pool === undefined) return { state };
+    if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
+    const command = unschedulable ? 'cordon' : 'uncordon';
+    return { state, effect: { kind: 'command', command, pool, node: undefined } };
+  }
   const node = screen.node(name ?? '');
-  if (node === undefined) return state;
+  if (node === undefined) return { state };
   if (node.unschedulable === unschedulable) {
-    return withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
+    return { state: withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`) };
   }
-  return { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } };
-}
-
-function askPool(
-  state: ViewState,
-  pool: string | undefined,
-  { members }: ScreenData,
-  unschedulable: boolean,
-): ViewState {
-  if (pool === undefined) return state;
-  if (pool === NO_POOL) return withMessage(state, NO_SUCH_POOL);
-  const nodes = members(pool).filter(node => node.unschedulable !== unschedulable);
-  if (nodes.length === 0) {
-    return withMessage(state, `Pool ${pool} has no node to ${unschedulable ? 'cordon' : 'uncordon'}`);
-  }
-  return { ...state, mode: { kind: 'confirm', target: { pool, nodes, unschedulable } } };
+  return { state: { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } } };
 }
 
 /** Why there is no column to sort by. */

@@ -2,28 +2,41 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GKE } from '../cloud-names.ts';
+import { kubectl } from '../cluster/harness.ts';
 import { createCloudCluster } from './cloud-cluster.ts';
 import { openTerminal } from './terminal.ts';
 import { useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ own: true });
 const { cluster } = testEnv;
-test('c and u of a pool change all its nodes that need it, and say how many', async t => {
+const states = async () =>
+  new Set(await Promise.all(GKE.map(async name => (await testEnv.node(name)).spec.unschedulable ?? false)));
+
+test('c and u of a pool are its commands, and u names a node that somebody else cordoned', async t => {
   await createCloudCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>backend /m);
   terminal.type('c');
-  await terminal.shows(/^Cordon 17 nodes of pool backend on cluster nodepool-demo\?/m);
-  terminal.type('y');
-  await terminal.shows(/^17 of 17 nodes cordoned$/m);
-  const closed = await Promise.all(GKE.map(async name => (await testEnv.node(name)).spec.unschedulable));
-  assert.deepEqual(new Set(closed), new Set([true]));
-  assert.equal((await testEnv.getPool('backend'))?.status?.unschedulableNodeCount, 18);
+  await terminal.shows(/^This cordons all nodes of pool backend on cluster nodepool-demo\.[\s\S]*cordon backend$/m);
+  terminal.type('{esc}');
+  await terminal.shows(/^>backend /m);
   terminal.type('c');
-  await terminal.shows(/^Pool backend has no node to cordon$/m);
+  await terminal.shows(/cordon backend$/m);
+  terminal.type('{enter}');
+  await terminal.shows(/Press enter to return/);
+  terminal.type('{enter}');
+  await terminal.shows(/^>backend /m);
+  assert.deepEqual(await states(), new Set([true]));
+  const [theirs = ''] = GKE;
+  await kubectl(cluster(), ['uncordon', theirs]);
+  await kubectl(cluster(), ['cordon', theirs]);
   terminal.type('u');
-  await terminal.shows(/^Uncordon 18 nodes of pool backend/m);
-  terminal.type('y');
-  await terminal.shows(/^18 of 18 nodes uncordoned$/m);
+  await terminal.shows(/uncordon backend$/m);
+  terminal.type('{enter}');
+  const question = await terminal.shows(/\[y\/N\]$/m);
+  assert.match(question, new RegExp(theirs.slice(-12)));
+  terminal.type('y{enter}');
+  await terminal.shows(/uncordoned[\s\S]*Press enter to return/m);
+  assert.deepEqual(await states(), new Set([false]));
   assert.equal((await testEnv.getPool('backend'))?.status?.unschedulableNodeCount, 0);
 });

@@ -14,7 +14,7 @@ import type { CordonTarget, ReadPlace, TerminalCommand } from '../../view/places
 import type { RunningView, ViewEnd } from '../../view/run.ts';
 import { createLiveView, type LiveView } from '../../view/view.ts';
 import { createUsagePoll } from '../../view/view-usage.ts';
-import { type CordonResult, cordonNode } from '../shared/cordon/cordon.ts';
+import { cordonNode } from '../shared/cordon/cordon.ts';
 import { recordCordoned } from '../shared/cordon/cordoned-status.ts';
 import { maintenanceClient } from '../shared/cordon/maintenance.ts';
 
@@ -31,7 +31,7 @@ export default class View extends BaseCommand<typeof View> {
     }
     return showView(flags.verbosity, deps, async (target, connection) => {
       const [{ default: Command }, { runOnTerminal }] = await Promise.all([
-        target.command === 'drain' ? import('../drain/command.ts') : import('../reconcile/command.ts'),
+        COMMANDS[target.command](),
         import('./terminal-command.ts'),
       ]);
       // A new connection would go to another cluster where somebody has changed the current context.
@@ -44,10 +44,18 @@ export default class View extends BaseCommand<typeof View> {
   }
 }
 
+/** Those that run on the restored terminal. */
+const COMMANDS = {
+  cordon: () => import('../cordon/command.ts'),
+  uncordon: () => import('../uncordon/command.ts'),
+  drain: () => import('../drain/command.ts'),
+  reconcile: () => import('../reconcile/command.ts'),
+} as const;
+
 /**
  * Runs until q, Ctrl-C or a signal. Returns the exit code.
  * @param verbosity of the log, which is written only if stderr is no terminal
- * @param runCommand drains a pool or node, or reconciles a pool, on the restored terminal
+ * @param runCommand of a pool, or of a node to drain, on the restored terminal
  */
 async function showView(
   verbosity: number,
@@ -83,7 +91,7 @@ async function showView(
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
         ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
-        cordon: target => cordonMembers(target, live, connection, io.now),
+        cordon: target => cordonMember(target, live, connection, io.now),
         read: (place, width) => readText(place, { live, connection, io, width }),
       });
       ended = await running.ended.finally(stopOnSignal(running));
@@ -98,22 +106,24 @@ async function showView(
   }
 }
 
-/** As `cordon` of the pool, or of its nodes that are named. */
-async function cordonMembers(target: CordonTarget, live: LiveView, connection: Connection, now: () => Date) {
+/** As `cordon` and `uncordon` of the node. */
+async function cordonMember(
+  { node, unschedulable }: CordonTarget,
+  live: LiveView,
+  connection: Connection,
+  now: () => Date,
+) {
   const { cluster } = connection;
   const pause = (ms: number) => sleep(ms);
   const maintenance = maintenanceClient(connection.maintenance, pause);
   const deps = { cluster, maintenance, dryRun: 'none', now, sleep: pause } as const;
-  const results: CordonResult[] = [];
-  for (const node of 'node' in target ? [target.node] : target.nodes)
-    results.push(await cordonNode(node, { unschedulable: target.unschedulable }, deps));
-  const changed = results.flatMap(result => (result.kind === 'changed' ? [result.node] : []));
-  const pools = new Set(changed.flatMap(name => live.clusterState.ownership(name)?.owner ?? []));
+  const result = await cordonNode(node, { unschedulable }, deps);
+  const owner = result.kind === 'changed' ? live.clusterState.ownership(node.name)?.owner : undefined;
   const warnings = [
-    ...results.flatMap(result => ('warnings' in result ? result.warnings.map(warningText) : [])),
-    pools.size === 0 ? undefined : await recordCordoned([...pools], cluster),
+    ...('warnings' in result ? result.warnings.map(warningText) : []),
+    owner === undefined ? undefined : await recordCordoned([owner], cluster),
   ].filter(warning => warning !== undefined);
-  return { results, warning: warnings.length === 0 ? undefined : warnings.join('; ') };
+  return { result, warning: warnings.length === 0 ? undefined : warnings.join('; ') };
 }
 
 /** Starts the live view; resolves to the module that draws it. */

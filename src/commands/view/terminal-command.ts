@@ -1,4 +1,4 @@
-/** `D` and `r` in the dashboard: run `kubectl nodepool drain` and `reconcile` on the restored terminal. */
+/** `D`, `r`, and `c` and `u` of a pool, in the dashboard: run the command of kubectl nodepool on the restored terminal. */
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { Flags } from '../../cli/completion/grammar.ts';
@@ -30,7 +30,7 @@ export async function runOnTerminal(
 ): Promise<void> {
   const command = `kubectl nodepool ${name}`;
   const target = [pool, ...(node === undefined ? [] : ['--node', node])];
-  const nodes = name === 'drain' ? `all nodes of pool ${pool}` : `pool ${pool}`;
+  const nodes = name === 'reconcile' ? `pool ${pool}` : `all nodes of pool ${pool}`;
   const what = node === undefined ? nodes : `node ${node} of pool ${pool}`;
   const example = name === 'drain' ? '--ignore-daemonsets' : '--dry-run';
   // Of stdout: after a resize it alone has the new width.

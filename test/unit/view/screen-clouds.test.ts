@@ -13,7 +13,6 @@ const SCREENS: readonly string[][] = [
   ['j', 'enter'],
   [':', ...'nodes', 'enter'],
   ['j', 'enter', 'j', 'c'],
-  ['c'],
   ['?'],
 ];
 
