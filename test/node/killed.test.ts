@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
+import { processesOf } from '../cluster/node/processes.ts';
 import { nodeObstacle } from '../cluster/node/start.ts';
 import { eventually } from '../e2e/watching.ts';
 import { temporaryFolder } from '../package/copy.ts';
@@ -17,15 +18,6 @@ await startNode({ server: 'https://127.0.0.1:1', authority, ca: authority.cert }
 console.log('started');
 `;
 
-const commandLine = (path: string) => {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    // The process has ended meanwhile.
-    return '';
-  }
-};
-
 test('nothing of the node is left', { skip: (await nodeObstacle()) ?? false, timeout: 120_000 }, async t => {
   const TMPDIR = await temporaryFolder(t);
   const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', PROGRAM], {
@@ -35,13 +27,9 @@ test('nothing of the node is left', { skip: (await nodeObstacle()) ?? false, tim
   t.after(() => child.kill('SIGKILL'));
   await once(child.stdout, 'data');
   const [folder = ''] = readdirSync(TMPDIR);
-  const left = () => [
-    ...readdirSync(TMPDIR),
-    ...globSync(`/sys/fs/cgroup/{*/,}${folder}`),
-    ...globSync('/proc/[0-9]*/cmdline').filter(path => commandLine(path).includes(folder)),
-  ];
+  const left = () => [...readdirSync(TMPDIR), ...globSync(`/sys/fs/cgroup/{*/,}${folder}`), ...processesOf(folder)];
   assert.match(folder, /^nodepool-node-/);
   assert.ok(left().length > 5);
   child.kill('SIGKILL');
-  await eventually('nothing is left', () => left().length === 0, 60_000, left);
+  await eventually('nothing is left', () => left().length === 0, 20_000, left);
 });
