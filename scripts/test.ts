@@ -31,6 +31,8 @@ import { sharesProcess } from './unit.ts';
 
 /** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
 const CONCURRENCY = 4;
+/** Each has a kubelet, a container runtime, two controllers in pods, and the control plane. */
+const NODE_CONCURRENCY = 2;
 /** Of a test that sets none. The longest takes 2 minutes. */
 const TEST_LIMIT_MS = 10 * 60_000;
 /** Tests that run the product. */
@@ -95,7 +97,12 @@ const [together, apart] = [files.filter(sharesProcess), files.filter(file => !sh
 const packed = isWhole ? apart.filter(file => END_TO_END.test(file)) : [];
 const onNodes = apart.filter(file => NODE_FILES.test(file));
 // Exits by force: a child that a failed test left would keep the file running.
-const flags = [`--test-concurrency=${CONCURRENCY}`, `--test-timeout=${TEST_LIMIT_MS}`, '--test-force-exit'];
+const flagsFor = (concurrency: number) => [
+  `--test-concurrency=${concurrency}`,
+  `--test-timeout=${TEST_LIMIT_MS}`,
+  '--test-force-exit',
+];
+const flags = flagsFor(CONCURRENCY);
 const turns: Turn[] = [
   { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000'] },
   { product, files: apart.filter(file => !packed.includes(file) && !onNodes.includes(file)), flags },
@@ -104,7 +111,7 @@ const turns: Turn[] = [
     files: packed.filter(file => packedForm(file) === product),
     flags,
   })),
-  { product, files: onNodes, flags },
+  { product, files: onNodes, flags: flagsFor(NODE_CONCURRENCY) },
 ];
 const folder = mkdtempSync(join(tmpdir(), 'nodepool-test-'));
 const socket = join(folder, 'lender');
