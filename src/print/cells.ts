@@ -36,7 +36,7 @@ export function statusCell(pool: NodePool, style: Style, live?: LiveState): Cell
   return { text, paint: style[PAINTS[stateWord(pool, live)] ?? 'yellow'] };
 }
 
-/** The drift of a node that pools hand to each other for ever, as one word. */
+/** What is due on a node that pools hand to each other for ever, as one word. */
 export function betweenPools(circle: readonly string[]): string {
   return `between:${circle.join(',')}`;
 }

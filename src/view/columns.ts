@@ -182,7 +182,7 @@ interface NodesSetting {
   isOfAll: boolean;
 }
 
-/** Only while there is one: as the column of drift. */
+/** Only while there is one. */
 function maintenanceColumn(style: Style, now: Date): Column<NodeRow> {
   return {
     title: 'MAINTENANCE',

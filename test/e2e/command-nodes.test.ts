@@ -30,7 +30,7 @@ async function fill(): Promise<void> {
 test('shows members only, with state, taints, applied values and drift', async () => {
   await refused(['nodes'], 0, 'No nodes found.');
   await fill();
-  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DRIFT  AGE  DRIFT-SET-BY
+  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DUE  AGE  SET-BY
 a      Ready                      gpu           dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        <none>  AGE  <none>
 b      Ready,SchedulingDisabled   gpu           node.kubernetes.io/unschedulable:NoSchedule,+1   dedicated:NoSchedule            ~tier=gold  AGE  test-cluster(AGE)
 c      Ready                      gpu,Leaving   dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        -tier,-dedicated:NoSchedule  AGE  <none>
@@ -47,7 +47,7 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   );
   assert.match(
     await ok(['nodes', '-o', 'wide']),
-    /^NAME .* ALSO-MATCHED-BY +MAINTENANCE +DRIFT-SET-BY\na .* 4 +2\.9Gi +110 +late +<none> +<none>\n/,
+    /^NAME .* ALSO-MATCHED-BY +MAINTENANCE +SET-BY\na .* 4 +2\.9Gi +110 +late +<none> +<none>\n/,
   );
 });
 
@@ -71,7 +71,7 @@ test('templates, --sort-by and -L', async () => {
   const table = (await ok(['nodes', '-L', 'tier,example.com/none', '--sort-by', '{.metadata.labels.tier}'])).split(
     '\n',
   );
-  assert.match(table[0] ?? '', /AGE +DRIFT-SET-BY +TIER +NONE$/);
+  assert.match(table[0] ?? '', /AGE +SET-BY +TIER +NONE$/);
   assert.match(table[1] ?? '', /^b .* brass +<none>$/);
   const see = "See 'kubectl nodepool nodes --help'.";
   const labels = 'error: --label-columns is for tables, and -o json is none';
@@ -163,7 +163,7 @@ node c (pool gpu)
     table.map(line => line.split(/ +/).at(-1)?.replace(/\d+s/, 'AGE')),
     setters,
   );
-  assert.match(await ok(['nodes', '-l', 'team']), / AGE +DRIFT-SET-BY\n/);
+  assert.match(await ok(['nodes', '-l', 'team']), / AGE +SET-BY\n/);
   assert.match(await ok(['nodes', '-l', '!team']), / AGE\n/);
   const { items } = JSON.parse(await ok(['nodes', '-o', 'json'])) as { items: { changes: Change[] }[] };
   const { setBy } = items[0]?.changes[0] ?? {};

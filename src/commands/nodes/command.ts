@@ -12,9 +12,9 @@ import type { PoolNode } from '../shared/pools/nodes.ts';
 import type { NodesTableOptions } from './print.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
-  static override summary = 'List the nodes of pools, with state, taints and drift.';
+  static override summary = 'List the nodes of pools, with state, taints and what is due.';
   static override description =
-    'APPLIED has the labels, taints and annotations that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
+    'APPLIED has the labels, taints and annotations that the pool set on the node. DUE has what the next reconcile would change on it: + sets, ~ changes, - removes; SET-BY who set what differs. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
   static override examples = [
     { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
     { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
@@ -66,8 +66,8 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
         connection,
       );
     }
-    const isDrifting = listed.some(({ changes }) => changes.length > 0);
-    const nodes = isDrifting && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
+    const isDue = listed.some(({ changes }) => changes.length > 0);
+    const nodes = isDue && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
     await printPoolNodes(sort(nodes), output, io);
     if (ownedByOthers.size > 0) showNote(io, ownedByOthersText(ownedByOthers));
     return 0;

@@ -109,7 +109,7 @@ for (const [name, tableFor] of Object.entries(TABLES)) {
   });
 }
 
-test('NAME is cut last, and an empty DRIFT is left out first', () => {
+test('NAME is cut last, and an empty DUE is left out first', () => {
   assert.equal(
     poolsTable(60),
     `NAME                               STATUS     NODES …
@@ -124,7 +124,7 @@ ip-10-0-123-46.eu-central-1.compute.internal   Ready    team-payment…pot-large
   );
   assert.equal(
     nodesTable(60, nodes(NODES, POOLS, true)),
-    `NAME              STATUS                     DRIFT …
+    `NAME              STATUS                     DUE …
 ip-10-0-123-45…   Ready,SchedulingDisabled   ~payments.exam…
 ip-10-0-123-46…   Ready                      ~payments.exam…`,
   );
@@ -196,7 +196,7 @@ test('nodes: a column without a value is left out before one with values, whatev
     applied: { labels: {}, taints: [], annotations: {} },
   }));
   const header = (width: number) => nodesTable(width, fresh).split('\n')[0];
-  assert.match(header(200) ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DRIFT +AGE$/);
+  assert.match(header(200) ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DUE +AGE$/);
   assert.match(header(150) ?? '', /^NAME +STATUS +POOL +TAINTS +AGE …$/);
   assert.match(header(100) ?? '', /^NAME +STATUS +POOL …$/);
 });

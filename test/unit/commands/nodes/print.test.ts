@@ -56,7 +56,7 @@ const nodes: PoolNode[] = [
 test('prints a table whose cells have no spaces', () => {
   assert.equal(
     nodesPrinter({ wide: false, headers: true }, plain)(nodes, NOW),
-    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE   DRIFT-SET-BY
+    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DUE                     AGE   SET-BY
 node-a           Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d   <none>
 node-b           Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d   kubectl-label(3m),a_b
 node-c           NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d   <none>
@@ -68,9 +68,9 @@ test('fits a terminal: leaves out empty columns, cuts lists, then leaves out APP
   const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
     print(nodes.slice(1, 3), NOW),
-    `NAME     STATUS                     POOL           DRIFT          DRIFT-SET-BY …
-node-b   Ready,SchedulingDisabled   gpu            +tier=gold,…   kubectl-lab…
-node-c   NotReady                   gone,Leaving   -tier          <none>`,
+    `NAME     STATUS                     POOL           DUE             SET-BY …
+node-b   Ready,SchedulingDisabled   gpu            +tier=gold,+3   kubectl-labe…
+node-c   NotReady                   gone,Leaving   -tier           <none>`,
   );
   const ready = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
