@@ -182,7 +182,10 @@ export class Reconciler {
       contested,
       podsOn,
     });
-    if (!isPaused(pool)) retryWithin(step?.settlesAfterMs, outcome);
+    if (!isPaused(pool) && step?.settlesAfterMs !== undefined) {
+      outcome.settlesAfterMs = step.settlesAfterMs;
+      retryWithin(step.settlesAfterMs, outcome);
+    }
     const written = await writeStatus(current, observed, outcome, this.#options);
     const notFinished =
       written === 'written'

@@ -20,8 +20,8 @@ export interface ReconciledPool {
         status: NodePoolStatus | undefined;
         runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
         failures: readonly unknown[];
-        /** Until the next step of a rollout. */
-        retryAfterMs?: number;
+        /** Of a rollout: milliseconds until its next step, where that is known. */
+        settlesAfterMs?: number;
       }
     | undefined;
   joined: number;
@@ -110,7 +110,7 @@ function note({ outcome }: ReconciledPool): string {
   const { status } = outcome;
   const trouble = status?.status === 200 ? undefined : troubleIn(status)?.message;
   const rollout = unfinishedRollout(status);
-  return [...new Set([trouble, contestIn(status), rollout?.message, nextStep(rollout?.reason, outcome.retryAfterMs)])]
+  return [...new Set([trouble, contestIn(status), rollout?.message, nextStep(rollout?.reason, outcome.settlesAfterMs)])]
     .filter(Boolean)
     .join('; ');
 }

@@ -96,8 +96,8 @@ test('a pool that is not 200 tells what its rollout has left, too', () => {
       condition('Progressing', 'True', 'RolloutInProgress', left),
     ],
   };
-  const textOf = (retryAfterMs?: number) => {
-    const outcome = { ...summary.outcome, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  const textOf = (settlesAfterMs?: number) => {
+    const outcome = { ...summary.outcome, ...(settlesAfterMs === undefined ? {} : { settlesAfterMs }) };
     return renderSummaries([{ ...summary, outcome }], { suffix: '', terminalWidth: undefined }, plain);
   };
   assert.match(
