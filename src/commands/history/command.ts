@@ -74,7 +74,8 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
       const { makeStyle } = await import('../../print/style.ts');
       const wide = output === 'wide';
       const table = { wide, headers: !noHeaders, terminalWidth: wide ? undefined : terminalWidth(io) };
-      io.out(render.renderTimeline(found, entries, table, now, makeStyle(io.color)));
+      const { timelinePrinter } = await import('../shared/describe/print-timeline.ts');
+      io.out(timelinePrinter(found.subject.kind, table, makeStyle(io.color))(entries, now));
       for (const note of notesOn(found)) showNote(io, note);
     }
     return EXIT.done;

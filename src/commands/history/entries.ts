@@ -1,6 +1,5 @@
 /** Entries of a history: what they are, what a node itself says of its past, and how they are joined, ordered and chosen. */
 
-import type { PoolEventRecord } from '../../kube/resources/events.ts';
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import {
@@ -17,58 +16,10 @@ import { taintId } from '../../nodepool/spec/taints.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import { oldestFirst } from '../shared/describe/print-events.ts';
-
-// One thing that happened to a pool or a node, and where that is known from.
-
-type EntrySource =
-  | 'Event'
-  | 'managedFields'
-  | 'ControllerRevision'
-  /** A condition of the status. */
-  | 'condition'
-  /** Fields and annotations of the object that have times of their own, or say what differs now. */
-  | 'object';
-
-export interface TimelineEntry {
-  /** RFC 3339; undefined: it is so now, and since when is not known. */
-  time: string | undefined;
-  /** CamelCase; of an Event its reason. */
-  what: string;
-  /** A field manager, the reporter of an Event, or the owner of a maintenance. */
-  who: string | undefined;
-  detail: string;
-  sources: readonly EntrySource[];
-  pool?: string | undefined;
-  node?: string | undefined;
-  /** Of nodes that share a line: all of them, in place of `node`. */
-  nodes?: readonly string[];
-  /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
-  count?: number;
-  firstTime?: string;
-  isWarning?: boolean;
-  /** Reasons of Events that tell the same, which stand for this entry. */
-  sameAs?: readonly string[];
-}
+import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
 
 /** Reasons of Events about writes of nodes. */
 export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];
-
-type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
-
-/** Of an Event; what it is about in `about`. */
-export function eventEntry(event: EventFacts, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
-  const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
-  return {
-    time: lastSeen === '' ? undefined : lastSeen,
-    what: reason,
-    who: reporter === '' ? undefined : reporter,
-    detail: note.trim(),
-    sources: ['Event'],
-    ...about,
-    ...(count > 1 ? { count, firstTime: firstSeen } : {}),
-    ...(type === 'Warning' ? { isWarning: true } : {}),
-  };
-}
 
 // What a node says: by its managedFields, its conditions, and how it differs from its record.
 

@@ -15,20 +15,19 @@ import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { specChangeText } from '../shared/changes/print-pools.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
+import { eventEntry, type TimelineEntry } from '../shared/describe/print-timeline.ts';
 import { fullName } from '../shared/pools/node-names.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
 import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
 import { allPermitted, type Permitted, permitted } from '../shared/refusals.ts';
 import {
   driftedFrom,
-  eventEntry,
   firstKeys,
   memberEntries,
   mergeEntries,
   NODE_WRITES,
   nodeEntries,
   sortEntries,
-  type TimelineEntry,
   TOGETHER_MS,
 } from './entries.ts';
 

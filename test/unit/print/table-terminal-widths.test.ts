@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { renderCandidates } from '../../../src/commands/adopt/print.ts';
 import { poolsPrinter } from '../../../src/commands/get/print.ts';
 import { nodesPrinter } from '../../../src/commands/nodes/print.ts';
-import { eventsPrinter } from '../../../src/commands/shared/describe/print-events.ts';
+import { eventEntry, timelinePrinter } from '../../../src/commands/shared/describe/print-timeline.ts';
 import type { PoolNode } from '../../../src/commands/shared/pools/nodes.ts';
 import type { PoolCandidate } from '../../../src/nodepool/adopt/adopt.ts';
 import { EKS, GKE as GKE_NODES } from '../../cloud-names.ts';
@@ -64,6 +64,14 @@ function candidates(): PoolCandidate[] {
   }));
 }
 
+function eventsText(terminalWidth: number, list: ReturnType<typeof events>): string {
+  const render = timelinePrinter('Events', { wide: false, headers: true, terminalWidth }, plain);
+  return render(
+    list.map(event => eventEntry(event, { pool: event.pool })),
+    NOW,
+  );
+}
+
 function events(pool: string) {
   return ['Normal', 'Warning'].map((type, i) => ({
     pool,
@@ -73,7 +81,7 @@ function events(pool: string) {
     lastSeen: '2026-11-21T08:55:00Z',
     firstSeen: '2026-11-21T07:00:00Z',
     count: i === 0 ? 3 : 1,
-    reporter: '',
+    reporter: 'nodepool-controller',
   }));
 }
 
@@ -90,8 +98,8 @@ const TABLES: Record<string, (width: number) => string> = {
   'nodes with drift, short names': width => nodesTable(width, nodes(['node-1', 'node-2'], ['a', 'b'], true)),
   'nodes alike up to the end': width => nodesTable(width, nodes(GKE, POOLS, true)),
   'nodes with a label': width => nodesTable(width, nodes(NODES, POOLS, false), ['topology.kubernetes.io/zone']),
-  events: width => eventsPrinter(true, plain, width)(events(POOLS[0] ?? ''), NOW),
-  'events, short names': width => eventsPrinter(true, plain, width)(events('a'), NOW),
+  events: width => eventsText(width, events(POOLS[0] ?? '')),
+  'events, short names': width => eventsText(width, events('a')),
   adopt: width => renderCandidates(candidates(), plain, width),
 };
 
@@ -138,10 +146,10 @@ gke-production-europe-default-pool-8f3a1c2d-x9bq   Ready`,
 
 test('events: a message without room for 60 characters is below its line, and no name is broken', () => {
   assert.equal(
-    eventsPrinter(true, plain, 60)(events(POOLS[0] ?? '').slice(0, 1), NOW),
+    eventsText(60, events(POOLS[0] ?? '').slice(0, 1)),
     `
-LAST SEEN   REASON           POOL             MESSAGE …
-5m (x3)     NodesReconcil…   team-pa…arge-a
+TIME      WHAT             POOL             DETAIL …
+5m (x3)   NodesReconcil…   team-pa…arge-a
   2 nodes joined:
     ip-10-0-123-45.eu-central-1.compute.internal,
     ip-10-0-123-46.eu-central-1.compute.internal; see
@@ -151,17 +159,10 @@ LAST SEEN   REASON           POOL             MESSAGE …
 });
 
 test('events: a short message stands beside the columns', () => {
-  const short = eventsPrinter(
-    true,
-    plain,
-    60,
-  )(
-    events('a')
-      .map(event => ({ ...event, note: 'short' }))
-      .slice(0, 1),
-    NOW,
-  );
-  assert.match(short, / MESSAGE\n5m .* a +short$/);
+  const [event] = events('a');
+  assert.ok(event);
+  const short = eventsText(60, [{ ...event, note: 'short' }]);
+  assert.match(short, / DETAIL( …)?\n5m .* a +short$/);
 });
 
 /** Eighteen nodes in drift, one of them cordoned. */

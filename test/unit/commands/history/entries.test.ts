@@ -7,8 +7,8 @@ import {
   mergeEntries,
   NODE_WRITES,
   sortEntries,
-  type TimelineEntry,
 } from '../../../../src/commands/history/entries.ts';
+import type { TimelineEntry } from '../../../../src/commands/shared/describe/print-timeline.ts';
 import { isNamedIn } from '../../../../src/commands/shared/reconcile/earlier-repairs.ts';
 
 const entry = (time: string | undefined, what: string, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
