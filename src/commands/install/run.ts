@@ -114,14 +114,24 @@ export async function waitUntilAvailable(
   const started = clock.now();
   const { name, namespace } = deployment.metadata;
   for (;;) {
-    const { metadata, spec, status } = ((await get(deployment)) ?? {}) as LiveDeployment;
-    const [wanted = 1, available = 0] = [spec?.replicas, status?.availableReplicas];
-    const isSeen = (status?.observedGeneration ?? 0) >= (metadata?.generation ?? 0);
-    if (isSeen && available >= wanted && (status?.updatedReplicas ?? 0) >= wanted) return;
+    const read = await valueOrTransient(() => get(deployment));
+    const { metadata, spec, status } = ('value' in read ? (read.value ?? {}) : {}) as LiveDeployment;
+    const {
+      observedGeneration = 0,
+      replicas = 0,
+      updatedReplicas: updated = 0,
+      availableReplicas: available = 0,
+    } = status ?? {};
+    const wanted = spec?.replicas ?? 1;
+    const isSeen = 'value' in read && observedGeneration >= (metadata?.generation ?? 0);
+    // The available ones may be among those of the spec before.
+    const old = Math.max(0, replicas - updated);
+    if (isSeen && available >= wanted && updated >= wanted && old === 0) return;
     if (clock.now() - started >= timeoutMs) {
+      if ('transient' in read) throw read.transient;
       throw new NodepoolError(
         'cluster',
-        `the controller is not available after ${timeoutMs / 1000} s: ${available} of ${wanted} pods are`,
+        `the controller is not available after ${timeoutMs / 1000} s: ${available} of ${wanted} pods are${old === 0 ? '' : `, and ${old} of them may be of the earlier version`}`,
         `look for the cause: kubectl -n ${namespace} describe deployment ${name}, and kubectl -n ${namespace} get pods`,
       );
     }
@@ -131,10 +141,20 @@ export async function waitUntilAvailable(
 
 const POLL_MS = 1_000;
 
+/** Throws errors that another try does not help. */
+async function valueOrTransient<T>(read: () => Promise<T>): Promise<{ value: T } | { transient: NodepoolError }> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (!(error instanceof NodepoolError) || error.kind !== 'cluster' || error.isPermanent) throw error;
+    return { transient: error };
+  }
+}
+
 interface LiveDeployment {
   metadata?: { generation?: number };
   spec?: { replicas?: number };
-  status?: { observedGeneration?: number; availableReplicas?: number; updatedReplicas?: number };
+  status?: { observedGeneration?: number; replicas?: number; availableReplicas?: number; updatedReplicas?: number };
 }
 
 /** The other field managers of its spec. */
