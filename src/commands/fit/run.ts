@@ -4,7 +4,7 @@ import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject, ownValue } from '../../nodepool/json.ts';
 import { parseLabelSelector } from '../../nodepool/membership/label-selector.ts';
-import { quantityReader } from '../../nodepool/quantity/amounts.ts';
+import { quantityReader, wholeAccelerators } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
@@ -182,12 +182,11 @@ function requestsSubject(
   return { kind: 'Pod', namespace, name: '', title: 'A pod with these requests', pod, ...others };
 }
 
-/** nvidia.com/gpu, unless the nodes offer one other resource of that kind alone, as amd.com/gpu. */
+/** nvidia.com/gpu, unless the nodes offer one other accelerator alone, as amd.com/gpu. */
 function gpuOf(nodes: readonly Node[]): string {
-  const offered = new Set(
+  const gpus = wholeAccelerators(
     nodes.flatMap(({ allocatable }) => Object.keys(allocatable).filter(name => allocatable[name] !== '0')),
   );
-  const gpus = [...offered].filter(name => name.includes('/') && /gpu|i915|\/xe$/.test(name)).toSorted();
   if (gpus.includes(NVIDIA) || gpus.length === 0) return NVIDIA;
   const [only = NVIDIA, ...more] = gpus;
   if (more.length === 0) return only;
