@@ -46,8 +46,10 @@ export function approver(
   };
   const warn = warnOnce(io);
   let isAgain = false;
-  const sayWhyAgain = () => {
-    if (isAgain) io.err('The cluster has changed meanwhile:');
+  const sayWhyAgain = ({ written }: Proposal) => {
+    // After a write of this command it is not known whether others have changed something, too.
+    if (isAgain)
+      io.err(written === undefined ? 'The cluster has changed meanwhile:' : 'What is left to do has changed:');
   };
 
   /** Once for a plan. */
@@ -76,7 +78,7 @@ export function approver(
     for (const risk of risks) weighed.add(risk);
     if (told === undefined) return false;
     shown = plan;
-    if (isLate) sayWhyAgain();
+    if (isLate) sayWhyAgain(proposal);
     writeImpact(told.text, io);
     if (!(await confirm(io, { action, where }))) throw declined(proposal.written ?? ofCommand());
     return true;
@@ -108,7 +110,7 @@ export function approver(
       : [];
     if (!asks) {
       if (losses.length === 0) return 'waived';
-      sayWhyAgain();
+      sayWhyAgain(proposal);
       await showEvictions(preview, losses, io);
       agree(covers);
       return 'waived';
@@ -119,7 +121,7 @@ export function approver(
       if (reasons.length > 0) throw needsYes(reasons, written);
       return 'clear';
     }
-    sayWhyAgain();
+    sayWhyAgain(proposal);
     const ofImpact = await showImpact(proposal, preview !== undefined);
     const all = [...(due?.losses ?? []), ...losses, ...ofImpact];
     if (!(await confirm(io, { action, where, losses: all }))) {

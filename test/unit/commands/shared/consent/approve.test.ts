@@ -153,6 +153,8 @@ test('a later step asks about other taints only, and a no says what was written'
   await assert.rejects(approve({ plan: other, written }), no);
   const question = { losses: ['1 workload names it'], covers: ['pool a'] };
   await assert.rejects(approve({ plan: NO_CHANGE, question, written }), no);
+  assert.match(io.stderrText(), /\] What is left to do has changed:\nContinue /);
+  assert.doesNotMatch(io.stderrText(), /The cluster has changed/);
 });
 
 test('asks about an additional pod, not about one that its controller replaced', async () => {
