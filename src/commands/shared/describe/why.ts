@@ -101,7 +101,7 @@ function nextOf(plan: NodePlan | undefined, pool: string | undefined): string | 
       return `it waits for its turn in the rollout: see \`kubectl nodepool rollout status ${pool}\``;
     case 'write':
     case 'unread':
-      return `\`kubectl nodepool reconcile ${pool ?? ''}\` makes these changes`;
+      return `\`kubectl nodepool reconcile ${pool}\` makes these changes`;
     default:
       return undefined;
   }
