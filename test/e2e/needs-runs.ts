@@ -107,6 +107,11 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'move --dry-run', lines: ['move e --to one --dry-run'] },
   { command: 'move with NoExecute', lines: ['move c --to w'] },
   { command: 'rollout', lines: ['rollout pause one', 'rollout resume one'] },
+  {
+    command: 'rollout resume with NoExecute',
+    lines: ['rollout pause w', 'edit w --taint waits:NoExecute', 'rollout resume w'],
+    finish: () => testEnv.edit('w', { spec: { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] } }),
+  },
   { command: 'rollout history', lines: ['rollout history undone', 'rollout history undone --revision=1'] },
   { command: 'rollout undo', lines: ['rollout undo undone --to-revision=3'] },
   { command: 'rollout undo with deleted RuntimeClass', lines: ['rollout undo undone --to-revision=2'] },

@@ -1,12 +1,13 @@
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, showError } from '../../cli/errors.ts';
+import { EXIT, showError, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
 import { withoutType } from '../../cli/unknown/unknown-flag.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { poolRef } from '../../print/sanitize.ts';
+import { approver } from '../shared/consent/approve.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import {
   chosenNames,
@@ -69,7 +70,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     }),
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pool instead of a message; of history the revisions.'),
-    yes: yesFlag('Without a terminal, some undos need it.'),
+    yes: yesFlag('Without a terminal, undo and resume may need it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Rollout>, args: ArgsOf<typeof Rollout>, deps: Deps): Promise<number> {
@@ -116,18 +117,21 @@ async function act(
     case 'undo':
       return (await import('./undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps, connection);
     default:
-      return setPaused(name, { paused: action === 'pause', dryRun, output }, deps, connection);
+      return setPaused(name, { paused: action === 'pause', dryRun, yes, output }, deps, connection);
   }
 }
 
 async function setPaused(
   name: string,
-  { paused, dryRun, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'output'>,
+  { paused, dryRun, yes, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'yes' | 'output'>,
   { io }: Deps,
-  { cluster }: Connection,
+  connection: Connection,
 ): Promise<number> {
   const { setPaused } = await import('./pause.ts');
-  const pool = await setPaused(name, { paused, dryRun }, { ...cluster, now: io.now });
+  const { cluster, workloads } = connection;
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection);
+  const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false, now: io.now };
+  const pool = await setPaused(name, paused, options);
   if (output !== undefined) {
     const { printObjects } = await import('../../print/printers.ts');
     io.out(printObjects([pool], output, false));

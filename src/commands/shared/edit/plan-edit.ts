@@ -4,6 +4,7 @@ import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { type Warning, warningText } from '../../../nodepool/errors.ts';
 import { deepEqual } from '../../../nodepool/json.ts';
 import { isEmpty, membershipSelector, partsOf, requiredLabel } from '../../../nodepool/membership/selector.ts';
+import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { taintId } from '../../../nodepool/spec/taints.ts';
 import { isSelectorKnown, validatePool } from '../../../nodepool/spec/validation.ts';
@@ -67,7 +68,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
     return reading;
   };
   const plan = await planOrError(async () => {
-    if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
+    if (!isResumed(was, is) && deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
     const { state, nodes } = await read();
     if (!deepEqual(membershipSelector(was), membershipSelector(is))) {
       members = new Set(state.members(is.metadata.name).map(({ name }) => name));
@@ -159,6 +160,12 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Edit
   const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
   const loss = `${theirs} would be deleted, and it cannot be told which workloads name it: ${existing.refusal.oneLine}`;
   return { covers: [theirs], losses: [loss] };
+}
+
+/** What was edited during the pause reaches the nodes now; only a taint with NoExecute evicts pods. */
+function isResumed(was: NodePool, is: NodePool): boolean {
+  const { taints = [], startupTaints = [] } = is.spec;
+  return isPaused(was) && !isPaused(is) && [...taints, ...startupTaints].some(({ effect }) => effect === 'NoExecute');
 }
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */

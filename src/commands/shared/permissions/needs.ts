@@ -139,6 +139,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   rollout: [`get,patch ${POOLS}`],
+  'rollout resume with NoExecute': [...LOOK, ...PODS],
   'rollout history': [`list ${REVISIONS}`],
   'rollout undo': [`list ${REVISIONS}`],
   'rollout undo with NoExecute': [...LOOK, ...PODS],

@@ -174,3 +174,15 @@ test('asks about the pods of a node that waits where the pool becomes Immediate'
   assert.deepEqual(await arriving(web({ ...selector, taints })), ['n1 dedicated=x:NoExecute']);
   assert.deepEqual(await arriving(web({ ...selector, taints, noExecute: 'Drain', labels: { a: 'b' } })), []);
 });
+
+test('plans what waited where a pool with a NoExecute taint is resumed, and reads nothing else for a pause', async () => {
+  const taints = [{ key: 'x', effect: 'NoExecute' as const }];
+  const spec = { nodeSelector: { app: 'web' }, taints };
+  const nodes = [selected('a')];
+  const { plan, read } = await propose(web({ ...spec, paused: true }), web(spec), { nodes });
+  assert.ok(!(plan instanceof NodepoolError));
+  assert.deepEqual([[...noExecuteOf(plan.nodes)], read], [['a x:NoExecute'], ['pools', 'nodes']]);
+  assert.deepEqual((await propose(web(spec), web({ ...spec, paused: true }), { nodes })).read, []);
+  const soft = { nodeSelector: { app: 'web' }, taints: [{ key: 'x', effect: 'NoSchedule' as const }] };
+  assert.deepEqual((await propose(web({ ...soft, paused: true }), web(soft), { nodes })).read, []);
+});
