@@ -51,8 +51,7 @@ export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, styl
   return { text: nodeStatusText(node), paint };
 }
 
-/** `in sync`, or why not. */
-/** @param isDraining pods are evicted before the last change */
+/** `in sync`, or why not. @param isDraining pods are evicted before the last change */
 export function stateCell(membership: NodeMembership, changes: number, style: Style, isDraining = false): Cell {
   switch (membership.kind) {
     case 'conflict':

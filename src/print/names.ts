@@ -48,7 +48,7 @@ function sharedDomain(names: readonly string[]): string {
 }
 
 /** How many characters all names begin with. */
-function sharedStart(names: readonly string[]): number {
+export function sharedStart(names: readonly string[]): number {
   const [first = '', ...others] = names;
   let length = first.length;
   for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;

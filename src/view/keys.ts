@@ -1,6 +1,7 @@
 /** Ink's input as keys with names of our own. */
 import type { Key as InkKey } from 'ink';
 import { suggest } from '../nodepool/text.ts';
+import { sharedStart } from '../print/names.ts';
 import {
   isText,
   NO_POOL,
@@ -148,8 +149,7 @@ function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenD
 
 /** As far as all candidates that begin with the text agree. */
 function completed(text: string, names: readonly string[]): string {
-  const [first = text, ...others] = jumpCandidates(text, names);
-  let length = first.length;
-  for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;
-  return Math.max(length, 0) > text.length ? first.slice(0, length) : text;
+  const candidates = jumpCandidates(text, names);
+  const length = sharedStart(candidates);
+  return length > text.length ? (candidates[0] ?? text).slice(0, length) : text;
 }

@@ -7,7 +7,7 @@ import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
-import { GROUP, LEASE_NAMESPACE, type NodePool } from '../../nodepool/types.ts';
+import { CONTROLLER_NAMESPACE, GROUP, LEASE_NAMESPACE, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { readLeases } from '../shared/leases.ts';
@@ -18,8 +18,6 @@ import { assertLatest } from './history.ts';
 
 /** A controller that runs takes a new spec within a second or two. */
 const QUIET_MS = 10_000;
-/** As the manifest of the controller has it. */
-const CONTROLLER_NAMESPACE = 'nodepool-system';
 
 /** Returns the exit code. @param flags `revision`: that which is expected; 0: any */
 export async function rolloutStatus(

@@ -5,13 +5,10 @@ import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { CONTROLLER_NAMESPACE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import type { WaitCondition } from './run.ts';
-
-/** As the manifest of the controller has it. */
-const CONTROLLER_NAMESPACE = 'nodepool-system';
 
 /** A negative --timeout, as for kubectl wait. */
 const WEEK_MS = 7 * 24 * 3_600_000;

@@ -4,7 +4,7 @@ import { isPaused, progressOf } from '../rollout/rollout.ts';
 import type { NodePool } from '../types.ts';
 import { contestIn, isStale, STATUS_WORDS, stuckStartupIn } from './status.ts';
 
-/** What needs a person most, first. */
+/** Of several pools, in the order in which they need a person: views sort by it. */
 export const STATE_WORDS = [
   'Failing',
   'Invalid',
@@ -42,7 +42,7 @@ export interface LiveState {
   rollout?: 'Progressing' | 'Stopped' | undefined;
 }
 
-/** What needs a person comes first, then what a reconcile ends by itself. */
+/** Of all that holds for one pool, the first here: what hides or stops the rest comes first. */
 export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): StateWord {
   const { metadata, status } = pool;
   const code = isStale(pool) ? undefined : status?.status;

@@ -4,6 +4,7 @@
  */
 import { isObject, ownValue, setOwn } from '../../../nodepool/json.ts';
 import { managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
+import { asYoungest } from '../../../nodepool/membership/membership.ts';
 import { LAST_APPLIED, lastApplied, withAnnotation } from '../../../nodepool/spec/annotations.ts';
 import { type SpecChange, specChanges } from '../../../nodepool/spec/edits.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
@@ -27,15 +28,17 @@ export interface AppliedPool {
   kept: string[];
 }
 
-/** The youngest pool: one that is not created yet takes no node from another. */
-const NOT_YET = '9999-12-31T23:59:59Z';
-
 /** @param live the pool of that name, as it was read, with its managedFields */
 export function appliedPool({ pool: declared, source }: DeclaredPool, live: NodePool | undefined): AppliedPool {
   const file = { ...declared, metadata: withoutLastApplied(declared.metadata) };
   if (live === undefined) {
-    const pool = { ...file, metadata: { ...file.metadata, creationTimestamp: NOT_YET } };
-    return { pool, source, isNew: true, changes: changesOf({ metadata: {}, spec: {} }, file), kept: [] };
+    return {
+      pool: asYoungest(file),
+      source,
+      isNew: true,
+      changes: changesOf({ metadata: {}, spec: {} }, file),
+      kept: [],
+    };
   }
   const merge = mergeOf(live);
   const { unreadable = [], dropped: _dropped, ...readable } = live;

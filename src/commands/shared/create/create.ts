@@ -4,6 +4,7 @@ import { createLimiter } from '../../../controller/limiter.ts';
 import type { ClusterPort, ClusterReader, DryRun, NodePatch, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { type LabelPatch, labelOf, labelsToJoin } from '../../../nodepool/membership/member-labels.ts';
+import { asYoungest } from '../../../nodepool/membership/membership.ts';
 import { membershipSelector } from '../../../nodepool/membership/selector.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { pausedError } from '../../../nodepool/rollout/rollout.ts';
@@ -248,9 +249,6 @@ function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
 
 // What new pools would do to nodes, before they are created.
 
-/** The youngest pool: a pool that is not created yet takes no node from another. */
-const NOT_YET = '9999-12-31T23:59:59Z';
-
 interface NewPools {
   pools: NodePool[];
 }
@@ -280,10 +278,6 @@ async function planCreation(
     specs: wanted.pools.map(asYoungest),
     labels: labelsOf(wanted, nodes),
   });
-}
-
-function asYoungest(pool: NodePool): NodePool {
-  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: NOT_YET } };
 }
 
 function labelsOf({ pools: [pool] }: NewPools, nodes: Node[]): Map<string, LabelPatch> {
