@@ -2,17 +2,16 @@
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { sleep, systemClock } from '../../controller/clock.ts';
+import { systemClock } from '../../controller/clock.ts';
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
-import { CONTROLLER_NAMESPACE, GROUP, LEASE_NAMESPACE, type NodePool } from '../../nodepool/types.ts';
+import { GROUP, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
-import { readLeases } from '../shared/leases.ts';
+import { controllerRuns } from '../shared/leases.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
-import { valueOrRefusal } from '../shared/refusals.ts';
 import { type RolloutState, rolloutState } from '../shared/rollout-state.ts';
 import { assertLatest } from './history.ts';
 
@@ -41,17 +40,8 @@ export async function rolloutStatus(
     isSaid = true;
   };
   const lookForController = async () => {
-    const now = () => cluster.nodes.serverTime();
-    const read = () =>
-      readLeases({
-        namespaces: [CONTROLLER_NAMESPACE, LEASE_NAMESPACE],
-        lease,
-        now,
-        sleep: ms => sleep(systemClock, ms, over.signal),
-      });
     // Who may not read leases is told after a while.
-    const found = await valueOrRefusal(read);
-    if ('value' in found && !found.value.some(({ isAlive }) => isAlive))
+    if ((await controllerRuns({ cluster, lease }, over.signal)) === false)
       hint('no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool');
   };
   const state = await followRollout(

@@ -1,6 +1,9 @@
 /** Whether a controller runs: the leases of `reconcile --watch --leader-elect`, here and in the cluster. */
+import { sleep, systemClock } from '../../controller/clock.ts';
 import type { LeasePort, LeaseRecord } from '../../controller/leader-election.ts';
-import { LEASE } from '../../nodepool/types.ts';
+import type { Connection } from '../../kube/connect.ts';
+import { CONTROLLER_NAMESPACE, LEASE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
+import { valueOrRefusal } from './refusals.ts';
 
 /** The leader renews the lease every 2 s. */
 const REREAD_MS = 4_000;
@@ -19,6 +22,25 @@ export interface SeenLease {
   record: LeaseRecord;
   ageMs: number;
   isAlive: boolean;
+}
+
+/** Undefined where that is not known: leases may not be read, or the signal came before they were read twice. */
+export async function controllerRuns(
+  { cluster, lease }: Pick<Connection, 'cluster' | 'lease'>,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  let isCut = false;
+  const facts = {
+    namespaces: [CONTROLLER_NAMESPACE, LEASE_NAMESPACE],
+    lease,
+    now: () => cluster.nodes.serverTime(),
+    sleep: async (ms: number) => {
+      await sleep(systemClock, ms, signal);
+      isCut ||= signal.aborted;
+    },
+  };
+  const leases = await valueOrRefusal(() => readLeases(facts));
+  return isCut || 'refusal' in leases ? undefined : leases.value.some(({ isAlive }) => isAlive);
 }
 
 export async function readLeases(facts: LeaseFacts): Promise<SeenLease[]> {

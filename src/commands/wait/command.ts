@@ -5,7 +5,6 @@ import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { CONTROLLER_NAMESPACE, LEASE_NAMESPACE } from '../../nodepool/types.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { parsePoolChoice, poolChoiceFlags } from '../shared/pools/choose-pools.ts';
 import type { WaitCondition } from './run.ts';
@@ -116,23 +115,8 @@ async function warnIfUnkept(
   pools: readonly string[],
   { io, connection, signal }: { io: Deps['io']; connection: Connection; signal: AbortSignal },
 ): Promise<void> {
-  const { sleep, systemClock } = await import('../../controller/clock.ts');
-  const { readLeases } = await import('../shared/leases.ts');
-  const { valueOrRefusal } = await import('../shared/refusals.ts');
-  // At the end of the wait: a lease that looks expired was read twice at once, which proves nothing.
-  let isCut = false;
-  const facts = {
-    namespaces: [CONTROLLER_NAMESPACE, LEASE_NAMESPACE],
-    lease: connection.lease,
-    now: () => connection.cluster.nodes.serverTime(),
-    sleep: async (ms: number) => {
-      await sleep(systemClock, ms, signal);
-      isCut ||= signal.aborted;
-    },
-  };
-  const leases = await valueOrRefusal(() => readLeases(facts));
-  // Where leases may not be read, a controller may run.
-  if (isCut || 'refusal' in leases || leases.value.some(({ isAlive }) => isAlive)) return;
+  const { controllerRuns } = await import('../shared/leases.ts');
+  if ((await controllerRuns(connection, signal)) !== false) return;
   const what = condition.kind === 'condition' ? `condition ${condition.type}` : 'the status';
   const which = pools.length > 3 ? '' : ` ${pools.join(' ')}`;
   showWarning(io, {
