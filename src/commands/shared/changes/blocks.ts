@@ -1,4 +1,5 @@
 /** Nodes with the same change are shown as one block: 500 nodes fit a screen, and one that is different is seen. */
+import { isIP } from 'node:net';
 import type { Change, DuePlan } from '../../../nodepool/plan/plan.ts';
 import { firstFew } from '../../../nodepool/text.ts';
 
@@ -38,10 +39,10 @@ export function acrossBlocks<T>(items: readonly T[], keyOf: (item: T) => string)
 
 /**
  * `a, b, c and 22 more`: three names and how many others. Domains, which names of a cloud's nodes share, are left out where the
- * names differ without them: `ip-10-0-1-15…`.
+ * names differ without them: `ip-10-0-1-15…`. An IP address has none.
  */
 export function namesText(names: readonly string[]): string {
-  const hosts = names.map(name => name.replace(/(?<=[^.])\..*$/s, '…'));
+  const hosts = names.map(name => (isIP(name) ? name : name.replace(/(?<=[^.])\..*$/s, '…')));
   const isClear = new Set(hosts).size === new Set(names).size;
   return firstFew(names.length > 1 && isClear ? hosts : names, MAX_NAMED);
 }

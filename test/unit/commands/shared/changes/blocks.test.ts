@@ -54,4 +54,5 @@ test('leaves out domains where the names differ without them', () => {
   );
   assert.equal(namesText([eks('ip-10-0-1-15')]), eks('ip-10-0-1-15'));
   assert.equal(namesText(['node.a', 'node.b', 'x']), 'node.a, node.b, x');
+  assert.equal(namesText(['10.0.1.5', '172.16.0.9', eks('ip-10-0-1-15')]), '10.0.1.5, 172.16.0.9, ip-10-0-1-15…');
 });
