@@ -4,7 +4,7 @@ import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { firstFew, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { nodesNotFound } from './not-found.ts';
+import { isShortFor, nodesNotFound } from './not-found.ts';
 
 /** Names in an error. */
 const MAX_NAMED = 5;
@@ -25,7 +25,7 @@ export function fullName(name: string, known: readonly string[], flag = ''): str
 }
 
 function matching(name: string, known: readonly string[]): string[] {
-  return known.includes(name) ? [name] : known.filter(each => each.startsWith(`${name}.`));
+  return known.includes(name) ? [name] : known.filter(each => isShortFor(name, each));
 }
 
 /** For messages about names that are no pools': the owner of the node that is meant, if it is one. */

@@ -86,6 +86,7 @@ test('of pools that were asked for one by one, the first name may be that of a n
     pools: { firstNames: async () => ['worker'] },
     nodes: {
       get: async (name: string) => (name === 'worker-2' ? (node as Node | undefined) : undefined),
+      list: async () => [],
     },
   });
   const next = async (command: string, node: object | undefined, name = 'worker-2') =>
@@ -98,16 +99,35 @@ test('of pools that were asked for one by one, the first name may be that of a n
     ['events', '`kubectl nodepool why worker-2`'],
     ['rollout', '`kubectl nodepool why worker-2`'],
   ] as const)
-    assert.equal(await next(command, { record }), `${is}${typed}`, command);
-  assert.match((await next('get', {})) ?? '', /^"worker-2" is a node of no pool: /);
+    assert.equal(await next(command, { name: 'worker-2', record }), `${is}${typed}`, command);
+  assert.match((await next('get', { name: 'worker-2' })) ?? '', /^"worker-2" is a node of no pool: /);
   assert.equal(await next('get', undefined), undefined);
-  const refused = { ...deps({}), nodes: { get: () => Promise.reject(new NodepoolError('cluster', '403')) } };
+  const no = () => Promise.reject(new NodepoolError('cluster', '403'));
+  const refused = { ...deps({}), nodes: { get: no, list: no } };
   assert.deepEqual(await namesToSuggest('get', ['worker-2'], refused).then(known => known.pools), ['worker']);
+});
+
+test('and its short name, unless several nodes have it, or a pool is meant', async () => {
+  const record = JSON.stringify({ pool: 'worker', labels: {}, taints: {} });
+  const nodes = ['ip-10-0-1-15.eu', 'ip-10-0-1-155.eu', 'twin.a', 'twin.b'].map(name => ({ name, record }) as Node);
+  let lists = 0;
+  const list = async () => {
+    lists++;
+    return nodes;
+  };
+  const deps = { pools: { firstNames: async () => ['worker'] }, nodes: { get: async () => undefined, list } };
+  const error = async (name: string) => poolNotFound('wait', [name], await namesToSuggest('wait', [name], deps));
+  const is = '"ip-10-0-1-15.eu" is a node of pool worker: ';
+  assert.equal((await error('ip-10-0-1-15')).next, `${is}\`kubectl wait node/ip-10-0-1-15.eu\``);
+  assert.equal((await error('twin')).next, LIST);
+  assert.equal(lists, 2);
+  assert.match((await error('wroker')).message, /did you mean "worker"\?$/);
+  assert.equal(lists, 2);
 });
 
 test('get asks for names once, and only when a pool is missing', async () => {
   let asked = 0;
-  const nodes = { get: async () => undefined };
+  const nodes = { get: async () => undefined, list: async () => [] };
   const pools = {
     get: async (name: string) => (name === 'worker' ? aPool() : undefined),
     list: async () => [],
