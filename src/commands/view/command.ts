@@ -211,11 +211,16 @@ async function podsText(
   node: string | undefined,
   { live, connection, io, width }: Reading,
 ): Promise<string> {
-  const { renderPods } = await import('./print-node.ts');
+  const { MAX_PODS, renderPods } = await import('./print-node.ts');
   const { nodeRows } = await import('../../view/rows.ts');
   const ofPool = pool === undefined ? undefined : nodeRows(live.clusterState, pool).map(({ key }) => key);
   const nodes = node === undefined ? ofPool : [node];
-  return renderPods(await connection.pods.rows(nodes), { now: io.now(), width, hasNode: node === undefined });
+  // One more tells that there are more.
+  return renderPods(await connection.pods.rows(nodes, MAX_PODS + 1), {
+    now: io.now(),
+    width,
+    hasNode: node === undefined,
+  });
 }
 
 /** As `diff`. */

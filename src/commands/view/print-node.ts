@@ -13,7 +13,7 @@ import { type Cell, DESCRIBE, renderTable, tablePrinter } from '../../print/tabl
 import { formatAge, formatTimeAndAge } from '../../print/time.ts';
 
 /** More would not be read. */
-const MAX_PODS = 2_000;
+export const MAX_PODS = 2_000;
 
 interface PodsSetting {
   now: Date;
@@ -39,7 +39,7 @@ export function renderPods(pods: readonly PodRow[], { now, width, hasNode }: Pod
   const columns = fitColumns(all, shown, now, width);
   const rows = shown.map(pod => columns.map(({ cell }) => cell(pod, now, Infinity)));
   const table = tablePrinter(columns.map(({ header }) => header))(rows);
-  return pods.length > MAX_PODS ? `${table}\n… and ${pods.length - MAX_PODS} more` : table;
+  return pods.length > MAX_PODS ? `${table}\n… and more: these are the first ${MAX_PODS.toLocaleString('en')}` : table;
 }
 
 /** @param pods or why they cannot be read */

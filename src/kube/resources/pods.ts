@@ -92,8 +92,8 @@ export interface PodsPort {
    * @param eachPod also keeps what each pod requests
    */
   demand(nodes?: readonly string[], eachPod?: boolean): Promise<PodDemand>;
-  /** Those on these nodes, ended ones too, for a list. @param nodes default: all */
-  rows(nodes?: readonly string[]): Promise<PodRow[]>;
+  /** Those on these nodes, ended ones too, for a list. @param nodes default: all @param most reads no more than the first of them */
+  rows(nodes?: readonly string[], most?: number): Promise<PodRow[]>;
 }
 
 /** As `kubectl get pods` shows it. */
@@ -145,14 +145,15 @@ function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<stri
 // The pods of a list.
 
 /** By namespace and name. */
-export async function podRows(api: Api, nodes?: readonly string[]): Promise<PodRow[]> {
+export async function podRows(api: Api, nodes?: readonly string[], most?: number): Promise<PodRow[]> {
   const meant = nodes && new Set(nodes);
   const list = (fieldSelector: string): Promise<PodRow[]> =>
-    api.list(inJson(PODS), (pod: Wire<V1Pod>) => podRow(pod, meant), { fieldSelector });
+    api.list(inJson(PODS), (pod: Wire<V1Pod>) => podRow(pod, meant), { fieldSelector }, undefined, most);
   const isShort = meant !== undefined && meant.size <= MAX_LISTS;
   const lists = isShort ? [...meant].map(node => list(`spec.nodeName=${node}`)) : [list('spec.nodeName!=')];
   const key = ({ namespace, name }: PodRow) => `${namespace}/${name}`;
-  return (await Promise.all(lists)).flat().sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  const rows = (await Promise.all(lists)).flat().sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  return rows.slice(0, most);
 }
 
 function podRow({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string> | undefined): PodRow | undefined {
