@@ -99,6 +99,8 @@ export interface Connection {
   contextName: string | undefined;
   /** Of the kubeconfig: what people call the cluster. */
   clusterName: string;
+  /** The same connection with dryRun: its writes are validated and not stored. */
+  dryRun(): Connection;
   /** Ends the sockets, so that the process can end. */
   close(): void;
 }
@@ -122,9 +124,8 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     log,
   });
   const now = () => new Date();
-  const api = new Api(transport, now, options.dryRun);
   const kept = new KeptAnnotations(options.annotations);
-  return {
+  const clientsOf = (api: Api): Connection => ({
     cluster: {
       isDryRun: api.dryRun,
       nodes: nodesClient(api, transport, kept),
@@ -141,7 +142,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     pods: {
       countByNode: () => countPods(api),
       watch: () => watchPods(transport),
-      rows: async nodes => (await import('./resources/pods.ts')).podRows(api, nodes),
+      rows: async (nodes, most) => (await import('./resources/pods.ts')).podRows(api, nodes, most),
       placedOn: async nodes => (await import('./resources/pods.ts')).podsOn(api, nodes),
       demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },
@@ -162,11 +163,13 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     serverFacts: () => api.serverFacts(),
     contextName: access.context,
     clusterName: access.cluster.name,
+    dryRun: () => clientsOf(new Api(transport, now, true)),
     close: () => {
       ended.abort();
       transport.close();
     },
-  };
+  });
+  return clientsOf(new Api(transport, now, options.dryRun));
 }
 
 /** `alice@laptop`, for the Events of what a person or a script runs. */
