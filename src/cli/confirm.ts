@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { defined } from '../nodepool/json.ts';
 import { type QuestionFacts, questionLines } from '../print/question.ts';
 import { errorWidth } from './errors.ts';
 import type { Io } from './io.ts';
@@ -11,11 +12,13 @@ export function canAsk({ stdinIsTTY, stderrIsTTY }: Io): boolean {
 /**
  * Asks on stderr and reads a line from stdin: only y or yes is a yes. Without a terminal on both the answer is yes, as for
  * `kubectl delete`.
+ * @param signal withdraws the question, which is a no
  */
-export async function confirm(io: Io, question: QuestionFacts): Promise<boolean> {
+export async function confirm(io: Io, question: QuestionFacts, signal?: AbortSignal): Promise<boolean> {
   if (!canAsk(io)) return true;
+  if (signal?.aborted) return false;
   // In its terminal mode readline would handle Ctrl-C.
-  const lines = createInterface({ input: io.stdin, terminal: false });
+  const lines = createInterface({ input: io.stdin, terminal: false, ...defined({ signal }) });
   io.stderr.write(`${questionLines(question, errorWidth(io)).join('\n')} `);
   try {
     for await (const line of lines) return /^y(es)?$/i.test(line.trim());

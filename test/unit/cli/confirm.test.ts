@@ -34,6 +34,17 @@ describe('confirm', () => {
   }
 });
 
+test('a question that is withdrawn is a no, leaves stdin to others, and is not asked after that', async () => {
+  const io = testIo(TERMINAL);
+  const stopping = new AbortController();
+  const answer = confirm(io, QUESTION, stopping.signal);
+  stopping.abort();
+  assert.equal(await answer, false);
+  assert.deepEqual([io.stdin.listenerCount('data'), io.stderrText()], [0, 'Continue? [y/N] \n']);
+  assert.equal(await confirm(io, QUESTION, stopping.signal), false);
+  assert.equal(io.stderrText(), 'Continue? [y/N] \n');
+});
+
 describe('confirmOrRefuse', () => {
   test('asks on a terminal', async () => {
     const io = testIo({ ...TERMINAL, stdin: 'y\n' });

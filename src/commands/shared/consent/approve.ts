@@ -68,7 +68,7 @@ export function approver(
     for (const risk of await risksIn(plan)) weighed.add(risk);
     return told?.losses ?? [];
   };
-  const askAboutImpact = async (proposal: Proposal): Promise<boolean> => {
+  const askAboutImpact = async (proposal: Proposal, signal: AbortSignal | undefined): Promise<boolean> => {
     const { action = CONTINUE, asksImpactOf: plan } = proposal;
     if (plan === undefined || plan === shown || !canAsk(io)) return false;
     const risks = await risksIn(plan);
@@ -80,11 +80,11 @@ export function approver(
     shown = plan;
     if (isLate) sayWhyAgain(proposal);
     writeImpact(told.text, io);
-    if (!(await confirm(io, { action, where }))) throw declined(proposal.written ?? ofCommand());
+    if (!(await confirm(io, { action, where }, signal))) throw declined(proposal.written ?? ofCommand());
     return true;
   };
 
-  const approve: Approve = async proposal => {
+  const approve: Approve = async (proposal, signal) => {
     const { plan, question, action = CONTINUE } = proposal;
     const written = proposal.written ?? ofCommand();
     const due = asks && question !== undefined && grew(question.covers) ? question : undefined;
@@ -115,7 +115,7 @@ export function approver(
       agree(covers);
       return 'waived';
     }
-    if (due === undefined && !isNews) return (await askAboutImpact(proposal)) ? 'asked' : 'clear';
+    if (due === undefined && !isNews) return (await askAboutImpact(proposal, signal)) ? 'asked' : 'clear';
     if (!canAsk(io)) {
       const reasons = [...(refusal ?? []), ...losses];
       if (reasons.length > 0) throw needsYes(reasons, written);
@@ -124,7 +124,7 @@ export function approver(
     sayWhyAgain(proposal);
     const ofImpact = await showImpact(proposal, preview !== undefined);
     const all = [...(due?.losses ?? []), ...losses, ...ofImpact];
-    if (!(await confirm(io, { action, where, losses: all }))) {
+    if (!(await confirm(io, { action, where, losses: all }, signal))) {
       if (due !== undefined && proposal.written === undefined) return 'declined';
       throw declined(written);
     }
@@ -138,8 +138,8 @@ export function approver(
     const { evictionLosses } = await import('../impact/print-taint-evictions.ts');
     return [...(evicted === undefined ? [] : evictionLosses(evicted)), ...(unshown === undefined ? [] : [unshown])];
   };
-  return async proposal => {
-    const answer = await approve(proposal);
+  return async (proposal, signal) => {
+    const answer = await approve(proposal, signal);
     isAgain = true;
     return answer;
   };

@@ -45,8 +45,8 @@ export interface Question {
  */
 export type ConsentAnswer = 'clear' | 'asked' | 'waived' | 'declined';
 
-/** Asks about what this proposal adds to those agreed to before. */
-export type Approve = (proposal: Proposal) => Promise<ConsentAnswer>;
+/** Asks about what this proposal adds to those agreed to before. @param signal withdraws the question */
+export type Approve = (proposal: Proposal, signal?: AbortSignal) => Promise<ConsentAnswer>;
 
 export interface AgreedProposal<P extends Proposal> {
   proposal: P;

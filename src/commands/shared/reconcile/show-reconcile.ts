@@ -3,7 +3,7 @@ import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
 import { type Io, terminalWidth } from '../../../cli/io.ts';
-import { interruptible, leaveSoon } from '../../../cli/signals.ts';
+import { interruptible } from '../../../cli/signals.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { unfinishedRollout } from '../../../nodepool/status/status.ts';
@@ -62,8 +62,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const { waitMs } = choice;
   const wait = waitMs === undefined ? undefined : await import('./until-done.ts');
   const limit = wait && new wait.Limit(work.clock, waitMs ?? 0);
-  const ask = (proposal: Proposal) => work.aside(() => choice.approve(proposal));
-  const agreeOn = (pools: readonly string[], steps: Steps | undefined) =>
+  const ask = (proposal: Proposal, signal?: AbortSignal) => work.aside(() => choice.approve(proposal, signal));
+  const agreeOn = (pools: readonly string[], steps: Steps | undefined, signal?: AbortSignal) =>
     agree(
       async () => {
         const proposal = await proposeReconcile([...pools], reading, choice.released, steps);
@@ -71,7 +71,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
         return proposal;
       },
       // A person reads without haste.
-      proposal => (limit === undefined ? ask(proposal) : limit.aside(() => ask(proposal))),
+      proposal => (limit === undefined ? ask(proposal) : limit.aside(() => ask(proposal, signal))),
     );
   const memory: RunMemory = {};
   const carryOut = async (
@@ -95,12 +95,9 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     return interruptible(io, async signal => {
       if (wait === undefined || limit === undefined) return { summaries: await carryOut(first, signal) };
       const again = (pools: readonly string[], written: Steps['written']) =>
-        agreeOn(pools, { isFirst: false, written });
+        agreeOn(pools, { isFirst: false, written }, signal);
       const isQuiet = choice.print === 'nothing';
-      const end = await wait.untilDone({ first, again, run: carryOut, limit, clock: work.clock, signal, io, isQuiet });
-      // A question that nobody answers keeps the process.
-      if (signal.aborted) leaveSoon();
-      return end;
+      return wait.untilDone({ first, again, run: carryOut, limit, clock: work.clock, signal, io, isQuiet });
     });
   };
   const end = await run().finally(work.stop);

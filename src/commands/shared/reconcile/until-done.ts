@@ -57,6 +57,7 @@ export class Limit {
   #leftMs: number;
   #since: number | undefined;
   #cancel = () => {};
+  #isEnded = false;
 
   /** @param ms 0: without a limit */
   constructor(clock: Clock, ms: number) {
@@ -70,7 +71,7 @@ export class Limit {
   }
 
   start(): void {
-    if (this.ms === 0) return;
+    if (this.ms === 0 || this.#isEnded) return;
     this.#since = this.#clock.now();
     this.#cancel = this.#clock.after(this.#leftMs, () => this.#over.abort());
   }
@@ -80,6 +81,12 @@ export class Limit {
     this.#cancel();
     this.#leftMs = Math.max(0, this.#leftMs - (this.#clock.now() - this.#since));
     this.#since = undefined;
+  }
+
+  /** For good: the timer would keep the process after a question that is withdrawn. */
+  end(): void {
+    this.stop();
+    this.#isEnded = true;
   }
 
   async aside<T>(work: () => Promise<T>): Promise<T> {
@@ -161,7 +168,7 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
       }
     }
   } finally {
-    limit.stop();
+    limit.end();
   }
 }
 

@@ -94,6 +94,18 @@ test('Ctrl-C ends it with 130 where a round had nothing to write, or failed, and
   }
 });
 
+test('the timeout does not start again after a question that Ctrl-C withdrew', async () => {
+  const { end, clock, stop, limit } = started([[result('web', 1)], 'asking'], { limitMs: 60_000 });
+  await clock.advance(5_100);
+  const question = Promise.withResolvers<void>();
+  const asking = limit.aside(() => question.promise);
+  stop.abort();
+  await end;
+  question.resolve();
+  await asking;
+  assert.equal(clock.pending, 0);
+});
+
 test('a pool that is gone meanwhile is done, and the others go on', async () => {
   const { end, io, clock } = started([[result('a', 1), result('b', 1)], [result('b', 2)]], {
     pools: ['a', 'b'],
