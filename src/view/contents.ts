@@ -33,6 +33,8 @@ export type ScreenContents = { totals: NodeTotals } & (
       sorts: ScreenData['sorts'];
       /** Shown instead of rows when there are none. */
       empty: string;
+      /** A pool whose state changes as time passes. */
+      isProgressing?: boolean;
       /** @param count of rows from top on */
       draw(top: number, count: number, options: ListOptions): { header: string; lines: string[] };
     }
@@ -48,7 +50,7 @@ export interface DrawOptions {
 
 export function contentsOf(
   place: Place,
-  live: Pick<LiveView, 'clusterState' | 'events'>,
+  live: Pick<LiveView, 'clusterState' | 'events' | 'serverTime'>,
   setting: DrawOptions,
 ): ScreenContents {
   const { width, now, style, usage } = setting;
@@ -58,8 +60,10 @@ export function contentsOf(
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
     case 'pools': {
-      const rows = poolRows(clusterState, now);
-      return { totals: all, ...list(rows, poolColumns(rows, width, style, usage), place, now, 'No pools') };
+      const rows = poolRows(clusterState, live.serverTime());
+      const isProgressing = rows.some(row => row.live?.rollout === 'Progressing');
+      const columns = poolColumns(rows, width, style, usage);
+      return { totals: all, isProgressing, ...list(rows, columns, place, now, 'No pools') };
     }
     case 'nodes': {
       const rows = nodeRows(clusterState, place.pool);

@@ -58,7 +58,7 @@ export interface NodeTotals {
   allocatable: ResourceList;
 }
 
-/** Pools, and a row for the nodes of no pool, if there are any. */
+/** Pools, and a row for the nodes of no pool, if there are any. @param now of the server, for rollouts */
 export function poolRows(clusterState: ClusterState, now: Date): PoolRow[] {
   const rows = clusterState.poolNames().flatMap((name): PoolRow[] => {
     const pool = clusterState.pool(name);

@@ -71,6 +71,8 @@ export function runView(options: RunOptions): RunningView {
   let isStopped = false;
   let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
+  /** Places whose text is on its way: for those no second one is requested. */
+  const reading = new Set<string>();
 
   const size = (): ScreenSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
 
@@ -80,7 +82,8 @@ export function runView(options: RunOptions): RunningView {
     const { columns } = size();
     const shown = shownUsage();
     const hasAges = kind === 'node' || kind === 'event';
-    const second = hasAges ? Math.floor(now().getTime() / TICK_MS) : 0;
+    const settles = cached?.contents.kind === 'list' && cached.contents.isProgressing === true;
+    const second = hasAges || settles ? Math.floor(now().getTime() / TICK_MS) : 0;
     const versions = [live.version(), shown && usage.version()];
     // Compared part by part: the text of a large object would have to be copied for each key.
     const key = [...versions, kind, pool, subject, sort, filter, text, columns, second];
@@ -139,18 +142,19 @@ export function runView(options: RunOptions): RunningView {
   }
 
   function read(place: ReadPlace): void {
+    const key = JSON.stringify([place.kind, place.pool, place.subject]);
+    if (reading.has(key)) return;
+    reading.add(key);
+    const show = (text: string) => {
+      reading.delete(key);
+      state = withText(state, place, text);
+      draw();
+    };
     // A rejection with another error is a bug and ends the program as an unhandled one.
-    void options.read(place, size().columns).then(
-      text => {
-        state = withText(state, place, text);
-        draw();
-      },
-      (error: unknown) => {
-        if (!(error instanceof NodepoolError)) throw error;
-        state = withText(state, place, formatError(error.lines, error.next));
-        draw();
-      },
-    );
+    void options.read(place, size().columns).then(show, (error: unknown) => {
+      if (!(error instanceof NodepoolError)) throw error;
+      show(formatError(error.lines, error.next));
+    });
   }
 
   function cordon(target: CordonTarget): void {
