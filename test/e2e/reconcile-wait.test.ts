@@ -32,6 +32,19 @@ test('--wait takes step after step until all nodes have settled, prints progress
   assert.deepEqual(await tiers(), Array(6).fill('2'));
 });
 
+test('a later run of --wait does not repeat a warning', async () => {
+  await testEnv.nodes(
+    ...NAMES.map(name => ({ name, labels: { ...role('web'), ...(name === 'a' ? {} : { own: 'x' }) } })),
+  );
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, maxConcurrent: 5, settleSeconds: 3 } });
+  await testEnv.reconcile();
+  await testEnv.edit('web', { spec: { labels: { tier: '2' }, unmanaged: 'Remove' } });
+  const { code, stderr } = await run('reconcile', 'web', '--wait', '--timeout=2m');
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /^web: 1 of 6 nodes updated, 1 settling/m);
+  assert.equal(stderr.match(/has unmanaged: Remove/g)?.length, 1, stderr);
+});
+
 test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with what is left', async () => {
   await prepare({ canary: 1, maxConcurrent: 1, settleSeconds: 3600 });
   const late = await run('reconcile', 'web', '--wait', '--timeout=15s');

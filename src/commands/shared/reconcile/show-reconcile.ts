@@ -86,7 +86,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
       });
     }
     const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal, memory });
+    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal, memory, warn });
   };
   const run = async (): Promise<{ summaries: PoolSummary[]; exit?: number | undefined } | undefined> => {
     // Until something may be written, Ctrl-C ends the command at once.
