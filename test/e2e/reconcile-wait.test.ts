@@ -30,6 +30,9 @@ test('--wait takes step after step until all nodes have settled, prints progress
   assert.match(stdout, /^web +Ready +6 nodes \(5 updated\) .*\n$/);
   assert.match(stderr, /^web: 4 of 6 nodes updated, 3 settling/m);
   assert.deepEqual(await tiers(), Array(6).fill('2'));
+  await testEnv.edit('web', { spec: { paused: true } });
+  const nothingDue = await run('reconcile', 'web', '--wait');
+  assert.deepEqual([nothingDue.code, nothingDue.stderr], [0, '']);
 });
 
 test('a later run of --wait does not repeat a warning', async () => {
@@ -58,9 +61,11 @@ test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with 
   assert.equal(stopped.code, 3, stopped.stderr);
   assert.match(stopped.stdout, /stopped: node a turned NotReady after the change/);
   await testEnv.edit('web', { spec: { paused: true } });
-  const paused = await run('reconcile', 'web', '--wait');
-  assert.equal(paused.code, 0, paused.stderr);
-  assert.match(paused.stderr, /^web: paused: .*`kubectl nodepool rollout resume web`$/m);
+  for (const args of [['web'], ['web', '--quiet'], []]) {
+    const paused = await run('reconcile', ...args, '--wait');
+    assert.equal(paused.code, 3, paused.stderr);
+    assert.match(paused.stderr, /^web: paused, with nodes that are due; .*`kubectl nodepool rollout resume web`$/m);
+  }
   for (const args of [['--watch'], ['--dry-run=server']])
     assert.equal((await run('reconcile', '--wait', ...args)).code, 2);
 });

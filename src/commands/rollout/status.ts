@@ -28,7 +28,7 @@ export async function rolloutStatus(
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
   if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
   const reconcile = `\`kubectl nodepool reconcile ${name} --wait\``;
-  // A reconcile that waits for a paused pool fails at once.
+  // `reconcile --wait` of a paused pool ends at once, with 3.
   let isPausedNow = false;
   let cancelHint = () => {};
   const over = new AbortController();

@@ -15,6 +15,7 @@ import { type PoolSummary, type RunMemory, reconcile } from './apply.ts';
 import { isInterrupted, showInterruption } from './interrupted.ts';
 import { type ProposedReconcile, proposeReconcile, type Steps } from './propose.ts';
 import { reconcileDeps, showFailures } from './reconcile-deps.ts';
+import type { WaitEnd } from './until-done.ts';
 
 export interface ReconcileChoice {
   pools: PoolChoice;
@@ -88,7 +89,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
     return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal, memory, warn });
   };
-  const run = async (): Promise<{ summaries: PoolSummary[]; exit?: number | undefined } | undefined> => {
+  const run = async (): Promise<(Partial<WaitEnd> & Pick<WaitEnd, 'summaries'>) | undefined> => {
     // Until something may be written, Ctrl-C ends the command at once.
     const first = await agreeOn(names ?? [], wait && { isFirst: true, written: undefined });
     if (first === undefined) return undefined;
@@ -122,6 +123,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   if (end.exit !== undefined) return end.exit;
   if (isInterrupted(summaries)) return showInterruption(io, summaries);
   const codes = summaries.map(exitCode);
+  // Who waits for pools to be done must not be told that they are.
+  if (end.leavesPaused) codes.push(EXIT.unhealthy);
   // An error takes precedence over a pool that is not 200.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }

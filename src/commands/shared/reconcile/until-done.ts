@@ -7,6 +7,7 @@ import { EXIT, showError, showNote } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
 import { type Clock, sleep } from '../../../controller/clock.ts';
 import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
+import { defined } from '../../../nodepool/json.ts';
 import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
@@ -36,6 +37,8 @@ export interface UntilDone {
 
 export interface WaitEnd {
   summaries: PoolSummary[];
+  /** A pool is left with nodes that are due, as it is paused. */
+  leavesPaused: boolean;
   /** Undefined: as the summaries say. */
   exit?: number;
 }
@@ -106,13 +109,15 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
   const over = AbortSignal.any([signal, limit.signal]);
   const all = new Map<string, PoolResult>();
   const said = new Map<string, string>();
-  const tell = (pool: string, text: string) => {
-    if (!isQuiet && said.get(pool) !== text) showNote(io, `${pool}: ${text}`);
+  let leavesPaused = false;
+  /** @param isReason of the exit code */
+  const tell = (pool: string, text: string, isReason = false) => {
+    if ((isReason || !isQuiet) && said.get(pool) !== text) showNote(io, `${pool}: ${text}`);
     said.set(pool, text);
   };
   const ended = (exit?: number): WaitEnd => {
     const summaries = summariesOf([...all.values()]);
-    return exit === undefined ? { summaries } : { summaries, exit };
+    return { summaries, leavesPaused, ...defined({ exit }) };
   };
   const interrupted = (): WaitEnd => {
     // What is left of a run that was stopped between two writes is said with the results.
@@ -141,7 +146,11 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
         const round = await run(agreed, over);
         const ends = new Map(round.map(result => [result.pool, endOf(result, state.pool(result.pool))]));
         for (const result of round) all.set(result.pool, added(all.get(result.pool), result));
-        for (const [pool, end] of ends) if (end === 'paused') tell(pool, PAUSED(pool));
+        for (const [pool, end] of ends) {
+          if (end !== 'paused') continue;
+          leavesPaused = true;
+          tell(pool, PAUSED(pool), true);
+        }
         // One that was not begun stays open.
         open = pools.filter(pool => typeof (ends.get(pool) ?? {}) === 'object');
         if (open.length === 0) return ended();
@@ -173,7 +182,7 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
 }
 
 const PAUSED = (pool: string) =>
-  `paused: its nodes are left as they are; go on with \`kubectl nodepool rollout resume ${pool}\``;
+  `paused, with nodes that are due; go on with \`kubectl nodepool rollout resume ${pool}\``;
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise(resolve => {

@@ -30,7 +30,7 @@ type Round = PoolResult[] | Error | 'asking';
 /** @param gone pools that a later round does not find */
 function started(
   rounds: Round[],
-  { pools = ['web'], gone = [] as string[], paused = [] as string[], limitMs = 0 } = {},
+  { pools = ['web'], gone = [] as string[], paused = [] as string[], limitMs = 0, isQuiet = false } = {},
 ) {
   const io = testIo();
   const clock = new FakeClock();
@@ -60,7 +60,7 @@ function started(
     clock,
     signal: stop.signal,
     io,
-    isQuiet: false,
+    isQuiet,
   });
   return { end, io, clock, stop, limit, asked };
 }
@@ -126,15 +126,21 @@ test('a pool that is gone meanwhile is done, and the others go on', async () => 
   assert.match(io.stderrText(), /^a: it was deleted meanwhile$/m);
 });
 
-test('a paused pool does not fail the others, and is said once where nodes are left', async () => {
-  const { end, io, clock } = started([[result('a', 2), result('b', 1), result('c', 1)], [result('c', 2)]], {
-    pools: ['a', 'b', 'c'],
-    paused: ['a', 'b'],
-  });
-  await clock.advance(5_000);
-  assert.equal((await end).exit, undefined);
-  assert.equal(io.stderrText().match(/rollout resume/g)?.length, 1);
-  assert.match(io.stderrText(), /^b: paused: .*`kubectl nodepool rollout resume b`$/m);
+test('a paused pool does not stop the others, and is not done where nodes are left, which is said once', async () => {
+  // The exit code needs its reason.
+  for (const isQuiet of [false, true]) {
+    const { end, io, clock } = started([[result('a', 2), result('b', 1), result('c', 1)], [result('c', 2)]], {
+      pools: ['a', 'b', 'c'],
+      paused: ['a', 'b'],
+      isQuiet,
+    });
+    await clock.advance(5_000);
+    const { exit, leavesPaused } = await end;
+    assert.deepEqual([exit, leavesPaused], [undefined, true]);
+    assert.equal(io.stderrText().match(/rollout resume/g)?.length, 1);
+    assert.match(io.stderrText(), /^b: paused, with nodes .*`kubectl nodepool rollout resume b`$/m);
+  }
+  assert.equal((await started([[result('a', 2)]], { pools: ['a'], paused: ['a'] }).end).leavesPaused, false);
 });
 
 test('the next round follows a step at once, and a repair after a while', async () => {
