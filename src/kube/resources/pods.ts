@@ -11,6 +11,7 @@ import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
+import { type PodStatus, podStatusOf } from './pod-status.ts';
 
 export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
@@ -97,14 +98,10 @@ export interface PodsPort {
 }
 
 /** As `kubectl get pods` shows it. */
-export interface PodRow {
+export interface PodRow extends PodStatus {
   namespace: string;
   name: string;
   node: string;
-  /** `1/2`: ready containers. */
-  ready: string;
-  status: string;
-  restarts: number;
   creationTimestamp: string | undefined;
 }
 
@@ -156,21 +153,15 @@ export async function podRows(api: Api, nodes?: readonly string[], most?: number
   return rows.slice(0, most);
 }
 
-function podRow({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<string> | undefined): PodRow | undefined {
-  const node = spec?.nodeName ?? '';
+function podRow(pod: Wire<V1Pod>, meant: ReadonlySet<string> | undefined): PodRow | undefined {
+  const { metadata } = pod;
+  const { node } = toPlace(pod);
   if (meant !== undefined && !meant.has(node)) return undefined;
-  const containers = status?.containerStatuses ?? [];
-  const isReady = containers.filter(({ ready }) => ready).length;
-  // What holds a container up says more than the phase, as with kubectl.
-  const why = containers.map(({ state }) => state?.waiting?.reason ?? state?.terminated?.reason).find(Boolean);
-  const phase = status?.reason ?? why ?? status?.phase ?? 'Unknown';
   return {
     namespace: metadata?.namespace ?? '',
     name: metadata?.name ?? '',
     node,
-    ready: `${isReady}/${spec?.containers?.length ?? 0}`,
-    status: metadata?.deletionTimestamp === undefined ? phase : 'Terminating',
-    restarts: containers.reduce((sum, { restartCount = 0 }) => sum + restartCount, 0),
+    ...podStatusOf(pod),
     creationTimestamp: metadata?.creationTimestamp === undefined ? undefined : String(metadata.creationTimestamp),
   };
 }
