@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { specChanges } from '../../src/nodepool/spec/edits.ts';
+import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
@@ -27,6 +29,9 @@ const write = async (name: string, text: string) => {
   await writeFile(path, text);
   return path;
 };
+/** As in the JSON of `diff -f`. */
+const changesOf = (from: NodePoolSpec, to: NodePoolSpec) =>
+  specChanges(from, to).map(({ path, from: was = null, to: is = null }) => ({ path, from: was, to: is }));
 /** Without the folder of this run. */
 const shown = (text: string) => text.replaceAll(`${folder}/`, '');
 
@@ -195,4 +200,56 @@ test('errors exit with 2 and name the file, the document and the field', async (
   const other = await write('other.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n');
   const { code, stderr } = await unchanged(['diff', '-f', other]);
   assert.deepEqual([code, /no NodePool in it; next: begin one with apiVersion/.test(stderr)], [2, true]);
+});
+
+test('what another field manager has set stays, as with a server-side apply', async () => {
+  const full = { labels: { a: '1', b: '2' }, taints: [{ key: 'ours', effect: 'NoSchedule' }], handler: 'runc' };
+  const team = {
+    labels: { x: 'team' },
+    annotations: { note: 'team' },
+    taints: [{ key: 'team', effect: 'NoSchedule' }],
+  };
+  const rows: { name: string; theirs: object; by: string; next: object }[] = [
+    { name: 'apart', theirs: team, by: 'team', next: { labels: { a: '1' } } },
+    { name: 'nothing', theirs: team, by: 'team', next: { labels: { a: '2' }, taints: full.taints } },
+    {
+      name: 'shared',
+      theirs: { ...team, labels: { ...team.labels, b: '2' } },
+      by: 'team',
+      next: { labels: { a: '1' } },
+    },
+    { name: 'taints', theirs: team, by: 'team', next: { taints: full.taints } },
+    { name: 'alone', theirs: {}, by: 'team', next: { labels: { a: '1' } } },
+  ];
+  const apply = (path: string, manager: string, ...args: string[]) =>
+    kubectl(cluster(), ['apply', '--server-side', `--field-manager=${manager}`, '-f', path, '-o', 'json', ...args]);
+  for (const { name, theirs, by, next } of rows) {
+    const path = await write(`owners/${name}.yaml`, head(name) + spec(full));
+    assert.equal((await apply(path, 'argocd-controller')).code, 0);
+    assert.equal((await apply(await write(`owners/${name}-team.yaml`, head(name) + spec(theirs)), by)).code, 0);
+    await write(`owners/${name}.yaml`, head(name) + spec(next));
+    const before = (await testEnv.getPool(name))?.spec;
+    const { stdout } = await apply(path, 'argocd-controller', '--dry-run=server');
+    const { pools } = JSON.parse((await unchanged(['diff', '-f', path, '-o', 'json'])).stdout) as {
+      pools: { changes: object[] }[];
+    };
+    const after = (JSON.parse(stdout) as NodePool).spec;
+    assert.deepEqual(
+      pools.flatMap(({ changes }) => changes),
+      changesOf(before ?? {}, after),
+      name,
+    );
+  }
+});
+
+test('nor does an apply remove what a create has set as well', async () => {
+  const path = await write('created.yaml', head('created') + spec({ labels: { a: '1', b: '2' } }));
+  assert.equal((await kubectl(cluster(), ['create', '-f', path])).code, 0);
+  const apply = (...args: string[]) =>
+    kubectl(cluster(), ['apply', '--server-side', '--field-manager=flux', '-f', path, '-o', 'json', ...args]);
+  assert.equal((await apply()).code, 0);
+  await write('created.yaml', head('created') + spec({ labels: { a: '1' } }));
+  const { stdout } = await apply('--dry-run=server');
+  assert.deepEqual((JSON.parse(stdout) as NodePool).spec.labels, { a: '1', b: '2' });
+  assert.equal((await unchanged(['diff', '-f', path])).code, 0);
 });

@@ -3,7 +3,7 @@
  * (client-side or server-side, as of Argo CD and Flux), and stays otherwise.
  */
 import { isObject, ownValue, setOwn } from '../../../nodepool/json.ts';
-import { managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
+import { type ManagedFields, managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
 import { asYoungest } from '../../../nodepool/membership/membership.ts';
 import { LAST_APPLIED, lastApplied, withAnnotation } from '../../../nodepool/spec/annotations.ts';
 import { type SpecChange, specChanges } from '../../../nodepool/spec/edits.ts';
@@ -40,7 +40,7 @@ export function appliedPool({ pool: declared, source }: DeclaredPool, live: Node
       kept: [],
     };
   }
-  const merge = mergeOf(live);
+  const merge = mergeOf(live, file);
   const { unreadable = [], dropped: _dropped, ...readable } = live;
   // What the file sets takes the place of what could not be read.
   const left = unreadable.filter(({ field }) => !Object.hasOwn(file.spec, field.split(/[.[]/)[1] ?? ''));
@@ -81,21 +81,19 @@ function changesOf(before: Parts, after: Parts): SpecChange[] {
 
 type Merge = <T extends object>(live: T, file: object, path: string[]) => T;
 
-/** The merge of an apply, by what earlier ones have set. */
-function mergeOf(live: NodePool): Merge {
+/** The merge of an apply, by what earlier ones have set. @param declared the file */
+function mergeOf(live: NodePool, declared: Parts): Merge {
   const last = lastApplied(live.metadata);
   const { managedFields } = live.metadata as { managedFields?: unknown };
-  const owners = readManagedFields(managedFields).filter(({ operation, subresource }) => {
-    return operation === 'Apply' && subresource === undefined;
-  });
-  const isOwned = (path: string[]) => owners.some(owner => managedAt(owner, path) !== undefined);
+  const entries = readManagedFields(managedFields).filter(({ subresource }) => subresource === undefined);
+  const owners = entries.filter(({ operation }) => operation === 'Apply');
+  const appliers = appliersOf(declared, live, owners, last);
+  /** A server-side apply removes what nobody else has set. */
+  const isOnlyTheirs = (those: readonly ManagedFields[]) =>
+    those.length > 0 && those.every(each => each.manager === those[0]?.manager && appliers.has(each));
+  const isOwned = (path: string[]) => isOnlyTheirs(entries.filter(entry => managedAt(entry, path) !== undefined));
   const isOwnedItem = (path: string[], item: unknown) =>
-    owners.some(owner => {
-      const list = managedAt(owner, path);
-      const keys = isObject(list) ? Object.keys(list).filter(key => key.startsWith('k:')) : [];
-      // A list without keys is one value.
-      return list !== undefined && (keys.length === 0 || keys.some(key => isItem(key.slice(2), item)));
-    });
+    isOnlyTheirs(entries.filter(entry => hasItem(entry, path, item)));
   const merge = (before: Record<string, unknown>, file: Record<string, unknown>, path: string[]) => {
     const after: Record<string, unknown> = {};
     for (const [key, value] of Object.entries(before)) {
@@ -119,6 +117,43 @@ function mergeOf(live: NodePool): Merge {
     return after;
   };
   return merge as Merge;
+}
+
+/**
+ * The owners whose file it may be: several apply parts of one pool, each under its own name, and a file does not say under which.
+ * Those of most of what is in it; none where others have set all of that.
+ */
+function appliersOf(
+  { metadata: { labels = {}, annotations = {} }, spec }: Parts,
+  live: NodePool,
+  owners: readonly ManagedFields[],
+  last: unknown,
+): ReadonlySet<ManagedFields> {
+  const fields = [...fieldsOf({ labels, annotations }, ['metadata']), ...fieldsOf(spec, ['spec'])];
+  const counts = owners.map(owner => {
+    const own = owners.filter(({ manager }) => manager === owner.manager);
+    return fields.filter(({ path, item }) =>
+      own.some(each => (item === undefined ? managedAt(each, path) !== undefined : hasItem(each, path, item))),
+    ).length;
+  });
+  const inLast = fields.filter(({ path }) => valueAt(last, path) !== undefined).length;
+  const most = Math.max(inLast, ...counts);
+  if (most === 0 && fields.some(({ path }) => valueAt(live, path) !== undefined)) return new Set();
+  return new Set(owners.filter((_, at) => counts[at] === most));
+}
+
+/** Each value by its path, and each item of a list. */
+function fieldsOf(value: unknown, path: string[]): { path: string[]; item?: unknown }[] {
+  if (Array.isArray(value)) return value.map(item => ({ path, item }));
+  if (!isObject(value)) return [{ path }];
+  return Object.entries(value).flatMap(([name, each]) => fieldsOf(each, [...path, name]));
+}
+
+function hasItem(owner: ManagedFields, path: readonly string[], item: unknown): boolean {
+  const list = managedAt(owner, path);
+  const keys = isObject(list) ? Object.keys(list).filter(key => key.startsWith('k:')) : [];
+  // A list without keys is one value.
+  return list !== undefined && (keys.length === 0 || keys.some(key => isItem(key.slice(2), item)));
 }
 
 /** @param key of a list item in managedFields: `{"effect":"NoSchedule","key":"dedicated"}` */

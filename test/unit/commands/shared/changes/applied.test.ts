@@ -110,3 +110,50 @@ test('what the file sets takes the place of what cannot be read', () => {
   const { pool } = appliedPool(declare({ taints: [gold] }), { ...live({}), unreadable });
   assert.deepEqual(pool.unreadable, [unreadable[1]]);
 });
+
+test('what another field manager has set stays, and is named', () => {
+  const owner = (manager: string, fields: object, operation = 'Apply') => ({
+    manager,
+    operation,
+    fieldsV1: { 'f:spec': fields },
+  });
+  const spec = { labels: { a: '1', b: '2', x: '3' }, taints: [gold, mine], handler: 'runc' };
+  const argo = owner('argocd-controller', {
+    'f:labels': { 'f:a': {}, 'f:b': {} },
+    'f:taints': { 'k:{"effect":"NoSchedule","key":"tier"}': {} },
+    'f:handler': {},
+  });
+  const team = owner('team', {
+    'f:labels': { 'f:x': {} },
+    'f:taints': { 'k:{"effect":"NoExecute","key":"mine"}': {} },
+  });
+  const result = (file: NodePoolSpec, ...managedFields: object[]) => {
+    const { changes, kept } = appliedPool(declare(file), live(spec, { managedFields }));
+    return [changes.flatMap(({ path, to }) => (to === undefined ? path : [])), kept];
+  };
+  const theirs = ['spec.labels[x]', 'spec.taints[mine:NoExecute]'];
+  for (const owners of [
+    [argo, team],
+    [team, argo],
+  ]) {
+    assert.deepEqual(result({ labels: { a: '1' }, taints: [gold] }, ...owners), [
+      ['spec.handler', 'spec.labels[b]'],
+      theirs,
+    ]);
+    assert.deepEqual(result({ taints: [gold] }, ...owners), [
+      ['spec.handler', 'spec.labels[a]', 'spec.labels[b]'],
+      theirs,
+    ]);
+  }
+  // Shared with a create: nobody removes it alone.
+  const created = owner('kubectl-create', { 'f:labels': { 'f:b': {} }, 'f:handler': {} }, 'Update');
+  assert.deepEqual(result({ labels: { a: '1' }, taints: [gold] }, argo, team, created), [
+    [],
+    ['spec.handler', 'spec.labels[b]', ...theirs],
+  ]);
+  // A file that nobody has applied yet.
+  assert.deepEqual(result({ labels: { a: '1' } }, team), [
+    [],
+    ['spec.handler', 'spec.labels[b]', 'spec.labels[x]', 'spec.taints[mine:NoExecute]', 'spec.taints[tier:NoSchedule]'],
+  ]);
+});
