@@ -1,10 +1,11 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, warnOnce } from '../../cli/errors.ts';
+import { EXIT, warningLine, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { andMore } from '../../nodepool/text.ts';
+import { formatDuration } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';
 
@@ -92,14 +93,18 @@ export default class Top extends BaseCommand<typeof Top> {
     }
     const shown = { options, output, labels, headers: !flags['no-headers'], byResource: by !== undefined };
     if (flags.watch) return watch(shown, flags.verbosity, deps);
-    const found = await read(options, await deps.connect(), warnOnce(deps.io), deps.progress);
+    const found = await read(options, await deps.connect(), deps.progress);
+    warnOnce(deps.io)(warningsIn(found));
     return show(found, shown, deps);
   }
 }
 
 const CLEAR = '\x1b[H\x1b[2J';
 
-/** A terminal shows the last table alone; a pipe gets a table whenever it differs. Ends as other watches do. */
+/**
+ * A terminal shows the last table alone, with all that is wrong now below it; a pipe gets a table whenever it differs. Ends as
+ * other watches do.
+ */
 async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<number> {
   const { untilStopped } = await import('../shared/follow.ts');
   const { sleep } = await import('../../controller/clock.ts');
@@ -107,13 +112,26 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
   const warn = warnOnce(io);
   // What is wrong with the command line, or refused, is no matter of time.
   const connection = await deps.connect();
-  let found = await read(shown.options, connection, warn, deps.progress);
+  let found = await read(shown.options, connection, deps.progress);
   return untilStopped(
     async (signal, guarded, { clock, log }) => {
       let last: string | undefined;
+      let readAt = clock.now();
+      let failure: string | undefined;
       const print = guarded((text: string) => {
-        if (io.stdoutIsTTY) io.stdout.write(CLEAR);
-        if (io.stdoutIsTTY || text !== last) io.out(io.stdoutIsTTY || last === undefined ? text : `\n${text}`);
+        const warnings = warningsIn(found);
+        // Not a second time where stderr is the same terminal.
+        if (!io.stdoutIsTTY || !io.stderrIsTTY) {
+          warn(warnings);
+          if (failure !== undefined) log('warning', failure, {});
+        }
+        if (io.stdoutIsTTY) {
+          const age = formatDuration(clock.now() - readAt);
+          const notes = failure === undefined ? warnings : [...warnings, `${failure}; the table is ${age} old`];
+          const lines = notes.map(note => warningLine(note, io.columns));
+          io.stdout.write(CLEAR);
+          io.out([text, ...lines].join('\n'));
+        } else if (text !== last) io.out(last === undefined ? text : `\n${text}`);
         last = text;
       });
       while (!signal.aborted) {
@@ -121,10 +139,12 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
         await sleep(clock, SECONDS * 1000, signal);
         if (signal.aborted) return;
         try {
-          found = await read(shown.options, connection, warn);
+          found = await read(shown.options, connection);
+          readAt = clock.now();
+          failure = undefined;
         } catch (error) {
           if (!(error instanceof NodepoolError)) throw error;
-          log('warning', error.oneLine, {});
+          failure = error.oneLine;
         }
       }
     },
@@ -133,23 +153,21 @@ async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<n
   );
 }
 
-async function read(
-  options: TopOptions,
-  connection: Connection,
-  warn: (warnings: readonly string[]) => void,
-  progress?: Deps['progress'],
-): Promise<Figures> {
+async function read(options: TopOptions, connection: Connection, progress?: Deps['progress']): Promise<Figures> {
   const { systemClock } = await import('../../controller/clock.ts');
   const { top } = await import('../shared/top/top.ts');
   // Nodes alone are read too fast for a spinner.
   const spinner = options.pods ? await progress?.('Reading nodes and pods') : undefined;
-  const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
-  const { warnings, usage, podUsage } = found;
-  warn(warnings.slice(0, MAX_WARNINGS));
-  if (warnings.length > MAX_WARNINGS) warn([andMore(warnings.length - MAX_WARNINGS)]);
+  return top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
+}
+
+function warningsIn({ warnings, usage, podUsage }: Figures): string[] {
   const failure = [podUsage, usage].find(each => each?.kind === 'failed');
-  if (failure?.kind === 'failed') warn([`no usage: metrics.k8s.io: ${failure.reason}`]);
-  return found;
+  return [
+    ...warnings.slice(0, MAX_WARNINGS),
+    ...(warnings.length > MAX_WARNINGS ? [andMore(warnings.length - MAX_WARNINGS)] : []),
+    ...(failure?.kind === 'failed' ? [`no usage: metrics.k8s.io: ${failure.reason}`] : []),
+  ];
 }
 
 async function show(found: Figures, shown: TopOutput, deps: Deps): Promise<number> {
