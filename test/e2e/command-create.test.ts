@@ -196,7 +196,7 @@ test('--reconcile with -o prints only the pool to stdout, as the reconcile leave
     const { metadata, status } = JSON.parse(stdout);
     assert.deepEqual([metadata.name, status.status], ['alone', 200]);
     assert.equal(status.observedGeneration, metadata.generation);
-    assert.match(stderr, /^alone +Ready /m);
+    assert.match(stderr, /^alone +Empty /m);
   }
 });
 
