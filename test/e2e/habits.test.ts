@@ -41,7 +41,7 @@ const HABITS: Habit[] = [
   ['create web3 --label a=b,c=d --dry-run=server', 0, /created/],
   ['edit web --label a-', 0, /not changed/],
   ['edit web --taint dedicated=web:NoSchedule- --dry-run=server', 0, /edited \(server dry run\)/],
-  ['edit web --label team=a --reconcile', 0, /^web +200 /m],
+  ['edit web --label team=a --reconcile', 0, /^web +Ready /m],
   ['edit web-1 --label a=b', 1, /"web-1" is a node of pool web: `kubectl edit node web-1`/],
   ['describe -l a=b', 0, /No pools found/],
   ['rollout status web-1', 1, /"web-1" is a node of pool web/],
