@@ -1,7 +1,7 @@
 /** The examples in `--help`, typed into a shell as they are written: each does what its sentence says. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
@@ -52,9 +52,9 @@ const LOOK: Record<string, RegExp> = {
   'nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp': /ZONE/,
   'nodes gpu -o name': /^node\/node-a\nnode\/node-b\n$/,
   "nodes -o jsonpath='{.items[?(@.ready==false)].name}'": /^node-b$/,
-  events: /NodeJoined +gpu[\s\S]*NodeJoined +worker|NodeJoined +worker[\s\S]*NodeJoined +gpu/,
-  'events worker gpu': /NodeJoined +(worker|gpu)/,
-  'events -l team=a': /NodeJoined +worker/,
+  events: /NodeJoined +\S+ +gpu[\s\S]*NodeJoined +\S+ +worker|NodeJoined +\S+ +worker[\s\S]*NodeJoined +\S+ +gpu/,
+  'events worker gpu': /NodeJoined +\S+ +(worker|gpu)/,
+  'events -l team=a': /NodeJoined +\S+ +worker/,
   'events worker -o json': /"kind": "Event"/,
   'history worker': /NodeJoined[\s\S]*Not shown|NodeJoined/,
   'history node-1': /NodeJoined +\S+ +pool worker: /,
@@ -71,6 +71,7 @@ const LOOK: Record<string, RegExp> = {
   'diff -l team=a': /^$/,
   'diff worker --impact': /^$/,
   'diff -o json': /"kind": "Diff"/,
+  'diff -f pools/ --impact': /^$/,
   'fit web-5d4f -n shop': /^worker +yes /m,
   'fit -f web.yaml --replicas 10': /^worker +yes /m,
   'fit -f - < web.yaml': /^worker +yes /m,
@@ -81,7 +82,6 @@ const LOOK: Record<string, RegExp> = {
   'adopt -o yaml': /name: system/,
   'add gpu node-a --dry-run': /node-a/,
   'remove gpu node-a --dry-run': /node-a.*gpu/,
-  'reconcile --dry-run=server': /^worker +200 /m,
   'delete worker --dry-run=server': /"worker" deleted .*\(server dry run\)/,
   'uncordon worker --dry-run': /node-1/,
   'drain worker --ignore-daemonsets --dry-run=server': /worker drained .*\(server dry run\)/,
@@ -129,6 +129,7 @@ const CHANGE: Record<string, RegExp> = {
   'rollout pause worker': /worker paused/,
   'rollout resume worker': /worker resumed/,
   'rollout undo worker': /worker rolled back/,
+  'reconcile worker --wait': /^worker +Ready /m,
 };
 
 /** Pools that do not exist yet, or nodes that belong to none, by the beginning of the line. */
@@ -174,6 +175,8 @@ async function type(line: string): Promise<RunResult> {
   const { dir, kubeconfig } = cluster();
   await writeFile(join(dir, 'web.yaml'), POD);
   await writeFile(join(dir, 'pools.yaml'), `${poolYaml('worker')}---\n${poolYaml('gpu')}`);
+  await mkdir(join(dir, 'pools'), { recursive: true });
+  await writeFile(join(dir, 'pools', 'gpu.yaml'), poolYaml('gpu'));
   const path = [await pluginFolder(cluster()), dirname(kubectl), process.env.PATH].join(':');
   const env = { PATH: path, HOME: dir, KUBECONFIG: kubeconfig, KUBE_EDITOR: 'true', NO_COLOR: '1' };
   return run('sh', ['-c', `kubectl nodepool ${line}`], { cwd: dir, env });

@@ -90,6 +90,7 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   top: [...NO_DRAIN, ...NO_WRITES],
   diff: [...NO_DRAIN, ...NO_WRITES, 'src/commands/get/print.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
+  'why a': [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   'create spot --label a=b --dry-run=client': [...APPLIES, '@bufbuild/protobuf', 'js-yaml', 'src/kube/'],
   adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/print/yaml.ts'],
   // It shows the impact.
