@@ -188,10 +188,10 @@ export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io
 }
 
 /** Empty without changes and notes. */
-async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'now'>, byNode = false): Promise<string> {
+async function diffText(plan: ClusterPlan, io: Io, byNode = false): Promise<string> {
   const { renderDiff } = await import('./print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  return renderDiff(plan, makeStyle(color), { now: now(), byNode });
+  return renderDiff(plan, makeStyle(io.color), { now: io.now(), byNode, terminalWidth: terminalWidth(io) });
 }
 
 // What a plan changes on nodes, and what that does to pods: for dry runs.

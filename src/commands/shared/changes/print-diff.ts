@@ -11,6 +11,7 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import type { StyledText } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
+import { wrapWords } from '../../../print/width.ts';
 import type { ClusterPlan, LaterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { blockKey, blocksOf, namesText, type SharedChanges } from './blocks.ts';
 
@@ -26,12 +27,19 @@ interface DiffOptions {
   now?: Date;
   /** Each node by itself, also where others have the same changes. */
   byNode?: boolean;
+  /** Lines of names and reasons are wrapped to it; undefined: not at all. */
+  terminalWidth?: number | undefined;
 }
+
+/** Below a line with the changes of nodes, which are indented by two. */
+const WRAPPED = '    ';
 
 /** Empty without changes and notes. */
 export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions = {}): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
+  const wrapped = (line: string) =>
+    wrapWords(sanitizeLine(line), options.terminalWidth ?? Infinity, WRAPPED).join('\n');
   const paused = Map.groupBy(diff.later, ({ pausedBy }) => pausedBy);
   const notes = [
     ...[...paused].flatMap(([pool, { length }]) => (pool === undefined ? [] : pausedNote(pool, length))),
@@ -55,15 +63,21 @@ export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} has another owner and is not changed`),
-  ].map(note => style.red(`! ${sanitizeLine(note)}`));
+  ].map(note => style.red(wrapped(`! ${note}`)));
   // A change of the record alone is no difference.
   const nodes = diff.nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
   const summary = summarize(nodes, diff.later.length, changed.length);
   const sections = blocksOf<ShownNode>(
     [...nodes, ...diff.later.map(waiting)],
     options.byNode ? ({ node, waits }) => JSON.stringify([node.name, waits]) : blockKey,
-  ).map(block => section(block, style, options.now));
-  return [...sections, diff.rollouts.map(rolloutLine).join('\n'), runtimeClasses.join('\n'), notes.join('\n'), summary]
+  ).map(block => section(block, style, wrapped, options.now));
+  return [
+    ...sections,
+    diff.rollouts.map(step => wrapped(rolloutLine(step))).join('\n'),
+    runtimeClasses.join('\n'),
+    notes.join('\n'),
+    summary,
+  ]
     .filter(section => section !== '')
     .join('\n\n');
 }
@@ -74,7 +88,7 @@ function pausedNote(pool: string, nodes: number): string {
 
 /** `pool web: 10 nodes now, of the canary of 10; then 990 nodes in 20 steps of at most 50` */
 function rolloutLine(step: PrintedDiff['rollouts'][number]): string {
-  return sanitizeLine(`pool ${step.pool}: ${stepsText(step)}`);
+  return `pool ${step.pool}: ${stepsText(step)}`;
 }
 
 type ShownNode = PlannedNode & Pick<SharedChanges, 'waits'>;
@@ -83,7 +97,12 @@ function waiting({ pausedBy, ...plan }: PrintedDiff['later'][number]): ShownNode
   return { ...plan, waits: pausedBy === undefined ? 'later' : `pool ${pausedBy} is paused` };
 }
 
-function section(block: readonly [ShownNode, ...ShownNode[]], style: Style, now?: Date): string {
+function section(
+  block: readonly [ShownNode, ...ShownNode[]],
+  style: Style,
+  wrapped: (line: string) => string,
+  now?: Date,
+): string {
   const [{ owner, previous, changes, drain, waits }, ...more] = block;
   const where = move(previous, owner);
   const names = block.map(({ node }) => node.name);
@@ -96,7 +115,7 @@ function section(block: readonly [ShownNode, ...ShownNode[]], style: Style, now?
     return `${changeLine(change, [], style, now)}${style.dim(at === 0 ? AFTER : THEN)}`;
   });
   const lines = changes.map((change, at) => changeLine(change, setters(at), style, now));
-  return [style.bold(sanitizeLine(head)), ...lines, ...later].join('\n');
+  return [style.bold(wrapped(head)), ...lines, ...later].join('\n');
 }
 
 /** A note for nodes of which the same is said. @param text gets the first of them, and the words for one or several */

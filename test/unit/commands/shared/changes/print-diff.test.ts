@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type PrintedDiff, renderDiff } from '../../../../../src/commands/shared/changes/print-diff.ts';
 import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
+import { GKE } from '../../../../cloud-names.ts';
 import { colored, makeNode, NOW, plain } from '../../../print/fixtures.ts';
 
 const nothing: PrintedDiff = {
@@ -181,6 +182,15 @@ pool web: 2 nodes, pool web is paused (later-1, later-2)
   const byNode = renderDiff({ ...nothing, nodes, conflicts }, plain, { byNode: true });
   assert.equal(byNode.match(/^node \S+ \(pool web\)$/gm)?.length, 500);
   assert.equal(byNode.match(/^! node \w belongs to pool web/gm)?.length, 4);
+});
+
+test('on a terminal, the names of a block are wrapped, and none is broken', () => {
+  const changes: Change[] = [{ kind: 'label', key: 'tier', action: 'add', to: 'api', reason: 'spec' }];
+  const nodes = GKE.map(name => ({ node: makeNode(name), previous: undefined, owner: 'web', changes }));
+  const [head = ''] = renderDiff({ ...nothing, nodes }, plain, { terminalWidth: 80 }).split('\n  + ');
+  for (const line of head.split('\n')) assert.ok(line.length <= 80, line);
+  for (const name of GKE.slice(0, 3)) assert.ok(head.includes(name), head);
+  assert.match(head, new RegExp(`^joins pool web: ${GKE.length} nodes \\(\\S+,\\n {4}\\S+,\\n`));
 });
 
 test('prints nothing without changes', () => {
