@@ -42,7 +42,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes drained or not Ready at a time; implies --rolling.',
+      summary: 'Unavailable nodes at a time; implies --rolling.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
