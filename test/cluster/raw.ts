@@ -16,7 +16,8 @@ export interface RawClient {
 }
 
 const MAX_SOCKETS = 64;
-const TIMEOUT_MS = 30_000;
+/** The server itself gives up after 60 s. */
+const TIMEOUT_MS = 70_000;
 
 const clients = new WeakMap<object, RawClient>();
 

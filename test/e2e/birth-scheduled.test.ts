@@ -108,6 +108,8 @@ describe('nodes that register while pods are pending', { skip }, () => {
     assert.deepEqual(await bound(), { all: PODS + 2, on: ['tolerates'] });
     const left = taintsOf(await testEnv.node(node)).length;
     await startWatching(t, testEnv.cluster());
+    const written = async () => (await testEnv.getPool('one'))?.status?.updatedNodeCount;
+    await eventually('each node has its record', async () => (await written()) === NODES, 240_000);
     await setCondition(testEnv.cluster(), node, 'AgentReady', 'True');
     await eventually('the agent taint is lifted', async () => {
       const taints = taintsOf(await testEnv.node(node));
