@@ -228,13 +228,11 @@ function needsOfInstallable(installable: InstallableParts | undefined): CommandN
   const about = (objects: readonly ManifestObject[], verbs: string[]) =>
     objects.flatMap(object => questionsAbout(object, verbs));
   const install = ['get', 'create', 'patch'];
+  // The server allows a policy only to a user who may get its parameters.
+  const parameters = questionsOf(`get ${POOLS}`);
   return [
-    {
-      command: 'install --admission',
-      // The server allows a policy only to a user who may get its parameters.
-      questions: [...about([...policies, ...bornInPool], install), ...questionsOf(`get ${POOLS}`)],
-    },
-    { command: 'install --policies', questions: about(policies, install) },
+    { command: 'install --admission', questions: [...about([...policies, ...bornInPool], install), ...parameters] },
+    { command: 'install --policies', questions: [...about(policies, install), ...parameters] },
     {
       command: 'install --controller',
       // The server allows a user to grant only permissions that the user has.
