@@ -138,7 +138,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
     t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
   }
   const warning =
-    'warning: RuntimeClass node-pool-gpu would be deleted, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates';
+    'warning: RuntimeClass node-pool-gpu would be deleted, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates';
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'gpu', flag]);
     assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);

@@ -94,7 +94,7 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   if (users.length === 0) return [];
   const names = firstFew(users.map(workloadText), MAX_NAMED);
   return [
-    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
+    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod ${noun(users.length, 'template')}`,
   ];
 }
 

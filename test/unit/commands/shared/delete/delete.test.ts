@@ -189,7 +189,7 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
     assert.deepEqual(nodePlan(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
     assert.deepEqual(proposal.question?.losses, [
-      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates',
+      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates',
       'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
     ]);
     const unread = 'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a';
