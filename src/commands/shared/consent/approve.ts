@@ -47,8 +47,10 @@ export function approver(
   const warn = warnOnce(io);
   let isAgain = false;
   const sayWhyAgain = ({ written }: Proposal) => {
+    // Of the reconcile that follows the own write, nothing was said before.
+    const isFirstQuestion = ofCommand() !== undefined && written === undefined && agreed.size + weighed.size === 0;
     // After a write of this command it is not known whether others have changed something, too.
-    if (isAgain)
+    if (isAgain && !isFirstQuestion)
       io.err(written === undefined ? 'The cluster has changed meanwhile:' : 'What is left to do has changed:');
   };
 

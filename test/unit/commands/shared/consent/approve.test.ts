@@ -157,6 +157,20 @@ test('a later step asks about other taints only, and a no says what was written'
   assert.doesNotMatch(io.stderrText(), /The cluster has changed/);
 });
 
+test('the first question after the write of the command itself does not blame the cluster', async () => {
+  const io = onTerminal('y', 'y');
+  let isEdited = false;
+  const written = () => (isEdited ? { message: 'nodepool p was edited', command: 'reconcile p' } : undefined);
+  const approve = approver({ yes: false, dryRun: false, written }, io, access);
+  assert.equal(await approve({ plan: NO_CHANGE }), 'clear');
+  isEdited = true;
+  const question = { losses: ['1 workload names it'], covers: ['pool p'] };
+  assert.equal(await approve({ plan: NO_CHANGE, question }), 'asked');
+  assert.doesNotMatch(io.stderrText(), /has changed/);
+  assert.equal(await approve({ plan, question }), 'asked');
+  assert.match(io.stderrText(), /\] The cluster has changed meanwhile:\nContinue in context prod: taints /);
+});
+
 test('asks about an additional pod, not about one that its controller replaced', async () => {
   const io = onTerminal('y', 'y', 'y');
   let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
