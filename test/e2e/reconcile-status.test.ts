@@ -158,6 +158,7 @@ test('without permission for nodepools/status nodes are reconciled, and events a
       rule('nodes.lailin.xyz', 'nodepools'),
       rule('node.k8s.io', 'runtimeclasses'),
       rule('events.k8s.io', 'events'),
+      rule('apps', 'controllerrevisions'),
     ],
   });
   await api.expect('POST', `${rbac}/clusterrolebindings`, {
