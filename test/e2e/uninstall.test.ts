@@ -42,7 +42,7 @@ test('refuses while nodes have records of deleted pools, with their number and t
   const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of deleted pool "a" released (dry run)\n${CRD} deleted (dry run)\n`;
   const { code, stdout, stderr } = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.deepEqual([code, stderr], [0, '']);
-  assert.match(stdout, /^node m \(leaves pool a\)\n/);
+  assert.match(stdout, /^leaves pool a: 2 nodes \(m, n\)\n {2}- label p=a {2}\(left the pool\)\n/);
   assert.ok(stdout.endsWith(`\n\n${said}`), stdout);
 });
 
