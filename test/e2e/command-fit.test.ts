@@ -194,8 +194,8 @@ POOL    FITS  NODES  REPLICAS  WHY
 gpu     no    0/1    0         1 node(s) had untolerated taint(s) (gpu=yes:NoSchedule)
 worker  yes   2/3    3         1 node(s) were unschedulable
 <none>  no    0/1    0         1 Insufficient cpu (2 asked, at most 1 free on a node)
-TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) were unschedulable, 1 node(s) had untolerated taint(s)
-3 of 3 replicas fit.
+TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable
+3 replicas fit.
 It has no tolerations and no selector; -f FILE takes a pod with its own.
 `,
   );

@@ -33,7 +33,7 @@ const HABITS: Habit[] = [
   ['describe web,gpu', 1, /next: separate names by spaces: web gpu$/m],
   ['get nodes', 1, /`kubectl nodepool nodes` or `kubectl get nodes`/],
   ['get node web-1', 1, /`kubectl get node web-1`/],
-  ['describe node web-1', 1, /kubectl nodepool nodes/],
+  ['describe node web-1', 1, /`kubectl nodepool why web-1` or `kubectl describe node web-1`$/m],
   ['create web', 1, /exists already; next: .*kubectl nodepool edit web/],
   ['create -f pool.yaml', 1, /exists already; next: .*kubectl replace -f pool\.yaml.*kubectl apply -f pool\.yaml/],
   ['create web3 --dry-run -o yaml', 0, /^kind: NodePool$/m],

@@ -79,10 +79,10 @@ test('each key of the help works at three sizes', async t => {
     await press('{enter}', /^>backend /m);
     await press('D', /^This drains all nodes of pool backend on cluster nodepool-demo\.[\s\S]*drain backend$/m);
     await press('{esc}', /^>backend /m);
-    await press('c', /^Cordon 17 nodes of pool backend on cluster nodepool-demo\?/m);
-    await press('n', /^Nothing was changed$/m);
-    await press('u', /^Uncordon 1 node of pool backend on cluster nodepool-demo\?/m);
-    await press('n', /^Nothing was changed$/m);
+    await press('c', /^This cordons all nodes of pool backend on cluster nodepool-demo\.[\s\S]*cordon backend$/m);
+    await press('{esc}', /^>backend /m);
+    await press('u', /^This uncordons all nodes of pool backend on cluster nodepool-demo\.[\s\S]*uncordon backend$/m);
+    await press('{esc}', /^>backend /m);
 
     // The nodes of a pool.
     await press('{enter}', /^Pools > backend > Nodes[\s\S]*^>gke-/m);
