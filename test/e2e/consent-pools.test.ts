@@ -145,7 +145,7 @@ test('edit --reconcile asks about a node that leaves since the edit was saved', 
   await relabel('a', { kind: null });
   const before = await stateOf(testEnv.cluster());
   terminal.type('y{enter}');
-  const second = textOf(await terminal.shows(/The cluster has changed meanwhile:[^]*\[y\/N\]/));
+  const second = textOf(await terminal.shows(/The cluster has changed meanwhile:[\s\S]*\[y\/N\]/));
   const again = `The cluster has changed meanwhile: ${asked} 1 node (a) would leave pool p; ${loss}`;
   assert.equal(second.slice(-again.length), again);
   terminal.type('n{enter}');
