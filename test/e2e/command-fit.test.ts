@@ -204,7 +204,7 @@ It has no tolerations and no selector; -f FILE takes a pod with its own.
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/g1');
   await testEnv.nodes({ name: 'amd', labels: role('gpu'), allocatable: { ...SMALL, 'amd.com/gpu': '2' } });
   const amd = await fit('--gpu', '2', '--pool', 'gpu');
-  assert.match(amd.stdout, /^A pod with these requests: amd\.com\/gpu 2\n.*\ngpu +yes +1\/1 +1\n/);
+  assert.match(amd.stdout, /^A pod with these requests: amd\.com\/gpu 2\n.*\ngpu +yes +1\/1 +1 +<none>\n/);
   const intel = { 'gpu.intel.com/i915': '2', 'gpu.intel.com/memory.max': '8Gi', 'gpu.intel.com/millicores': '2000' };
   await testEnv.nodes({ name: 'intel', allocatable: { ...SMALL, ...intel } });
   assert.match(
@@ -216,7 +216,7 @@ It has no tolerations and no selector; -f FILE takes a pod with its own.
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/intel');
   await testEnv.nodes({ name: 'mig', labels: role('gpu'), allocatable: { ...SMALL, 'nvidia.com/mig-1g.5gb': '7' } });
   const mig = await fit('--gpu', '7', '--pool', 'gpu');
-  assert.match(mig.stdout, /^A pod with these requests: nvidia\.com\/mig-1g\.5gb 7\n.*\ngpu +yes +1\/1 +1\n/);
+  assert.match(mig.stdout, /^A pod with these requests: nvidia\.com\/mig-1g\.5gb 7\n.*\ngpu +yes +1\/1 +1 +<none>\n/);
 });
 
 test('of a file, what has no pod template is left out, and named', async () => {

@@ -160,9 +160,9 @@ test('events lists events of all pools or one, of any controller, oldest first',
   assert.deepEqual(table[0], ['TIME', 'TYPE', 'WHAT', 'WHO', 'POOL', 'DETAIL']);
   const rows = table.slice(1).map(([, ...cells]) => cells.join(' | '));
   assert.deepEqual(rows.toSorted(), [
-    'Normal | NodeJoined | gpu | 1 node joined: a',
-    'Normal | RuntimeClassCreated | other | RuntimeClass node-pool-other created',
-    `Warning | DriverTooOld | gpu | ${NOTE}`,
+    'Normal | NodeJoined | kubectl-nodepool | gpu | 1 node joined: a',
+    'Normal | RuntimeClassCreated | kubectl-nodepool | other | RuntimeClass node-pool-other created',
+    `Warning | DriverTooOld | gpu-watch | gpu | ${NOTE}`,
   ]);
   assert.match(rows[0] ?? '', /DriverTooOld/);
   const one = await ok(['events', 'other', '--no-headers']);
