@@ -148,7 +148,11 @@ async function setUp(line: string): Promise<void> {
     { name: 'node-a', labels: gpu },
     { name: 'node-b', labels: gpu, ready: false },
     { name: 'node-c', labels: { ...role('old'), zone: 'a' } },
-    { name: 'free', labels: { 'kubernetes.azure.com/agentpool': 'system', 'example.com/team': 'red' } },
+    {
+      name: 'free',
+      labels: { 'kubernetes.azure.com/agentpool': 'system', 'example.com/team': 'red' },
+      allocatable: { cpu: '8', memory: '16Gi', pods: '110', 'nvidia.com/gpu': '1' },
+    },
   );
   for (const name of ['worker', 'gpu', 'old', 'new'].filter(pool => !without.includes(pool))) {
     const metadata = name === 'worker' ? { labels: { team: 'a' } } : {};

@@ -111,12 +111,7 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'drain gpu --dry-run': ['src/commands/doctor/', 'src/reconciler/plan/cluster-plan.ts', 'src/print/yaml.ts'],
   'wait gpu --for=status=200': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'rollout status gpu': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
-  'rollout pause gpu --dry-run': [
-    ...NO_TABLE,
-    ...NO_DRAIN,
-    'src/commands/shared/edit/edit.ts',
-    'src/commands/shared/reconcile/apply.ts',
-  ],
+  'rollout pause gpu --dry-run': [...NO_TABLE, ...NO_DRAIN, 'src/commands/shared/reconcile/apply.ts'],
   'install --dry-run': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'uninstall --cascade --dry-run': APPLIES.filter(part => part !== 'chalk'),
   doctor: [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts'],

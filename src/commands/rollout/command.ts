@@ -7,7 +7,6 @@ import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '.
 import { withoutType } from '../../cli/unknown/unknown-flag.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { poolRef } from '../../print/sanitize.ts';
-import { approver } from '../shared/consent/approve.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import {
   chosenNames,
@@ -128,6 +127,7 @@ async function setPaused(
   connection: Connection,
 ): Promise<number> {
   const { setPaused } = await import('./pause.ts');
+  const { approver } = await import('../shared/consent/approve.ts');
   const { cluster, workloads } = connection;
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection);
   const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false, now: io.now };
