@@ -74,7 +74,7 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'adopt', lines: ['adopt'] },
   { command: 'adopt --create', lines: ['adopt --label own --create'] },
   { command: 'adopt with kubelet labels', lines: ['adopt --label group'] },
-  { command: 'edit with kubelet labels', lines: ['edit v --node-selector grp=w'] },
+  { command: 'edit with kubelet labels', lines: ['edit v --node-selector group=v'] },
   { command: 'edit', lines: ['edit x --label a=b'] },
   { command: 'edit with NoExecute', lines: ['edit x --taint k:NoExecute'] },
   { command: 'edit with deleted RuntimeClass', lines: ['edit classy --handler='] },

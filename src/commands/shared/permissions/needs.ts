@@ -119,7 +119,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   edit: [`get,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   'edit with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
-  'edit with kubelet labels': PROTECTION,
+  'edit with kubelet labels': [...LOOK, ...PROTECTION],
   add: RECONCILE,
   'add with NoExecute': PODS,
   remove: RECONCILE,
