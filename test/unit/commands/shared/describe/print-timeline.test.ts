@@ -42,7 +42,9 @@ test('prints the table in the given order', () => {
     `
 TIME                TYPE      WHAT           WHO                   POOL     DETAIL
 5m (x3 over 120m)   Normal    NodeJoined     nodepool-controller   worker   2 nodes joined: node-1, node-2
-5s                  Warning   NodeConflict   <unknown>             gpu      first line\\nsecond \\u001b[2J line`.slice(1),
+5s                  Warning   NodeConflict   <unknown>             gpu      first line\\nsecond \\u001b[2J line`.slice(
+      1,
+    ),
   );
 });
 
