@@ -12,8 +12,7 @@ import { type RunResult, run } from '../cluster/run.ts';
 import { eventually } from './watching.ts';
 
 const SETUP = join(ROOT, 'scripts', 'setup.mjs');
-/** Against a demo that hangs: with a real node, on two busy cores, it takes over 4 minutes. */
-const MAX_MS = 480_000;
+const MAX_MS = 240_000;
 
 /** Runs it with its own home and TMPDIR; returns the files it left there. */
 export async function demo(

@@ -13,7 +13,7 @@ const obstacle = await nodeObstacle();
 
 test('the demo installs a controller, keeps the real node for the chart, and leaves nothing behind', {
   skip: obstacle ?? false,
-  timeout: 700_000,
+  timeout: 400_000,
 }, async t => {
   const demo = await startDemo(t, ['--full', '--keep'], '--web.listen-address=');
   const [story = '', kept = ''] = demo.shown().split('\n# The cluster stays up until Ctrl-C');
