@@ -41,8 +41,6 @@ export function apiserverFlags(
     ...(controlled ? [] : ['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition']),
     // The endpoints of the service "kubernetes" may not be a loopback address.
     '--endpoint-reconciler-type=none',
-    // By default a DELETE of a collection deletes one object after another: 1,000 nodes took over 30 s on a busy machine.
-    '--delete-collection-workers=8',
     ...(process.env.NODEPOOL_TEST_FEATURE_GATES ? [`--feature-gates=${process.env.NODEPOOL_TEST_FEATURE_GATES}`] : []),
   ];
 }

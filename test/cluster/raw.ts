@@ -16,8 +16,7 @@ export interface RawClient {
 }
 
 const MAX_SOCKETS = 64;
-/** The server itself gives up after 60 s. */
-const TIMEOUT_MS = 70_000;
+const TIMEOUT_MS = 30_000;
 
 const clients = new WeakMap<object, RawClient>();
 

@@ -40,7 +40,7 @@ describe('nodes that register while pods are pending', { skip }, () => {
     });
   const pending = async (): Promise<void> => {
     await api().expect('DELETE', PODS_PATH);
-    await eventually('no pods', async () => (await list(1)).length === 0, 120_000);
+    await eventually('no pods', async () => (await list('limit=1')).length === 0, 120_000);
     const names = Array.from({ length: PODS }, (_, at) => `p${at}`).values();
     await Promise.all(
       Array.from({ length: 32 }, async () => {
@@ -48,13 +48,13 @@ describe('nodes that register while pods are pending', { skip }, () => {
       }),
     );
   };
-  const list = async (limit: number) =>
-    ((await api().expect('GET', `${PODS_PATH}?limit=${limit}`)) as { items: Pod[] }).items;
+  const list = async (query: string) =>
+    ((await api().expect('GET', `${PODS_PATH}?${query}`)) as { items: Pod[] }).items;
   /** Polls read one pod: a list of all of them, 40 times a second, would take the CPU that the scheduler needs. */
   const isBound = async (name: string) =>
     ((await api().expect('GET', `${PODS_PATH}/${name}`)) as Pod).spec.nodeName !== undefined;
   const bound = async () => {
-    const items = await list(5_000);
+    const items = await list('limit=5000');
     const on = items.filter(({ spec }) => spec.nodeName !== undefined).map(({ metadata }) => metadata.name);
     return { all: items.length, on };
   };
@@ -131,12 +131,8 @@ describe('nodes that register while pods are pending', { skip }, () => {
     await startWatching(t, testEnv.cluster());
     await pending();
     await testEnv.nodes(...nodes);
-    const withNode = `${PODS_PATH}?fieldSelector=spec.nodeName%21%3D&limit=1`;
-    await eventually(
-      'some are bound',
-      async () => ((await api().expect('GET', withNode)) as { items: Pod[] }).items.length > 0,
-      120_000,
-    );
+    const withNode = 'fieldSelector=spec.nodeName%21%3D&limit=1';
+    await eventually('some are bound', async () => (await list(withNode)).length > 0, 120_000);
     const { on } = await bound();
     t.diagnostic(`${on.length} of ${PODS} pods were bound`);
   });
