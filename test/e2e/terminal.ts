@@ -21,6 +21,8 @@ export interface Terminal {
   resize(columns: number, rows: number): void;
   /** Waits until the screen matches; returns it. */
   shows(what: RegExp): Promise<string>;
+  /** Types, and waits until what the program writes from then on matches: the screen may still show an earlier question. */
+  asks(keys: string, what: RegExp): Promise<void>;
   /** The screen once it has been stable for a while. */
   settled(): Promise<string>;
   pid: number;
@@ -105,21 +107,29 @@ export function openCommand(
       .map(line => (line ?? '').trimEnd())
       .join('\n');
   };
+  const type = (keys: string) => child.write(keys.replaceAll(/\{[a-z-]+\}/g, key => KEYS[key] ?? key));
+  const shown = (what: string, check: () => boolean) =>
+    eventually(what, check).catch((error: Error) => {
+      throw new Error(`${error.message}\n${screen()}`, { cause: error });
+    });
   return {
     screen,
     buffer: () => emulator.buffer.active,
     written: () => written,
     isAlternate: () => emulator.buffer.active.type === 'alternate',
-    type: keys => child.write(keys.replaceAll(/\{[a-z-]+\}/g, key => KEYS[key] ?? key)),
+    type,
     resize(newColumns, newRows) {
       emulator.resize(newColumns, newRows);
       child.resize(newColumns, newRows);
     },
     async shows(what) {
-      await eventually(`the screen shows ${what}`, () => what.test(screen())).catch((error: Error) => {
-        throw new Error(`${error.message}\n${screen()}`, { cause: error });
-      });
+      await shown(`the screen shows ${what}`, () => what.test(screen()));
       return screen();
+    },
+    async asks(keys, what) {
+      const { length } = written;
+      type(keys);
+      await shown(`${keys} asks ${what}`, () => what.test(written.slice(length)));
     },
     async settled() {
       let last = '';

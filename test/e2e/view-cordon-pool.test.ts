@@ -20,8 +20,7 @@ test('c and u of a pool are its commands, and u names a node that somebody else 
   await terminal.shows(/^This cordons all nodes of pool backend on cluster nodepool-demo\.[\s\S]*cordon backend$/m);
   terminal.type('{esc}');
   await terminal.shows(/^>backend /m);
-  terminal.type('c');
-  await terminal.shows(/cordon backend$/m);
+  await terminal.asks('c', /nodepool cordon backend /);
   terminal.type('{enter}');
   await terminal.shows(/Press enter to return/);
   terminal.type('{enter}');
@@ -30,8 +29,7 @@ test('c and u of a pool are its commands, and u names a node that somebody else 
   const [theirs = ''] = GKE;
   await kubectl(cluster(), ['uncordon', theirs]);
   await kubectl(cluster(), ['cordon', theirs]);
-  terminal.type('u');
-  await terminal.shows(/uncordon backend$/m);
+  await terminal.asks('u', /nodepool uncordon backend /);
   terminal.type('{enter}');
   const question = await terminal.shows(/\[y\/N\]$/m);
   assert.match(question, new RegExp(theirs.slice(-12)));
