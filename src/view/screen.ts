@@ -157,7 +157,7 @@ function linesText(top: number, page: number, length: number): string {
   return length <= page ? '' : ` (lines ${top + 1}-${Math.min(top + page, length)} of ${length})`;
 }
 
-/** The last message; else why events are missing; else why the selected pool is not 200. */
+/** The last message; else why events are missing; else what is wrong with the selected pool. */
 function messageLine(state: ViewState, contents: ScreenContents, width: number, facts: ScreenFacts): string {
   const { live, style, usage } = facts;
   const { message, mode } = state;

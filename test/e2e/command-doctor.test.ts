@@ -33,7 +33,7 @@ describe('in a reconciled cluster', () => {
     await testEnv.reconcile();
     const { find, troubles } = await doctor();
     assert.deepEqual(troubles, ['controller-permissions skipped']);
-    assert.equal(find('pools').message, 'the one pool is 200');
+    assert.equal(find('pools').message, 'the one pool has no problem');
     const untold = MINOR < 31 ? '; 1 member does not report what it offers' : '';
     assert.equal(find('handlers').message, `no member is known to lack the runtime handler of its pool${untold}`);
     const text = await ok(['doctor']);
@@ -44,7 +44,7 @@ describe('in a reconciled cluster', () => {
     assert.match(all, /\n\n23 checks: 22 passed, 1 skipped\n$/);
   });
 
-  test('reports overlapping pools, pools whose status is not 200 and pools never reconciled', async () => {
+  test('reports overlapping pools, pools with a problem and pools never reconciled', async () => {
     await testEnv.nodes({ name: 'a', labels: { ...role('one'), ...role('two') } });
     await testEnv.pool('one', { labels: { tier: 'gold' } });
     await testEnv.pool('two', {}, { younger: true });
@@ -56,7 +56,7 @@ describe('in a reconciled cluster', () => {
     assert.deepEqual(find('overlaps').details, ['two does not get 1 node of one: a']);
     assert.equal(find('pools').status, 'error');
     assert.deepEqual(find('pools').details, [
-      'two: 409 Conflict: node a belongs to pool one and also matches pool two',
+      'two: Conflict: node a belongs to pool one and also matches pool two',
     ]);
   });
 

@@ -18,7 +18,7 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
 
 /**
- * Pools that are not 200 are errors; those that were not reconciled lately, that others fight, or that kept taints from nodes
+ * Pools whose last reconcile found a problem are errors; those that were not reconciled lately, that others fight, or that kept taints from nodes
  * are warnings.
  * @param state undefined where nodes cannot be read
  */
@@ -33,10 +33,10 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
   const late = [...behind.values()];
   const contested = detailsOf(pools, contestIn);
   const withheld = detailsOf(pools, withheldIn);
-  const details = [...failing.map(whyNot200), ...late.flat(), ...contested, ...withheld];
+  const details = [...failing.map(problemOf), ...late.flat(), ...contested, ...withheld];
   if (failing.length > 0) {
     return error(
-      `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
+      `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'has' : 'have'} a problem`,
       'see the conditions and events: `kubectl nodepool describe POOL`',
       details,
     );
@@ -59,7 +59,7 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
       'set those that are still needed; the next edit of the spec of the pool ends this',
       details,
     );
-  return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
+  return ok(pools.length === 1 ? 'the one pool has no problem' : `none of the ${pools.length} pools has a problem`);
 }
 
 /** A reconcile writes no further node of these pools. */
@@ -172,11 +172,11 @@ function isKeptByOthers({ metadata: { deletionTimestamp, finalizers = [] } }: No
   return deletionTimestamp !== undefined && finalizers.length > 0 && !finalizers.includes(FINALIZER);
 }
 
-function whyNot200(pool: NodePool): string {
+function problemOf(pool: NodePool): string {
   const { metadata, status } = pool;
   const number = status?.status ?? 0;
   const { message = '' } = troubleIn(status) ?? {};
-  const code = `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd();
+  const code = `${metadata.name}: ${STATUS_WORDS[number] ?? number}`;
   const deletion = deletionText(pool);
   if (deletion !== undefined) return `${code}, ${deletion}`;
   return code + (message === '' ? '' : `: ${message}`);

@@ -101,7 +101,7 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
   return said.join(', ') || 'unchanged';
 }
 
-/** Why a pool is not 200, what others keep changing, or what a rollout has left to do. */
+/** What is wrong with a pool, what others keep changing, or what a rollout has left to do. */
 function note({ outcome }: ReconciledPool): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;

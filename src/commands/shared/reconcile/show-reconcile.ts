@@ -125,7 +125,7 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
   const codes = summaries.map(exitCode);
   // Who waits for pools to be done must not be told that they are.
   if (end.leavesPaused) codes.push(EXIT.unhealthy);
-  // An error takes precedence over a pool that is not 200.
+  // An error takes precedence over a pool with a problem.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 
