@@ -357,6 +357,12 @@ function fitWidths(
   const before = natural[shrinking];
   if (before !== undefined) widths[shrinking] = before;
   shrink(shrinking, SHORT);
+  // A narrow column may fit in the place of a wide one that was dropped after it.
+  for (const { rank, i } of byRank.toReversed()) {
+    if (widths[i] !== undefined || rank >= EXTRA || isEmpty[i]) continue;
+    widths[i] = natural[i];
+    if (taken() > width) widths[i] = undefined;
+  }
   for (const { i } of byRank) if (i !== shrinking) shrink(i, 1);
   shrink(shrinking, 1);
   return taken() > width ? columns.map((_, i) => (i === shrinking ? Math.max(width, 0) : undefined)) : widths;
