@@ -53,7 +53,7 @@ async function marks() {
 async function noDifference() {
   const { code, stdout, stderr } = await cli(cluster(), ['diff']);
   assert.deepEqual([code, stdout], [0, '']);
-  assert.match(stderr, /^(pool \S+: \d nodes? ha(s|ve) no valid record of the pool: .*; reconcile writes it\n)+$/);
+  assert.match(stderr, /^(pool \S+: \d nodes? ha(s|ve) no record of the pool yet: .*; reconcile writes it\n)+$/);
 }
 
 test('lists the pools that labels suggest in a table', async () => {

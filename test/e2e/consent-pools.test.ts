@@ -137,7 +137,7 @@ test('edit --reconcile asks about a node that leaves since the edit was saved', 
   const terminal = openTerminal(t, testEnv.cluster(), args, { columns: 160, rows: 60, env: { NO_COLOR: '1' } });
   // The terminal breaks the lines.
   const textOf = (screen: string) => screen.replaceAll(/\s+/g, ' ').trim();
-  const asked = 'Reconcile pool p and change 0 nodes in context nodepool-demo:';
+  const asked = 'Reconcile pool p in context nodepool-demo:';
   const loss =
     'RuntimeClass node-pool-p would be deleted, and 1 workload names it: Pod default/user. Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod template? [y/N]';
   const first = await terminal.shows(/\[y\/N\]/);

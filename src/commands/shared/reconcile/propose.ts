@@ -67,7 +67,7 @@ export async function proposeReconcile(
   const changes = plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain);
   const changed = [...new Set(changes.map(({ node }) => node.name))];
   const ofPools = names.length === 0 ? 'all pools' : `${noun(pools.length, 'pool')} ${firstFew(pools, MAX_NAMED)}`;
-  const action = `Reconcile ${ofPools} and change ${nodesText(changed)}`;
+  const action = `Reconcile ${ofPools}${changed.length === 0 ? '' : ` and change ${nodesText(changed)}`}`;
   const proposed = {
     state,
     pods,

@@ -33,7 +33,7 @@ function depsOf(classes: RuntimeClass[], isNamed: boolean) {
 test('asks before a RuntimeClass that workloads name is deleted, and diff names them', async () => {
   const { deps } = depsOf([owned], true);
   const { action, question } = await proposeReconcile([], deps);
-  assert.equal(action, 'Reconcile all pools and change 0 nodes');
+  assert.equal(action, 'Reconcile all pools');
   assert.match(
     question?.losses?.[0] ?? '',
     /^RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml\/train/,
