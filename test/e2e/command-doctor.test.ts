@@ -55,9 +55,7 @@ describe('in a reconciled cluster', () => {
     const { find } = await doctor();
     assert.deepEqual(find('overlaps').details, ['two does not get 1 node of one: a']);
     assert.equal(find('pools').status, 'error');
-    assert.deepEqual(find('pools').details, [
-      'two: Conflict: node a belongs to pool one and also matches pool two',
-    ]);
+    assert.deepEqual(find('pools').details, ['two: Conflict: node a belongs to pool one and also matches pool two']);
   });
 
   test('reports nodes that others changed, until they are reconciled', async () => {
