@@ -62,6 +62,8 @@ export interface ApplyOptions {
   deleted?: ReadonlyMap<string, string>;
   /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
   timeoutMs?: number | undefined;
+  /** A pool whose pods are evicted is left to a later run once another pool is done: that one may have a next step. */
+  leavesPods?: boolean;
   /** What the runs of one command share; each fills it. Undefined: it runs once. */
   memory?: RunMemory | undefined;
 
@@ -221,6 +223,7 @@ interface PoolInLoop {
   result?: PoolResult;
   /** Nodes wait for their pods to be evicted. */
   isWaiting: boolean;
+  isDone: boolean;
   /** Nodes and pods left at the best, and since when. */
   least: number;
   since: number;
@@ -235,13 +238,13 @@ interface PoolInLoop {
 export async function untilIdle(
   pools: readonly string[],
   reconciler: Pick<Reconciler, 'reconcile'>,
-  options: Pick<ApplyOptions, 'cluster' | 'clock' | 'signal' | 'timeoutMs'> & { state: ClusterState },
+  options: Pick<ApplyOptions, 'cluster' | 'clock' | 'signal' | 'timeoutMs' | 'leavesPods'> & { state: ClusterState },
 ): Promise<PoolResult[]> {
-  const { cluster, state, clock, signal, timeoutMs = EVICTION_TIMEOUT_MS } = options;
+  const { cluster, state, clock, signal, timeoutMs = EVICTION_TIMEOUT_MS, leavesPods = false } = options;
   const loop = new Map<string, PoolInLoop>(
     pools.map(pool => [
       pool,
-      { known: state.pool(pool), isWaiting: false, least: Number.POSITIVE_INFINITY, since: clock.now() },
+      { known: state.pool(pool), isWaiting: false, isDone: false, least: Number.POSITIVE_INFINITY, since: clock.now() },
     ]),
   );
   const queue = new WorkQueue<string>({ clock });
@@ -268,6 +271,7 @@ export async function untilIdle(
     const waiting = next.kind === 'error' ? next.rest : next;
     if (waiting.kind !== 'pods') return { kind: 'done' };
     const { drain, podsMs } = waiting;
+    if (leavesPods && [...loop.values()].some(({ isDone }) => isDone)) return { kind: 'done' };
     const left = drain.nodes.length + drain.pods;
     if (left < pool.least) [pool.least, pool.since] = [left, clock.now()];
     const leftMs = timeoutMs > 0 ? pool.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
@@ -289,7 +293,10 @@ export async function untilIdle(
     async reconcile(name) {
       const pool = loop.get(name);
       try {
-        return pool === undefined ? { kind: 'done' } : await reconcileOne(name, pool);
+        if (pool === undefined) return { kind: 'done' };
+        const result = await reconcileOne(name, pool);
+        pool.isDone = result.kind === 'done';
+        return result;
       } catch (error) {
         crash ??= { error };
         queue.shutDown();

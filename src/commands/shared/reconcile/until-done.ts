@@ -210,7 +210,8 @@ function endOf({ outcome, error }: PoolResult, pool: NodePool | undefined): Pool
     return { waitsMs: POLL_MS, text: `${failure.message}; trying again` };
   }
   const text = outcome.drain?.blocked ?? 'nodes wait for the eviction of their pods';
-  if (outcome.drain !== undefined || outcome.kind === 'interrupted') return { waitsMs: MIN_PAUSE_MS, text };
+  if (outcome.kind === 'interrupted') return { waitsMs: MIN_PAUSE_MS, text };
+  if (outcome.drain !== undefined) return { waitsMs: POLL_MS, text };
   if (pool === undefined) return 'failed';
   const { status } = outcome;
   const state = rolloutState(status === undefined ? pool : { ...pool, status });
