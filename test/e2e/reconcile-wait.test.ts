@@ -24,7 +24,10 @@ test('--wait takes step after step until all nodes have settled, prints progress
   await prepare({ canary: 1, maxConcurrent: 3, settleSeconds: 5 });
   const once = await run('reconcile', 'web');
   assert.equal(once.code, 0);
-  assert.match(once.stdout, /1 of 6 nodes updated, 1 settling .*; run it again in \ds, or with --wait\n$/);
+  assert.match(
+    once.stdout,
+    /1 of 6 nodes updated, 1 settling .*; the next step is due in \ds; `kubectl nodepool reconcile \w+ --wait` takes the next steps\n$/,
+  );
   const { code, stdout, stderr } = await run('reconcile', 'web', '--wait', '--timeout=2m');
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^web +Ready +6 nodes \(5 updated\) .*\n$/);

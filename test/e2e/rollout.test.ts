@@ -49,7 +49,7 @@ test('one-shot: a step at a time, and what is left; diff tells the steps; joins 
   const first = await ok(['reconcile']);
   assert.match(
     first,
-    /^web {2}Progressing {2}10 nodes \(1 updated\) .* 1 of 10 nodes updated, 1 settling \(n0000\), the canary of 1 has to settle first; run it again in \d+s, or with --wait$/m,
+    /^web {2}Progressing {2}10 nodes \(1 updated\) .* 1 of 10 nodes updated, 1 settling \(n0000\), the canary of 1 has to settle first; the next step is due in \d+s; `kubectl nodepool reconcile web --wait` takes the next steps$/m,
   );
   assert.match(changed(await testEnv.node('n0000')) ?? '', /^\d{4}-.*Z$/);
   const pool = await testEnv.getPool('web');

@@ -34,6 +34,8 @@ interface SummaryOptions {
   suffix: string;
   /** Where a reason that is longer stands on its own line, wrapped; undefined: it is in the line of its pool. */
   terminalWidth: number | undefined;
+  /** Also says how a rollout goes on: for a run that takes one step of it. */
+  isOneStep: boolean;
 }
 
 const INDENT = '  ';
@@ -41,14 +43,14 @@ const INDENT = '  ';
 /** Without the last newline, and without the errors of failed writes. */
 export function renderSummaries(
   pools: ReconciledPool[],
-  { suffix, terminalWidth = Infinity }: SummaryOptions,
+  { suffix, terminalWidth = Infinity, isOneStep }: SummaryOptions,
   style: Style,
 ): string {
   const cells = pools.map(pool => summaryCells(pool, style));
   const widths = columnWidths(cells);
   const lines = pools.map((pool, at) => {
     const row = cells[at] ?? [];
-    const why = note(pool);
+    const why = note(pool, isOneStep);
     const whole = renderTable(
       [[...row, [why, suffix.trimStart()].filter(Boolean).join('  ')]],
       DESCRIBE,
@@ -102,7 +104,7 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
 }
 
 /** What is wrong with a pool, what others keep changing, or what a rollout has left to do. */
-function note({ outcome }: ReconciledPool): string {
+function note({ pool, outcome }: ReconciledPool, isOneStep: boolean): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;
   if (failed > 0) return `${plural(failed, 'write')} failed`;
@@ -110,15 +112,12 @@ function note({ outcome }: ReconciledPool): string {
   const { status } = outcome;
   const trouble = status?.status === 200 ? undefined : troubleIn(status)?.message;
   const rollout = unfinishedRollout(status);
-  return [...new Set([trouble, contestIn(status), rollout?.message, nextStep(rollout?.reason, outcome.settlesAfterMs)])]
-    .filter(Boolean)
-    .join('; ');
+  const isGoingOn = isOneStep && rollout?.reason === 'RolloutInProgress';
+  const next = isGoingOn ? nextSteps(pool, outcome.settlesAfterMs) : undefined;
+  return [...new Set([trouble, contestIn(status), rollout?.message, next])].filter(Boolean).join('; ');
 }
 
-/** One run takes one step of a rollout. */
-function nextStep(reason: string | undefined, afterMs: number | undefined): string | undefined {
-  if (reason !== 'RolloutInProgress') return undefined;
-  const when =
-    afterMs === undefined ? 'run it again later' : `run it again in ${Math.max(1, Math.ceil(afterMs / 1000))}s`;
-  return `${when}, or with --wait`;
+function nextSteps(pool: string, afterMs: number | undefined): string {
+  const due = afterMs === undefined ? '' : `the next step is due in ${Math.max(1, Math.ceil(afterMs / 1000))}s; `;
+  return `${due}\`kubectl nodepool reconcile ${pool} --wait\` takes the next steps`;
 }

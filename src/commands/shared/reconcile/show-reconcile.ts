@@ -1,4 +1,5 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
+import { canAsk } from '../../../cli/confirm.ts';
 import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
@@ -72,7 +73,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
         return proposal;
       },
       // A person reads without haste.
-      proposal => (limit === undefined ? ask(proposal) : limit.aside(() => ask(proposal, signal))),
+      proposal =>
+        limit !== undefined && canAsk(io) ? limit.aside(() => ask(proposal, signal)) : ask(proposal, signal),
     );
   const memory: RunMemory = {};
   const carryOut = async (
@@ -87,7 +89,8 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
       });
     }
     const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal, memory, warn });
+    const leavesPods = wait !== undefined;
+    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, leavesPods, signal, memory, warn });
   };
   const run = async (): Promise<(Partial<WaitEnd> & Pick<WaitEnd, 'summaries'>) | undefined> => {
     // Until something may be written, Ctrl-C ends the command at once.
@@ -134,7 +137,8 @@ async function inMemory(state: ClusterState, cluster: ClusterPort): Promise<Clus
   return dryRunCluster(cluster, state);
 }
 
-async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
+async function printResults(pools: PoolSummary[], choice: ReconcileChoice, io: Io): Promise<void> {
+  const { print = 'lines', dryRun, waitMs } = choice;
   const suffix = dryRunSuffix(dryRun);
   if (print === 'json' || print === 'yaml') {
     const { printSummaries } = await import('./print-summary-data.ts');
@@ -146,7 +150,8 @@ async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: R
   if (shown.length === 0) return;
   const { renderSummaries } = await import('./print-summary.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  const text = renderSummaries(shown, { suffix, terminalWidth: terminalWidth(io) }, makeStyle(io.color));
+  const isOneStep = dryRun === 'none' && waitMs === undefined;
+  const text = renderSummaries(shown, { suffix, terminalWidth: terminalWidth(io), isOneStep }, makeStyle(io.color));
   if (print === 'lines') io.out(text);
   else io.err(text);
 }

@@ -30,7 +30,7 @@ test('prints one line per pool', () => {
       { pool: 'lost', outcome: undefined, ...none },
       { ...none, pool: 'old', left: 12, outcome: { ...gpu.outcome, kind: 'released', status: undefined } },
     ],
-    { suffix: '', terminalWidth: 200 },
+    { suffix: '', terminalWidth: 200, isOneStep: true },
     plain,
   );
   assert.equal(
@@ -47,7 +47,7 @@ old     released  12 nodes released`.slice(1),
 test('marks every line of a dry run', () => {
   const text = renderSummaries(
     [reconciled(), reconciled()],
-    { suffix: ' (server dry run)', terminalWidth: 200 },
+    { suffix: ' (server dry run)', terminalWidth: 200, isOneStep: true },
     plain,
   );
   assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
@@ -55,12 +55,20 @@ test('marks every line of a dry run', () => {
 
 test('does not print "released" for a failed release', () => {
   const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
-  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { suffix: '', terminalWidth: 200 }, plain);
+  const text = renderSummaries(
+    [{ ...none, pool: 'old', outcome, left: 1 }],
+    { suffix: '', terminalWidth: 200, isOneStep: true },
+    plain,
+  );
   assert.equal(text, 'old  failing  1 node released      1 write failed');
 });
 
 test('colours the status', () => {
-  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', terminalWidth: 200 }, colored);
+  const text = renderSummaries(
+    [reconciled(), reconciled(gpuPool())],
+    { suffix: '', terminalWidth: 200, isOneStep: true },
+    colored,
+  );
   assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32mReady', '\x1b[31mConflict']);
 });
 
@@ -73,7 +81,7 @@ test('a reason that does not fit stands whole on its own lines, with no command 
   const render = (terminalWidth: number | undefined) =>
     renderSummaries(
       [{ ...pool, outcome: { ...pool.outcome, status } }],
-      { suffix: ' (dry run)', terminalWidth },
+      { suffix: ' (dry run)', terminalWidth, isOneStep: true },
       plain,
     );
   const [first = '', ...rest] = render(80).split('\n');
@@ -84,9 +92,10 @@ test('a reason that does not fit stands whole on its own lines, with no command 
   assert.ok(render(undefined).endsWith(`  ${reason}\\nx  (dry run)`));
 });
 
-test('a pool that is not 200 tells what its rollout has left, too', () => {
+test('a pool with a problem tells what its rollout has left, too', () => {
   const summary = reconciled();
   const left = '2 of 6 nodes updated, 2 settling';
+  const next = '`kubectl nodepool reconcile worker --wait` takes the next steps';
   summary.outcome.status = {
     ...workerPool().status,
     nodeCount: 6,
@@ -96,15 +105,16 @@ test('a pool that is not 200 tells what its rollout has left, too', () => {
       condition('Progressing', 'True', 'RolloutInProgress', left),
     ],
   };
-  const textOf = (settlesAfterMs?: number) => {
+  const textOf = (settlesAfterMs?: number, isOneStep = true) => {
     const outcome = { ...summary.outcome, ...(settlesAfterMs === undefined ? {} : { settlesAfterMs }) };
-    return renderSummaries([{ ...summary, outcome }], { suffix: '', terminalWidth: undefined }, plain);
+    return renderSummaries([{ ...summary, outcome }], { suffix: '', terminalWidth: undefined, isOneStep }, plain);
   };
   assert.match(
     textOf(27_100),
-    new RegExp(`NotReady.* no node is Ready; ${left}; run it again in 28s, or with --wait$`),
+    new RegExp(`NotReady.* no node is Ready; ${left}; the next step is due in 28s; ${next}$`),
   );
-  assert.match(textOf(), /; run it again later, or with --wait$/);
+  assert.match(textOf(), new RegExp(`settling; ${next}$`));
+  assert.ok(textOf(27_100, false).endsWith(left));
 });
 
 function condition(type: 'Ready' | 'Progressing', status: 'True' | 'False', reason: string, message: string) {
