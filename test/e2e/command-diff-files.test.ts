@@ -59,6 +59,7 @@ test('shows a new pool, a changed one, its own labels, and what their nodes woul
     'new/kustomization.yaml',
     'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [web.yaml]\n',
   );
+  await write('new/karpenter.yaml', 'apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n');
   const { code, stdout, stderr } = await unchanged(['diff', '-f', join(folder, 'new')]);
   assert.equal(
     shown(stdout),
@@ -88,7 +89,12 @@ node c (joins pool db)
 `,
   );
   assert.equal(code, 1);
-  assert.equal(shown(stderr), 'note: new/kustomization.yaml:1: kind Kustomization is no NodePool, and is left out\n');
+  assert.equal(
+    shown(stderr),
+    `note: new/karpenter.yaml:1: NodePool of karpenter.sh/v1 is no pool of nodes, and is left out
+note: new/kustomization.yaml:1: Kustomization of kustomize.config.k8s.io/v1beta1 is no pool of nodes, and is left out
+`,
+  );
 
   const json = await unchanged(['diff', '-f', join(folder, 'new'), '-o', 'json']);
   const { pools, nodes } = JSON.parse(json.stdout) as { pools: Record<string, unknown>[]; nodes: { name: string }[] };

@@ -7,7 +7,8 @@ import { isObject } from '../../../nodepool/json.ts';
 import { decodePool, withoutServerFields } from '../../../nodepool/spec/coerce.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
 import { validatePool } from '../../../nodepool/spec/validation.ts';
-import { API_VERSION, type NodePool } from '../../../nodepool/types.ts';
+import { suggest } from '../../../nodepool/text.ts';
+import { API_VERSION, GROUP, type NodePool } from '../../../nodepool/types.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { DeclaredPool } from '../changes/applied.ts';
 
@@ -39,7 +40,8 @@ export async function readDeclared(
   for (const document of documents) {
     const { value, source, placeOf } = document;
     if (isOfOthers(value)) {
-      showNote(io, `note: ${source}: kind ${sanitizeLine(String(value.kind))} is no NodePool, and is left out`);
+      const { kind, apiVersion } = value;
+      showNote(io, `note: ${source}: ${sanitizeLine(`${kind} of ${apiVersion}`)} is no pool of nodes, and is left out`);
       continue;
     }
     try {
@@ -70,9 +72,9 @@ export async function readDeclared(
   );
 }
 
-/** Of another API group: a misspelt kind of ours is an error. */
+/** Of another API group, also a NodePool of Karpenter's or HyperShift's: a misspelt kind or group of ours is an error. */
 function isOfOthers(value: unknown): value is Record<string, unknown> {
   if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string') return false;
-  const [group] = value.apiVersion.split('/');
-  return value.kind !== 'NodePool' && group !== API_VERSION.split('/')[0];
+  const [group = ''] = value.apiVersion.split('/');
+  return group !== GROUP && (value.kind !== 'NodePool' || suggest(group, [GROUP]) === undefined);
 }
