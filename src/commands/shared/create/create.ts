@@ -85,7 +85,8 @@ function actionOf({ pools }: CreateOptions, ahead: ClusterPlan | undefined): str
     pools.map(({ metadata }) => metadata.name),
     MAX_NAMED,
   );
-  const changed = ahead?.nodes.map(({ node }) => node.name) ?? [];
+  const changing = ahead?.nodes.filter(({ changes, drain }) => changes.length > 0 || drain) ?? [];
+  const changed = changing.map(({ node }) => node.name);
   return `Create ${noun(pools.length, 'pool')} ${names}${changed.length === 0 ? '' : `, to change ${nodesText(changed)}`}`;
 }
 
