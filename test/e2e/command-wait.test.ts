@@ -83,7 +83,7 @@ test('warns once, and at once, where no controller keeps what is waited for', as
   await testEnv.reconcile();
   await dropLease(cluster());
   const warning =
-    /^warning: condition Applied is as of the last reconcile: no controller runs that keeps it; next: run `kubectl nodepool reconcile gpu`\n$/;
+    /^warning: condition Applied is as of the last reconcile: unless `reconcile --watch` runs elsewhere, nobody keeps it; next: run `kubectl nodepool reconcile gpu`\n$/;
   const { code, stdout, stderr } = await cli(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
   assert.deepEqual([code, stdout], [0, met('gpu')]);
   assert.match(stderr, warning);

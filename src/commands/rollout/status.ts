@@ -40,9 +40,11 @@ export async function rolloutStatus(
     isSaid = true;
   };
   const lookForController = async () => {
-    // Who may not read leases is told after a while.
-    if ((await controllerRuns({ cluster, lease }, over.signal)) === false)
+    const runs = await controllerRuns({ cluster, lease }, over.signal);
+    if (runs === false)
       hint('no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool');
+    // Who may not read leases is told after a while.
+    isSaid ||= runs === true;
   };
   const state = await followRollout(
     name,

@@ -120,7 +120,7 @@ async function warnIfUnkept(
   const what = condition.kind === 'condition' ? `condition ${condition.type}` : 'the status';
   const which = pools.length > 3 ? '' : ` ${pools.join(' ')}`;
   showWarning(io, {
-    message: `${what} is as of the last reconcile: no controller runs that keeps it`,
+    message: `${what} is as of the last reconcile: unless \`reconcile --watch\` runs elsewhere, nobody keeps it`,
     next: `run \`kubectl nodepool reconcile${which}\``,
   });
 }
