@@ -59,7 +59,8 @@ export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): St
   if (contestIn(status) !== undefined) return 'Contested';
   if (stuckStartupIn(status) !== undefined) return 'StartupTaintsStuck';
   if (live.drifted > 0) return 'Drifted';
-  if (live.due > 0) return 'Pending';
+  // Nodes do not show whether the RuntimeClass has the handler of a new spec.
+  if (live.due > 0 || (isStale(pool) && pool.spec.handler)) return 'Pending';
   return live.nodes === 0 ? 'Empty' : 'Ready';
 }
 

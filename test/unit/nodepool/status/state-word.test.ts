@@ -19,6 +19,10 @@ function conditions(type: Condition['type'], reason = '', status: Condition['sta
   return { conditions: [{ type, reason, status, message: 'x', lastTransitionTime: '' }] };
 }
 
+function withHandler(pool: NodePool): NodePool {
+  return { ...pool, spec: { ...pool.spec, handler: 'gvisor' } };
+}
+
 test('by the last status', () => {
   const old = { observedGeneration: 1 };
   const cases: [pool: NodePool, word: string][] = [
@@ -76,6 +80,9 @@ test('by the nodes as they are now', () => {
     [reconciled({ ...old, ...conditions('Progressing', 'Paused', 'False') }), {}, 'Ready'],
     [reconciled(conditions('Progressing', 'RolloutInProgress')), {}, 'Ready'],
     [reconciled(old), { due: 3 }, 'Pending'],
+    [reconciled(old), {}, 'Ready'],
+    [withHandler(reconciled(old)), {}, 'Pending'],
+    [withHandler(reconciled()), {}, 'Ready'],
     [aPool(), {}, 'Pending'],
     [aPool(), { losesNodes: true }, 'Conflict'],
     [reconciled({}, { deletionTimestamp }), { isInvalid: true }, 'Deleting'],
