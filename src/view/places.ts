@@ -23,7 +23,9 @@ export interface Place {
 }
 
 /** Texts that are read from the server when they are opened. */
-export type ReadKind = 'describe' | 'yaml' | 'pods' | 'diff' | 'why';
+export const READ_KINDS = ['describe', 'yaml', 'pods', 'diff', 'why'] as const;
+
+export type ReadKind = (typeof READ_KINDS)[number];
 
 export interface SortOrder {
   /** The letter of the column. */

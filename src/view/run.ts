@@ -15,6 +15,7 @@ import {
   initialState,
   type KeyEffect,
   placeOf,
+  READ_KINDS,
   type ReadPlace,
   type TerminalCommand,
   type ViewState,
@@ -193,6 +194,10 @@ export function runView(options: RunOptions): RunningView {
     });
   };
   tick();
+  // A text from before a command may be old, or was never read to its end.
+  const { kind, pool, subject } = placeOf(state);
+  const shown = READ_KINDS.find(each => each === kind);
+  if (shown !== undefined) read({ kind: shown, pool, subject });
 
   const running: RunningView = {
     changed() {

@@ -10,7 +10,7 @@ import type { Log } from '../../controller/log.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError, warningText } from '../../nodepool/errors.ts';
 import { makeStyle } from '../../print/style.ts';
-import type { CordonTarget, ReadPlace, TerminalCommand } from '../../view/places.ts';
+import { type CordonTarget, NO_POOL, type ReadPlace, type TerminalCommand } from '../../view/places.ts';
 import type { RunningView, ViewEnd } from '../../view/run.ts';
 import { createLiveView, type LiveView } from '../../view/view.ts';
 import { createUsagePoll } from '../../view/view-usage.ts';
@@ -213,7 +213,11 @@ async function podsText(
 ): Promise<string> {
   const { MAX_PODS, renderPods } = await import('./print-node.ts');
   const { nodeRows } = await import('../../view/rows.ts');
-  const ofPool = pool === undefined ? undefined : nodeRows(live.clusterState, pool).map(({ key }) => key);
+  // The list of a pool also has nodes that another pool owns, and nodes that left.
+  const rows = pool === undefined ? undefined : nodeRows(live.clusterState, pool);
+  const ofPool = rows
+    ?.filter(({ membership }) => pool === NO_POOL || membership?.kind === 'member')
+    .map(({ key }) => key);
   const nodes = node === undefined ? ofPool : [node];
   // One more tells that there are more.
   return renderPods(await connection.pods.rows(nodes, MAX_PODS + 1), {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { rolloutHash } from '../../../src/nodepool/rollout/rollout.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
-import type { ReadPlace } from '../../../src/view/places.ts';
+import { initialState, type ReadPlace, START, type ViewState } from '../../../src/view/places.ts';
 import { runView } from '../../../src/view/run.ts';
 import { FakeClock, flushPromises } from '../controller/fake-clock.ts';
 import { fixture, node, PLAIN, pool, role } from './fixture.ts';
@@ -17,9 +17,10 @@ interface Options {
   clusterState?: ClusterState;
   /** How far the server's clock is ahead. */
   aheadMs?: number;
+  state?: ViewState;
 }
 
-function open(t: TestContext, { clusterState = fixture().clusterState, aheadMs = 0 }: Options = {}) {
+function open(t: TestContext, { clusterState = fixture().clusterState, aheadMs = 0, state }: Options = {}) {
   const clock = new FakeClock();
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {}, ref() {}, unref() {} });
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
@@ -29,7 +30,7 @@ function open(t: TestContext, { clusterState = fixture().clusterState, aheadMs =
   });
   const reads: { place: ReadPlace; answer: (text: string) => void }[] = [];
   const running = runView({
-    ...{ stdin, stdout, clock, now: clock.wall, style: PLAIN, clusterName: 'demo', state: undefined },
+    ...{ stdin, stdout, clock, now: clock.wall, style: PLAIN, clusterName: 'demo', state },
     live: {
       clusterState,
       events: () => [],
@@ -75,6 +76,21 @@ test('a text that is on its way is not requested again, and is after it came', a
   assert.equal(reads.length, 2);
   reads[1]?.answer('other pods');
   assert.match(await after(''), /other pods/);
+});
+
+test('a text from before a command is read again, also one that had not come', async t => {
+  const place = { ...START, kind: 'diff', pool: 'gpu' } as const;
+  for (const text of ['old', undefined]) {
+    const shown = text === undefined ? place : { ...place, text };
+    const { reads, after } = open(t, { state: { ...initialState, places: [START, shown] } });
+    await after('');
+    assert.deepEqual(
+      reads.map(({ place }) => [place.kind, place.pool]),
+      [['diff', 'gpu']],
+    );
+    reads[0]?.answer('as it is now');
+    assert.match(await after(''), /as it is now/);
+  }
 });
 
 /** A pool whose only node was changed 30 s ago and settles for 60 s. */
