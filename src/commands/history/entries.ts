@@ -274,19 +274,21 @@ export const TOGETHER_MS = 60_000;
 /** Of sortEntries(), for people: what happened alike to several nodes within a minute of each other is one, at the time of the last. */
 export function joinNodes(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const lines: TimelineEntry[][] = [];
-  const latest = new Map<string, TimelineEntry[]>();
+  const latest = new Map<string, { entries: TimelineEntry[]; nodes: Set<string | undefined> }>();
   for (const entry of entries.toReversed()) {
     const { time, node, what, who, detail, pool, sources, count } = entry;
     const key = JSON.stringify([what, who, detail, pool, sources, time === undefined]);
     const line = node === undefined || count !== undefined ? undefined : latest.get(key);
-    const before = Date.parse(line?.at(-1)?.time ?? '') - Date.parse(time ?? '');
-    if (line !== undefined && !(before > TOGETHER_MS)) {
-      line.push(entry);
+    const before = Date.parse(line?.entries.at(-1)?.time ?? '') - Date.parse(time ?? '');
+    // The same on one node twice is told twice.
+    if (line !== undefined && !(before > TOGETHER_MS) && !line.nodes.has(node)) {
+      line.entries.push(entry);
+      line.nodes.add(node);
       continue;
     }
     const begun = [entry];
     lines.push(begun);
-    if (node !== undefined && count === undefined) latest.set(key, begun);
+    if (node !== undefined && count === undefined) latest.set(key, { entries: begun, nodes: new Set([node]) });
   }
   return lines.toReversed().flatMap(line => {
     const [last, ...more] = line;
