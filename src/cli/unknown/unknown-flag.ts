@@ -90,7 +90,8 @@ export const INSTEAD: Record<string, string> = {
   'top --containers': 'BIN top --pods',
   'uninstall --all': UNINSTALL,
   'uninstall --force': UNINSTALL,
-  'uninstall --policies': UNINSTALL,
+  'uninstall --policies':
+    'BIN uninstall --controller, which takes the admission policies away with the controller, if there is one',
   'uninstall --purge': UNINSTALL,
   'version --short': 'BIN version',
 };
