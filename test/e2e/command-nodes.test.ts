@@ -189,7 +189,8 @@ test('refuses wrong command lines', async () => {
     'error: node "nope" not found; next: list the nodes with `kubectl get nodes`',
   );
   await refused(['nodes', '--why', 'a', '-o', 'name'], 2, /^error: --why explains one node; /);
-  await refused(['nodes', 'nope', '--why', 'a'], 1, `error: nodepool "nope" not found; ${next}`);
+  await testEnv.nodes({ name: 'known' });
+  await refused(['nodes', 'nope', '--why', 'known'], 1, `error: nodepool "nope" not found; ${next}`);
 });
 
 test('--why explains the membership for each pool', async () => {

@@ -100,5 +100,5 @@ test('create and move find nodes by short names', async () => {
     1,
     /"ip-10-0-1-15" is a node of pool gpu: `kubectl nodepool why ip-10-0-1-15`/,
   );
-  assert.match(await ok(['history', 'ip-10-0-2-15']), /NodeJoined/);
+  assert.match((await cli(cluster(), ['history', 'ip-10-0-2-15'])).stdout, /NodeJoined/);
 });
