@@ -164,7 +164,8 @@ async function run(turn: Turn): Promise<number> {
   if (product !== 'sources') stderr.write(`on the ${product}:\n`);
   const code = await runFiles(turn);
   const failed = readFileSync(join(folder, FAILED), 'utf8').split('\n').filter(Boolean);
-  const isChance = isWhole && turn.files !== together && failed.length > 0 && failed.length <= MAX_AGAIN;
+  const areKnown = failed.length > 0 && failed.every(file => turn.files.includes(relative(ROOT, file)));
+  const isChance = isWhole && turn.files !== together && areKnown && failed.length <= MAX_AGAIN;
   if (code === 0 || isStopped || !isChance) return code;
   const names = failed.map(file => `  ${relative(ROOT, file)}`).join('\n');
   stderr.write(`again, alone:\n${names}\n`);
