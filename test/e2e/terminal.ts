@@ -112,6 +112,18 @@ export function openCommand(
     eventually(what, check).catch((error: Error) => {
       throw new Error(`${error.message}\n${screen()}`, { cause: error });
     });
+  const settled = async () => {
+    let last = '';
+    let since = performance.now();
+    await eventually('the screen stands still', () => {
+      if (screen() !== last) {
+        last = screen();
+        since = performance.now();
+      }
+      return performance.now() - since > STILL_MS;
+    });
+    return last;
+  };
   return {
     screen,
     buffer: () => emulator.buffer.active,
@@ -127,22 +139,13 @@ export function openCommand(
       return screen();
     },
     async asks(keys, what) {
+      // The dashboard takes keys a moment after it has drawn.
+      await settled();
       const { length } = written;
       type(keys);
       await shown(`${keys} asks ${what}`, () => what.test(written.slice(length)));
     },
-    async settled() {
-      let last = '';
-      let since = performance.now();
-      await eventually('the screen stands still', () => {
-        if (screen() !== last) {
-          last = screen();
-          since = performance.now();
-        }
-        return performance.now() - since > STILL_MS;
-      });
-      return last;
-    },
+    settled,
     pid: child.pid,
     exit,
   };
