@@ -4,11 +4,12 @@
  * `--product` says. Without one, each file runs on the executable or the bundle; a release runs every file of
  * e2e/ on each (.github/workflows/release.yml). The files of test/node/ need real nodes; where there can be none, they
  * are skipped, and nothing is built for them; a run of nothing else fails. Required programs are built first, with progress output.
+ * Without a pattern, a few files that fail beside others run again alone, and the run says which: only what fails there, too, fails it.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
 import { CONTROLLER_BINARIES } from '../test/cluster/controllers.ts';
@@ -35,6 +36,8 @@ const CONCURRENCY = 4;
 const NODE_CONCURRENCY = 2;
 /** Of a test that sets none. The longest takes 2 minutes. */
 const TEST_LIMIT_MS = 10 * 60_000;
+/** Failed files of a turn that run again alone; more of them are no chance. */
+const MAX_AGAIN = 5;
 /** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
 /** The forms that users install. The bundle starts slower, so it runs about every third file. */
@@ -113,6 +116,9 @@ const turns: Turn[] = [
   })),
   { product, files: onNodes, flags: flagsFor(NODE_CONCURRENCY) },
 ];
+/** Of the last run. */
+const FAILED = 'failed-files';
+const FAILED_FILES = join(ROOT, 'scripts/failed-files.ts');
 const folder = mkdtempSync(join(tmpdir(), 'nodepool-test-'));
 const socket = join(folder, 'lender');
 const lender = apart.length > 0 ? await startLender(socket) : undefined;
@@ -150,12 +156,30 @@ function packedForm(file: string): Product | undefined {
 }
 
 /** Returns the exit code. */
-async function run({ product, files, flags }: Turn): Promise<number> {
+async function run(turn: Turn): Promise<number> {
   const { stderr } = process;
+  const { product } = turn;
   if (product === 'bundle') await step(stderr, 'bundling kubectl-nodepool', buildPackage);
   if (product === 'executable') await step(stderr, 'building the executable', () => buildExecutable(hostTarget()));
   if (product !== 'sources') stderr.write(`on the ${product}:\n`);
-  const args = ['--test', '--test-reporter=spec', ...flags, ...files];
+  const code = await runFiles(turn);
+  const failed = readFileSync(join(folder, FAILED), 'utf8').split('\n').filter(Boolean);
+  const areKnown = failed.length > 0 && failed.every(file => turn.files.includes(relative(ROOT, file)));
+  const isChance = isWhole && turn.files !== together && areKnown && failed.length <= MAX_AGAIN;
+  if (code === 0 || isStopped || !isChance) return code;
+  const names = failed.map(file => `  ${relative(ROOT, file)}`).join('\n');
+  stderr.write(`again, alone:\n${names}\n`);
+  const again = await runFiles({ product, files: failed, flags: flagsFor(1) });
+  if (again === 0) stderr.write(`failed beside others, passed alone:\n${names}\n`);
+  return again;
+}
+
+async function runFiles({ product, files, flags }: Turn): Promise<number> {
+  const reporters = [
+    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+    ...[`--test-reporter=${FAILED_FILES}`, `--test-reporter-destination=${join(folder, FAILED)}`],
+  ];
+  const args = ['--test', ...reporters, ...flags, ...files];
   const env = {
     ...process.env,
     NODE_COMPILE_CACHE: COMPILE_CACHE,

@@ -6,6 +6,7 @@ import { type Grammar, globalFlags } from './cli/completion/grammar.ts';
 import { type Io, processIo } from './cli/io.ts';
 import type { Program } from './cli/plugin.ts';
 import { commands } from './commands/index.ts';
+import { ownValue } from './nodepool/json.ts';
 
 const grammar = manifest.commands as Grammar;
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
@@ -45,10 +46,12 @@ export async function start(root: string): Promise<void> {
   const { EXIT, reportError } = await import('./cli/errors.ts');
   const { readCommandLine } = await import('./cli/command-line.ts');
   const line = readCommandLine(argv, globalFlags(grammar));
+  const [name = ''] = line.words;
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      const context = { io, line, version: pjson.version, command: 'kubectl nodepool', flags: [] };
+      const { errorExit } = ownValue<Program['commands'][string]>(commands, name) ?? {};
+      const context = { io, line, version: pjson.version, command: 'kubectl nodepool', flags: [], errorExit };
       process.exit(reportError(error, context));
     });
   }

@@ -10,6 +10,16 @@ export interface Overrides {
   evictions?: ClusterPort['evictions'];
 }
 
+/** Keeps revisions, and has none. */
+export const NO_HISTORY: ClusterPort['revisions'] = {
+  list: async () => [],
+  heads: async () => [],
+  get: async () => undefined,
+  create: async revision => ({ kind: 'created', revision }),
+  update: async () => ({ kind: 'gone' }),
+  delete: async () => 'gone',
+};
+
 export function override(
   cluster: ClusterPort,
   { nodes, pools, runtimeClasses, revisions, ...rest }: Overrides,
@@ -20,7 +30,7 @@ export function override(
     nodes: { ...cluster.nodes, ...nodes },
     pools: { ...cluster.pools, ...pools },
     runtimeClasses: { ...cluster.runtimeClasses, ...runtimeClasses },
-    revisions: { ...cluster.revisions, ...revisions },
+    revisions: { ...NO_HISTORY, ...cluster.revisions, ...revisions },
   };
 }
 

@@ -41,7 +41,10 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
     return this.#run();
   }
 
-  /** As run(), on a connection that is open, and stays open. Refuses the global flags, which belong to that connection. */
+  /**
+   * As run(), on a connection that is open, and stays open. Refuses the flags that belong to that connection, and --watch, which
+   * needs a process of its own.
+   */
   runOn(connection: Connection): Promise<number> {
     return this.#run(connection);
   }
@@ -49,10 +52,11 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   async #run(open?: Connection): Promise<number> {
     const known = { ...globalFlags, ...this.ctor.flags };
     const parsed = await this.parse(this.ctor, asKubectlReads(this.argv, known));
-    if (open !== undefined) refuseGlobalFlags(parsed);
+    if (open !== undefined) refuseOnOpen(parsed);
     const { args } = parsed;
     const flags = withCommaLists(parsed.flags);
     const { io } = this.config.options as unknown as RunOptions;
+    refuseEmptySelector(flags, 'all' in known);
     checkNamespaceFlags(flags as FlagsOf<typeof BaseCommand>, this.id ?? '', io);
     const { version, root } = this.config;
     const factory = createFactory({ io, version, root }, flags as FlagsOf<typeof BaseCommand>, open);
@@ -75,12 +79,23 @@ export abstract class BaseCommand<T extends typeof Command> extends Command {
   }
 }
 
-function refuseGlobalFlags({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags' | 'metadata'>): void {
+/** Those of a connection. */
+const CONNECTION_FLAGS = [...Object.keys(globalFlags), 'concurrency'];
+
+function refuseOnOpen({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags' | 'metadata'>): void {
   const isSetByUser = (name: string) => flags[name] !== undefined && metadata.flags[name]?.setFromDefault !== true;
-  const name = Object.keys(globalFlags).find(isSetByUser);
+  const name = [...CONNECTION_FLAGS, 'watch'].find(isSetByUser);
   if (name === undefined) return;
-  const message = `--${name} cannot be given here: the connection to the cluster is open already`;
+  const reason = name === 'watch' ? 'it needs a process of its own' : 'the connection to the cluster is open already';
+  const message = `--${name} cannot be given here: ${reason}`;
   throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
+}
+
+/** For the server it selects everything, and mostly it is a variable of a script that is not set. */
+function refuseEmptySelector({ selector }: Record<string, unknown>, hasAll: boolean): void {
+  if (typeof selector !== 'string' || selector.trim() !== '') return;
+  const all = hasAll ? '; to select all pools, use --all' : ', or leave out -l';
+  throw new NodepoolError('usage', '-l: the selector is empty', `look for a variable that is not set${all}`);
 }
 
 /**
@@ -157,6 +172,7 @@ const READS = [
   'get',
   'describe',
   'nodes',
+  'why',
   'events',
   'diff',
   'top',

@@ -56,7 +56,11 @@ function valuesOf(flag: RegExp, words: string[]): string[] {
 
 function helpSubject(words: string[]): string | undefined {
   const [first] = words;
-  if (first === 'help') return words.filter(word => !word.startsWith('-'))[1] ?? '';
+  if (first === 'help') {
+    const subject = words.filter(word => !word.startsWith('-'))[1] ?? '';
+    // Of itself it is that of the program.
+    return subject === 'help' ? '' : subject;
+  }
   if (first === OPTIONS) return OPTIONS;
   if (words.some(word => /^(-h|--help(=true)?)$/.test(word))) return first?.startsWith('-') ? '' : first;
   return undefined;

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
-import { sanitizeText } from '../print/sanitize.ts';
-import { wrapWords } from '../print/width.ts';
+import { defined } from '../nodepool/json.ts';
+import { type QuestionFacts, questionLines } from '../print/question.ts';
 import { errorWidth } from './errors.ts';
 import type { Io } from './io.ts';
 
@@ -12,12 +12,14 @@ export function canAsk({ stdinIsTTY, stderrIsTTY }: Io): boolean {
 /**
  * Asks on stderr and reads a line from stdin: only y or yes is a yes. Without a terminal on both the answer is yes, as for
  * `kubectl delete`.
+ * @param signal withdraws the question, which is a no
  */
-export async function confirm(io: Io, question: string): Promise<boolean> {
+export async function confirm(io: Io, question: QuestionFacts, signal?: AbortSignal): Promise<boolean> {
   if (!canAsk(io)) return true;
+  if (signal?.aborted) return false;
   // In its terminal mode readline would handle Ctrl-C.
-  const lines = createInterface({ input: io.stdin, terminal: false });
-  io.stderr.write(`${wrapWords(`${sanitizeText(question)} [y/N]`, errorWidth(io)).join('\n')} `);
+  const lines = createInterface({ input: io.stdin, terminal: false, ...defined({ signal }) });
+  io.stderr.write(`${questionLines(question, errorWidth(io)).join('\n')} `);
   try {
     for await (const line of lines) return /^y(es)?$/i.test(line.trim());
     // After Ctrl-D the cursor is still behind the question.
@@ -29,7 +31,7 @@ export async function confirm(io: Io, question: string): Promise<boolean> {
 }
 
 /** As confirm(), for what needs an answer: without a terminal it throws `refusal`. */
-export async function confirmOrRefuse(io: Io, question: string, refusal: () => Error): Promise<boolean> {
+export async function confirmOrRefuse(io: Io, question: QuestionFacts, refusal: () => Error): Promise<boolean> {
   if (!canAsk(io)) throw refusal();
   return confirm(io, question);
 }

@@ -68,7 +68,7 @@ export function warningLine(warning: Warning, width?: number): string {
 export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 130 } as const;
 
 /** Exit codes for the help of commands that reconcile, and of `diff`, which has kubectl diff's. docs/commands/options.md repeats them. */
-export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 a pool is not 200, 130 interrupted.';
+export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 unhealthy pools, 130 interrupted.';
 export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
 
 interface ErrorContext {

@@ -26,6 +26,8 @@ export interface ConnectOptions {
   mayWrite?: () => boolean;
   /** The server validates each write and stores none. */
   dryRun?: boolean;
+  /** Annotations of nodes that are read beside those of pools. */
+  annotations?: readonly string[];
   /** Called when the first request is on its way: to load what its answer is printed with. */
   meanwhile?: () => void;
 }
@@ -134,7 +136,7 @@ export function createFactory(
       async connect(options = {}) {
         if (connection !== undefined)
           throw new Error('connect() is called twice: a command connects once, with its options');
-        connection = open === undefined ? openNew(options) : Promise.resolve(open);
+        connection = open === undefined ? openNew(options) : onOpen(open, options);
         return connection;
       },
     },
@@ -143,6 +145,16 @@ export function createFactory(
       if (open === undefined) (await opened())?.close();
     },
   };
+}
+
+/** The open connection for a command with these options. Throws NodepoolError before anything is sent where it cannot have one. */
+async function onOpen(open: Connection, options: ConnectOptions): Promise<Connection> {
+  // runOn() refuses --concurrency.
+  const { concurrency: _default, dryRun = false, meanwhile, ...others } = options;
+  if (Object.keys(defined(others)).length > 0)
+    throw new NodepoolError('usage', 'this cannot run on a connection that is open already', 'run it in a shell');
+  meanwhile?.();
+  return dryRun ? open.dryRun() : open;
 }
 
 /** The flags that choose cluster and user, as connect() and namesPort() take them. */

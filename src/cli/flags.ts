@@ -108,6 +108,8 @@ export const filenameFlag = repeatedFlag({
   helpValue: 'FILE',
 });
 
+export const byNodeFlag = Flags.boolean({ summary: 'Show each node by itself.' });
+
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
 export function dryRunFlag(summary = 'Change nothing; with "server", the server validates every write.') {
   return Flags.option({

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { MAX_TEXT_LENGTH } from '../nodepool/spec/text-limits.ts';
+import { decodeText } from '../nodepool/text.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';
 
@@ -82,7 +83,7 @@ async function readAll(stream: Readable, name: string): Promise<string> {
     }
     chunks.push(chunk);
   }
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks));
+  return decodeText(Buffer.concat(chunks));
 }
 
 /** Of any scheme: also one that is not supported may contain a password. */
@@ -196,7 +197,7 @@ async function readText(url: string, { body }: Response): Promise<string> {
     }
     chunks.push(chunk);
   }
-  return new TextDecoder().decode(Buffer.concat(chunks));
+  return decodeText(Buffer.concat(chunks));
 }
 
 function explain(error: unknown, deadlineMs: number): { reason: string; next: string } {

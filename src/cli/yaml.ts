@@ -32,7 +32,7 @@ const SCHEMA = CORE_SCHEMA.withTags(mergeTag, boolYaml11Tag);
 export function parseDocuments(text: string, name: string, next?: string): InputDocument[] {
   const source = sized(name, next, () => {
     checkLength(text);
-    return separated(text.replace(/^\uFEFF/, ''));
+    return separated(text.replace(MARKS, '$1'));
   });
   const { values, events } = parse(source, name, next);
   if (events.some(({ type }) => type === EVENT_ID.ALIAS)) sized(name, next, () => checkExpanded(values));
@@ -58,6 +58,9 @@ export function parseDocuments(text: string, name: string, next?: string): Input
   }
   return documents;
 }
+
+/** Byte order marks at the start, and of files that were put behind another: before or after a separator. */
+const MARKS = /(^|\n---[^\n]*\n|\n(?=\uFEFF---))\uFEFF/g;
 
 /** Each takes a kilobyte of memory. */
 const MAX_OBJECTS = 100_000;
@@ -146,7 +149,14 @@ function listItems(value: unknown, place: string): unknown[] | undefined {
       'write them under items',
     );
   }
-  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items) ? items : undefined;
+  if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return undefined;
+  return kind === 'NodePoolList' ? items.map(item => ofList(item, value)) : items;
+}
+
+/** An item may leave out the kind and version that its list names. */
+function ofList(item: unknown, { apiVersion }: { apiVersion?: unknown }): unknown {
+  if (typeof item !== 'object' || item === null || Array.isArray(item) || 'kind' in item) return item;
+  return { apiVersion, kind: 'NodePool', ...item };
 }
 
 // YAML 1.1's booleans: values as kubectl reads them, keys as they were written.

@@ -5,6 +5,7 @@ export const commands: CommandTable = {
   get: { group: 'LOOK', load: () => import('./get/command.ts') },
   describe: { group: 'LOOK', load: () => import('./describe/command.ts') },
   nodes: { group: 'LOOK', load: () => import('./nodes/command.ts') },
+  why: { group: 'LOOK', load: () => import('./why/command.ts') },
   events: { group: 'LOOK', load: () => import('./events/command.ts') },
   history: { group: 'LOOK', load: () => import('./history/command.ts') },
   view: { group: 'LOOK', load: () => import('./view/command.ts') },

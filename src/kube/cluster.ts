@@ -5,7 +5,7 @@ import type { Budget } from '../nodepool/drain/budgets.ts';
 import type { DrainPod } from '../nodepool/drain/drain-filters.ts';
 import type { PlanRules } from '../nodepool/plan/merge-slots.ts';
 import type { FieldSetter, NodePatch } from '../nodepool/plan/plan.ts';
-import type { ControllerRevision } from '../nodepool/rollout/revisions.ts';
+import type { ControllerRevision, RevisionHead } from '../nodepool/rollout/revisions.ts';
 import type { Node, NodePool, NodePoolStatus, RuntimeClass } from '../nodepool/types.ts';
 
 export type { NodePatch };
@@ -100,15 +100,17 @@ export interface RuntimeClassesClient {
 export interface ControllerRevisionsClient {
   /** All with the label of the pool, of any owner. */
   list(pool: string): Promise<ControllerRevision[]>;
+  /** As list(), without what they keep. @param pool undefined: of all pools, in one list */
+  heads(pool?: string): Promise<RevisionHead[]>;
   get(name: string): Promise<ControllerRevision | undefined>;
   create(revision: ControllerRevision): Promise<{ kind: 'created'; revision: ControllerRevision } | { kind: 'exists' }>;
   /** Guarded by UID and resourceVersion. @param to annotations that are null are removed, others stay */
   update(
-    current: ControllerRevision,
+    current: Pick<RevisionHead, 'metadata'>,
     to: { revision: number; annotations: Record<string, string | null> },
   ): Promise<{ kind: 'written'; revision: ControllerRevision } | { kind: 'conflict' } | { kind: 'gone' }>;
   /** Guarded by the UID. */
-  delete(current: ControllerRevision): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
+  delete(current: Pick<RevisionHead, 'metadata'>): Promise<'deleted' | 'marked' | 'conflict' | 'gone'>;
 }
 
 /** How a client removes pods. */

@@ -13,7 +13,7 @@ import type { ClusterPort } from './cluster.ts';
 import { controllerRevisionsClient } from './resources/controller-revisions.ts';
 import { type CrdPort, crdPort } from './resources/crd.ts';
 import type { DoctorPort } from './resources/doctor.ts';
-import { type EventsPort, eventsPort, eventWriter } from './resources/events.ts';
+import { commandOn, controllerOn, type EventsPort, eventsPort, eventWriter } from './resources/events.ts';
 import type { ImpactPort } from './resources/impact.ts';
 import { KeptAnnotations } from './resources/kept-annotations.ts';
 import { leasePort } from './resources/leases.ts';
@@ -54,6 +54,8 @@ export interface ConnectionOptions extends AccessOptions {
   dryRun?: boolean;
   /** Called when the first request is on its way: what is done now costs no time, as the server takes longer. */
   meanwhile?: () => void;
+  /** Annotations of nodes that are read beside those of pools: pools of files set them. */
+  annotations?: readonly string[];
   /** More keys of states that pass: see transient-states.ts. */
   transientKeys?: readonly string[];
   /** The terminal for interactive logins. Default: none. */
@@ -97,6 +99,8 @@ export interface Connection {
   contextName: string | undefined;
   /** Of the kubeconfig: what people call the cluster. */
   clusterName: string;
+  /** The same connection with dryRun: its writes are validated and not stored. */
+  dryRun(): Connection;
   /** Ends the sockets, so that the process can end. */
   close(): void;
 }
@@ -106,6 +110,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   const { requestTimeoutMs, loginLimitMs: limitMs, concurrency, log, env, version } = options;
   const { onRequest, mayWrite, meanwhile, terminal, transientKeys } = options;
   const access = loadAccess(options);
+  const place = userAndHost(options.env);
   const ended = new AbortController();
   const surroundings = { env, signal: ended.signal, log, ...defined({ terminal }) };
   const login = { user: access.user, limitMs, clock: systemClock, log };
@@ -119,25 +124,25 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     log,
   });
   const now = () => new Date();
-  const api = new Api(transport, now, options.dryRun);
-  const kept = new KeptAnnotations();
-  return {
+  const kept = new KeptAnnotations(options.annotations);
+  const clientsOf = (api: Api): Connection => ({
     cluster: {
       isDryRun: api.dryRun,
       nodes: nodesClient(api, transport, kept),
       pools: nodePoolsClient(api, transport, kept),
       runtimeClasses: runtimeClassesClient(api, transport),
       revisions: controllerRevisionsClient(api),
-      createEvent: eventWriter(api, { hostname: hostname(), now }),
+      createEvent: eventWriter(api, { hostname: place, now }),
       evictions: async removal => (await import('./resources/evictions.ts')).evictionsClient(api, removal),
       ...(transientKeys === undefined ? {} : { rules: { transient: transientKeys } }),
     },
-    events: eventsPort(api, transport),
+    events: eventsPort(api, transport, access.isInCluster ? controllerOn(hostname()) : commandOn(place)),
     crd: crdPort(api, systemClock),
     manifests: manifestsPort(api),
     pods: {
       countByNode: () => countPods(api),
       watch: () => watchPods(transport),
+      rows: async (nodes, most) => (await import('./resources/pods.ts')).podRows(api, nodes, most),
       placedOn: async nodes => (await import('./resources/pods.ts')).podsOn(api, nodes),
       demand: async (nodes, eachPod) => (await import('./resources/pod-demand.ts')).podDemand(api, nodes, eachPod),
     },
@@ -158,9 +163,17 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
     serverFacts: () => api.serverFacts(),
     contextName: access.context,
     clusterName: access.cluster.name,
+    dryRun: () => clientsOf(new Api(transport, now, true)),
     close: () => {
       ended.abort();
       transport.close();
     },
-  };
+  });
+  return clientsOf(new Api(transport, now, options.dryRun));
+}
+
+/** `alice@laptop`, for the Events of what a person or a script runs. */
+function userAndHost({ USER, LOGNAME, USERNAME }: AccessOptions['env']): string {
+  const user = USER || LOGNAME || USERNAME;
+  return user ? `${user}@${hostname()}` : hostname();
 }

@@ -92,3 +92,10 @@ export function editDistance(a: string, b: string): number {
   }
   return last[b.length] ?? 0;
 }
+
+/** Text of a file, as kubectl reads it: UTF-16 where it begins with that mark (PowerShell's `>` writes it), else UTF-8. */
+export function decodeText(bytes: Uint8Array): string {
+  const mark = (bytes[0] ?? 0) * 256 + (bytes[1] ?? 0);
+  const encoding = mark === 0xfffe ? 'utf-16le' : mark === 0xfeff ? 'utf-16be' : 'utf-8';
+  return new TextDecoder(encoding).decode(bytes);
+}

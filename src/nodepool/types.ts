@@ -13,6 +13,8 @@ export const CONTROLLER = 'nodepool-controller';
 /** The lease of `reconcile --watch --leader-elect`, and its default namespace. */
 export const LEASE = 'kubectl-nodepool';
 export const LEASE_NAMESPACE = 'kube-system';
+/** Where `install --controller` puts the controller. */
+export const CONTROLLER_NAMESPACE = 'nodepool-system';
 /** The annotation on a node with what its pool applied there (see record.ts). */
 export const RECORD_ANNOTATION = 'nodes.lailin.xyz/applied';
 

@@ -1,8 +1,8 @@
 /** Cells that several screens share: a pool's status, taints and labels. */
 import { ownValue } from '../nodepool/json.ts';
-import { isPaused, progressOf } from '../nodepool/rollout/rollout.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
-import { contestIn, isStale, STATUS_WORDS, stuckStartupIn, troubleIn } from '../nodepool/status/status.ts';
+import { type LiveState, type StateWord, stateText, stateWord } from '../nodepool/status/state-word.ts';
+import { troubleIn } from '../nodepool/status/status.ts';
 import { plural } from '../nodepool/text.ts';
 import type { Node, NodePool, NodePoolStatus, ResourceList, Taint } from '../nodepool/types.ts';
 import { displayQuantity } from './quantity.ts';
@@ -13,8 +13,6 @@ import type { Cell } from './table.ts';
 export type NodeMembership = { kind: 'member' } | { kind: 'leaving' } | { kind: 'conflict'; owner: string };
 
 export const NONE = '<none>';
-/** The status of a pool that was never reconciled. */
-export const PENDING = 'Pending';
 
 /** A label and the values to the right of it, each on a line of its own. */
 export type LabelledField = [label: string, values: Cell | Cell[]];
@@ -23,43 +21,22 @@ export function orNone(texts: string[]): string[] {
   return texts.length > 0 ? texts : [NONE];
 }
 
-/** `200`, or `409,Conflict`: one word, so that scripts can split lines at spaces. */
-export function statusText(status: number | undefined): string {
-  if (status === undefined) return NONE;
-  const word = status === 200 ? undefined : ownValue<string>(STATUS_WORDS, String(status));
-  return word === undefined ? String(status) : `${status},${word}`;
+const PAINTS: Readonly<Partial<Record<StateWord, 'green' | 'red' | 'dim'>>> = {
+  Ready: 'green',
+  Empty: 'dim',
+  Invalid: 'red',
+  Failing: 'red',
+  Conflict: 'red',
+  Stopped: 'red',
+};
+
+/** One word, so that scripts can split lines at spaces. @param live undefined: by the last status */
+export function statusCell(pool: NodePool, style: Style, live?: LiveState): Cell {
+  const text = stateText(pool, live);
+  return { text, paint: style[PAINTS[stateWord(pool, live)] ?? 'yellow'] };
 }
 
-/** Green when normal, yellow when no node is Ready, red for errors of the pool itself. */
-export function statusPaint(status: number | undefined, style: Style): (text: string) => string {
-  if (status === undefined) return style.dim;
-  return status === 200 ? style.green : status === 503 ? style.yellow : style.red;
-}
-
-/** Not green: what is normal may no longer be what the spec says. */
-export function stalePaint(status: number | undefined, style: Style): (text: string) => string {
-  return status === 200 ? style.yellow : statusPaint(status, style);
-}
-
-export function statusCell(pool: NodePool, style: Style): Cell {
-  const status = pool.status?.status;
-  if (isStale(pool)) return { text: `${statusText(status)},Stale`, paint: stalePaint(status, style) };
-  if (pool.metadata.deletionTimestamp === undefined) {
-    if (status === undefined) return { text: PENDING, paint: statusPaint(status, style) };
-    const reason = isPaused(pool) ? undefined : progressOf(pool)?.reason;
-    if (reason === 'RolloutInProgress') return { text: `${statusText(status)},Progressing`, paint: style.yellow };
-    if (reason === 'RolloutStopped') return { text: `${statusText(status)},Stopped`, paint: style.red };
-    if (isPaused(pool)) return { text: `${statusText(status)},Paused`, paint: style.yellow };
-    if (status === 200 && contestIn(pool.status) !== undefined)
-      return { text: `${statusText(status)},Contested`, paint: style.yellow };
-    if (status === 200 && stuckStartupIn(pool.status) !== undefined)
-      return { text: `${statusText(status)},StartupTaintsStuck`, paint: style.yellow };
-    return { text: statusText(status), paint: statusPaint(status, style) };
-  }
-  return { text: status === undefined ? 'Deleting' : `${statusText(status)},Deleting`, paint: style.yellow };
-}
-
-/** The drift of a node that pools hand to each other for ever, as one word. */
+/** What is due on a node that pools hand to each other for ever, as one word. */
 export function betweenPools(circle: readonly string[]): string {
   return `between:${circle.join(',')}`;
 }
@@ -74,8 +51,7 @@ export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, styl
   return { text: nodeStatusText(node), paint };
 }
 
-/** `in sync`, or why not. */
-/** @param isDraining pods are evicted before the last change */
+/** `in sync`, or why not. @param isDraining pods are evicted before the last change */
 export function stateCell(membership: NodeMembership, changes: number, style: Style, isDraining = false): Cell {
   switch (membership.kind) {
     case 'conflict':
@@ -113,6 +89,22 @@ export function withoutSpaces(text: string): string {
 export function resourceCell(list: ResourceList = {}, resource: string): string {
   const quantity = ownValue(list, resource);
   return quantity === undefined ? NONE : oneWord(displayQuantity(resource, quantity));
+}
+
+/** Narrow enough for several such columns in 80 characters. */
+const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
+
+/** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */
+export function resourceHeaders(resources: readonly string[]): Map<string, string> {
+  const short = (resource: string) =>
+    ownValue(SHORT, resource) ?? resource.slice(resource.lastIndexOf('/') + 1).toUpperCase();
+  const times = (header: string) => resources.filter(resource => short(resource) === header).length;
+  return new Map(
+    resources.map(resource => {
+      const header = short(resource);
+      return [resource, oneWord(times(header) > 1 ? resource.toUpperCase() : header)];
+    }),
+  );
 }
 
 /** The pool's allocatable of a resource: `0` without nodes, `<none>` when unknown. */

@@ -1,6 +1,11 @@
-/** Fits a table into a terminal: lists are cut, then columns left out, the least important first, then names are cut. */
-import { type Cell, columnWidths, GET, type Layout, safeText } from './table.ts';
-import { cut, cutMiddle } from './width.ts';
+/**
+ * Fits a table into a terminal: columns without a value are left out, lists are cut, then columns left out, the least important
+ * first, then names are cut.
+ */
+import { NONE } from './cells.ts';
+import { cutNames } from './names.ts';
+import { type Cell, columnWidths, GET, type Layout, LEAST_TEXT, safeText } from './table.ts';
+import { cut } from './width.ts';
 
 export interface Column<Row> {
   header: string;
@@ -12,8 +17,8 @@ export interface Column<Row> {
   cutFrom?: number;
   /** Cells that differ still differ when they are cut, if that can be helped. */
   isName?: boolean;
-  /** Its cells are wrapped: so much is enough for them. */
-  wrapsAt?: number;
+  /** Of the last column: its cells are wrapped by the table's printer, beside the other columns or below. */
+  isText?: boolean;
 }
 
 /** After the last header where columns are left out. */
@@ -23,8 +28,9 @@ const LEFT_OUT = ' …';
 const LEAST_WIDTH = 12;
 
 /**
- * The columns that fit the first rows; later rows have the same columns, cut to the same widths. Where cutting and
- * leaving out is not enough, the rest is as it is. The last header says that columns are left out.
+ * The columns that fit the first rows; later rows have the same columns, cut to the same widths. Columns without a value are
+ * left out first, whatever their rank. Where cutting and leaving out is not enough, the rest is as it is. The last header says
+ * that columns are left out.
  */
 export function fitColumns<Row>(
   columns: readonly Column<Row>[],
@@ -33,27 +39,60 @@ export function fitColumns<Row>(
   terminalWidth: number,
   { gap, minWidth }: Layout = GET,
 ): Column<Row>[] {
-  const cells = rows.map(row => columns.map(({ cell }) => cell(row, now, Infinity)));
-  const widths = columnWidths([columns.map(({ header }) => header), ...cells], minWidth);
-  let kept = columns.map((column, i) => ({ column, width: Math.min(widths[i] ?? 0, column.wrapsAt ?? Infinity) }));
+  const texts = new Map(columns.map(column => [column, rows.map(row => safeText(column.cell(row, now, Infinity)))]));
+  const textsOf = (column: Column<Row>) => texts.get(column) ?? [];
+  const natural = new Map(columns.map(column => [column, columnWidths(textsOf(column).map(text => [text]))[0] ?? 0]));
+  const naturalOf = (column: Column<Row>) => natural.get(column) ?? 0;
+  const isEmpty = (column: Column<Row>) =>
+    rows.length > 0 && column.isText !== true && textsOf(column).every(text => text === '' || text === NONE);
+  let kept = columns;
+  // A text has lines of its own where it would take the place of columns.
+  let isBelow = false;
+  const widthOfText = (natural: number) => (isBelow ? 0 : Math.min(natural, LEAST_TEXT));
+
+  /** What the kept columns take where those that `isCut` says are cut to `most`. */
+  const taken = (isCut: (column: Column<Row>) => boolean, most: number) => {
+    const mark = kept.length === columns.length ? '' : LEFT_OUT;
+    const widths = kept.map((column, i) => {
+      const header = column.header.length + (i === kept.length - 1 ? mark.length : 0);
+      const width = column.isText ? widthOfText(naturalOf(column)) : naturalOf(column);
+      return Math.max(header, minWidth, isCut(column) ? Math.min(width, most) : width);
+    });
+    return sum(widths) + gap * (kept.length - 1);
+  };
+  const fitsWhole = () => taken(() => false, 0) <= terminalWidth;
+  const leaveOutEmpty = () => {
+    for (const column of columns.filter(isEmpty).toSorted((a, b) => (b.rank ?? 0) - (a.rank ?? 0))) {
+      if (!fitsWhole() && kept.length > 1) kept = kept.filter(other => other !== column);
+    }
+  };
+
+  leaveOutEmpty();
+  if (!fitsWhole() && columns.some(({ isText }) => isText)) {
+    [kept, isBelow] = [columns, true];
+    leaveOutEmpty();
+  }
   for (;;) {
-    const highest = Math.max(...kept.map(({ column: { rank = 0 } }) => rank));
+    const highest = Math.max(...kept.map(({ rank = 0 }) => rank));
     const isCut = ({ cutFrom = -1 }: Column<Row>) => cutFrom >= highest;
-    const last = kept.at(-1);
-    const isWhole = last === undefined || kept.length === columns.length;
-    const mark = isWhole ? 0 : Math.max(last.column.header.length + LEFT_OUT.length - last.width, 0);
-    const all = sum(kept.map(({ width }) => width)) + gap * (kept.length - 1) + mark;
-    const cuttable = kept.filter(({ column }) => isCut(column)).map(({ width }) => width);
-    const width = share(cuttable, terminalWidth - all + sum(cuttable));
-    const fits = all <= terminalWidth || width >= LEAST_WIDTH;
-    const most = Math.max(width, LEAST_WIDTH);
+    const rest = terminalWidth - taken(isCut, Infinity);
+    // Later rows may take the room that is left.
+    let most = Math.max(0, ...kept.filter(isCut).map(naturalOf)) + Math.max(rest, 0);
+    while (most > LEAST_WIDTH && taken(isCut, most) > terminalWidth) most -= 1;
+    most = Math.max(most, LEAST_WIDTH);
+    const fits = taken(isCut, most) <= terminalWidth;
     // Names cut in vain tell less.
     const cutsNow = (column: Column<Row>) => isCut(column) && (fits || column.isName !== true);
-    const fitted = kept.map(({ column }) => (cutsNow(column) ? cutTo(column, most, rows, now) : column));
-    if (highest === 0 || (fits && fitted.every((column, i) => tells(column, kept[i]?.column, rows, now)))) {
-      return isWhole ? fitted : fitted.map(each => (each === fitted.at(-1) ? marked(each) : each));
+    const fitted = kept.map(column =>
+      cutsNow(column) ? cutTo(column, Math.max(most, column.header.length), textsOf(column)) : column,
+    );
+    const isTold = fitted.every((column, i) => tells(column, kept[i], rows, now));
+    if (highest === 0 || (fits && isTold)) {
+      return kept.length === columns.length
+        ? fitted
+        : fitted.map(each => (each === fitted.at(-1) ? marked(each) : each));
     }
-    kept = kept.filter(({ column }) => column.rank !== highest);
+    kept = kept.filter(({ rank }) => rank !== highest);
   }
 }
 
@@ -61,18 +100,16 @@ function marked<Row>(column: Column<Row>): Column<Row> {
   return { ...column, header: column.header + LEFT_OUT };
 }
 
-/** At the end, where clouds' names of nodes have their domain; names that would be the same then lose their middle. */
-function cutTo<Row>(column: Column<Row>, width: number, rows: readonly Row[], now: Date): Column<Row> {
-  const cutBy = (shorten: typeof cut): Column<Row> => ({
+function cutTo<Row>(column: Column<Row>, width: number, texts: readonly string[]): Column<Row> {
+  const shorten = column.isName ? cutNames(texts, width) : (text: string) => cut(text, width);
+  return {
     ...column,
     cell: (row, at) => {
       const cell = column.cell(row, at, width);
-      const text = shorten(safeText(cell), width);
+      const text = shorten(safeText(cell));
       return typeof cell === 'string' ? text : { ...cell, text };
     },
-  });
-  const atEnd = cutBy(cut);
-  return tells(atEnd, column, rows, now) ? atEnd : cutBy(cutMiddle);
+  };
 }
 
 /** Whether names that differ still do. */
@@ -80,17 +117,6 @@ function tells<Row>(shown: Column<Row>, whole: Column<Row> | undefined, rows: re
   if (whole === undefined || shown === whole || whole.isName !== true) return true;
   const different = ({ cell }: Column<Row>) => new Set(rows.map(row => safeText(cell(row, now, Infinity)))).size;
   return different(shown) === different(whole);
-}
-
-/** The most that each may take so that all of them fit into the room. */
-function share(widths: readonly number[], room: number): number {
-  let [rest, count] = [room, widths.length];
-  for (const width of widths.toSorted((a, b) => a - b)) {
-    if (width * count > rest) return Math.floor(rest / count);
-    rest -= width;
-    count -= 1;
-  }
-  return Math.max(0, ...widths) + rest;
 }
 
 function sum(widths: readonly number[]): number {

@@ -5,7 +5,7 @@
 import Table from 'cli-table3';
 import { type Cell, DESCRIBE, paintAs, safeText } from './table.ts';
 
-const INDENT = '  ';
+export const GRID_INDENT = '  ';
 
 const NO_CHARS = Object.fromEntries(
   ['', '-mid', '-left', '-right']
@@ -23,5 +23,5 @@ export function renderGrid(header: string[], rows: Cell[][]): string {
   const dashes = header.map(title => '-'.repeat(title.length));
   table.push(...[header, dashes, ...rows].map(row => row.map(cell => paintAs(cell, safeText(cell)))));
   const lines = table.toString().split('\n');
-  return lines.map(line => `${INDENT}${line.trimEnd()}`).join('\n');
+  return lines.map(line => `${GRID_INDENT}${line.trimEnd()}`).join('\n');
 }

@@ -27,8 +27,9 @@ export const GET: Layout = { gap: 3, minWidth: 3 };
 /** As `kubectl describe`. */
 export const DESCRIBE: Layout = { gap: 2, minWidth: 0 };
 
-/** The last column is not wrapped to less. */
-const LEAST_WRAPPED = 20;
+/** A text that would be wrapped to less beside the other columns has lines of its own below them. */
+export const LEAST_TEXT = 60;
+const BELOW_INDENT = '  ';
 
 /**
  * Lines joined by newlines, without one at the end. Nothing is cut; trailing spaces are trimmed.
@@ -42,51 +43,71 @@ export function renderTable(
   terminalWidth = Infinity,
   widths = columnWidths(rows, layout.minWidth),
 ): string {
-  return renderRows(rows, widths, layout, terminalWidth);
+  return renderRows(rows, widths, layout, terminalWidth, true);
 }
 
 /**
  * As kubectl's TablePrinter: the first call gives the header and rows, later ones more rows. Columns keep the widths of
  * the first call; a wider cell is not cut and moves the rest of its line.
- * @param terminalWidth to which the last column is wrapped; words that are longer are broken
+ * @param terminalWidth to which the last column is wrapped
  */
-export function tablePrinter(header: string[] | undefined, terminalWidth = Infinity): (rows: Cell[][]) => string {
+export function tablePrinter(
+  header: string[] | undefined,
+  terminalWidth = Infinity,
+  layout = GET,
+): (rows: Cell[][]) => string {
   let widths: number[] | undefined;
   return rows => {
     const all = widths === undefined && header !== undefined ? [header, ...rows] : rows;
-    widths ??= columnWidths(all, GET.minWidth);
-    return renderRows(all, widths, GET, terminalWidth, true);
+    widths ??= columnWidths(all, layout.minWidth);
+    return renderRows(all, widths, layout, terminalWidth, false);
   };
 }
 
+/** @param isOne either all texts stand beside the other columns or none, as they belong together */
 function renderRows(
   rows: Cell[][],
   widths: number[],
   { gap, indent = '' }: Layout,
   terminalWidth: number,
-  breaksWords = false,
+  isOne: boolean,
 ): string {
   const between = ' '.repeat(gap);
   const lineOf = (row: Cell[], texts: string[]) =>
     row.map((cell, column) => padded(cell, texts[column] ?? '', widths[column] ?? 0, 'left')).join(between);
+  const roomOf = (row: Cell[]) =>
+    terminalWidth - widths.slice(0, row.length - 1).reduce((sum, width) => sum + width + gap, indent.length);
+  const isTooLong = (row: Cell[]) => {
+    const room = roomOf(row);
+    const text = safeText(row.at(-1) ?? '');
+    if (row.length < 2 || widthOf(text) <= room) return false;
+    // A name is not broken where a line of its own has room for it.
+    return room < LEAST_TEXT || text.split(' ').some(word => widthOf(word) > room);
+  };
+  const wrapped = (text: string, width: number) =>
+    wrapWords(text, width).flatMap(line => (widthOf(line) > width ? breakWords(line, width) : [line]));
+  const areBelow = isOne && terminalWidth !== Infinity && rows.some(isTooLong);
   const lines = rows.flatMap(row => {
     const texts = row.map(safeText);
     if (terminalWidth === Infinity) return [lineOf(row, texts)];
     const last = row.length - 1;
-    const start = widths.slice(0, last).reduce((sum, width) => sum + width + gap, indent.length);
-    const room = Math.max(terminalWidth - start, LEAST_WRAPPED);
-    const words = wrapWords(texts[last] ?? '', room);
-    const parts = breaksWords ? words.flatMap(line => breakWords(line, room)) : words;
+    const text = texts[last] ?? '';
     const blank = texts.map(() => '');
-    return parts.map((part, i) => lineOf(row, (i === 0 ? texts : blank).with(last, part)));
+    if (areBelow || isTooLong(row)) {
+      const below = wrapped(text, terminalWidth - indent.length - BELOW_INDENT.length);
+      const [cell = ''] = row.slice(-1);
+      const head = texts.slice(0, last).some(each => each !== '') ? [lineOf(row, texts.with(last, ''))] : [];
+      return [...head, ...below.filter(Boolean).map(line => BELOW_INDENT + paintAs(cell, line))];
+    }
+    return wrapped(text, roomOf(row)).map((part, i) => lineOf(row, (i === 0 ? texts : blank).with(last, part)));
   });
   return lines.map(line => indent + line.trimEnd()).join('\n');
 }
 
-/** A line of words that are longer than it, over more lines with its indentation. */
+/** A line with words that are longer than it, over more lines with its indentation. */
 function breakWords(line: string, room: number): string[] {
   const [lead = ''] = /^ */.exec(line) ?? [];
-  return wrap(line.slice(lead.length), room - lead.length).map(part => lead + part);
+  return wrap(line.slice(lead.length), Math.max(room - lead.length, 1)).map(part => lead + part);
 }
 
 /** The width of the widest cell of each column. */

@@ -2,13 +2,21 @@
 import type { NowClock } from '../controller/clock.ts';
 import type { Limiter } from '../controller/limiter.ts';
 import type { ClusterPort } from '../kube/cluster.ts';
+import type { Warning } from '../nodepool/errors.ts';
 import type { WritePlan } from '../nodepool/plan/plan.ts';
+import type { NodePool } from '../nodepool/types.ts';
 import type { EvictionEvent } from './evict/evictor.ts';
 import type { ContestedKeys } from './limits/contested-keys.ts';
 import type { StatusRateLimiter, WriteRateLimiter } from './limits/rate-limiters.ts';
 import type { NodeMove } from './outcome.ts';
 import type { MembershipChanges } from './plan/membership-change.ts';
 import type { ClusterState } from './state/cluster-state.ts';
+
+/** The history of pools: see write/revision-writer.ts. */
+export interface RevisionKeeper {
+  keep(pool: NodePool, warnings: Warning[]): Promise<void>;
+  forget(pool: string): void;
+}
 
 export interface ReconcilerOptions {
   cluster: ClusterPort;
@@ -33,6 +41,8 @@ export interface ReconcilerOptions {
   statusLimiter?: StatusRateLimiter;
   /** As writeLimiter; nodes are written without it, too: then repairs are not counted. */
   contestedKeys?: ContestedKeys;
+  /** As writeLimiter. */
+  revisions?: RevisionKeeper;
 
   /** Of a pool that is not being deleted and has some of these, no other node is written. */
   changes?: MembershipChanges;

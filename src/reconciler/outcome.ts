@@ -33,6 +33,8 @@ export interface PoolOutcome {
   unfinished?: readonly string[];
   /** Milliseconds until the first node that waits, or the status, may be written. */
   retryAfterMs?: number;
+  /** Of a rollout: milliseconds until its next step, where that is known. */
+  settlesAfterMs?: number;
   /** Members whose pods are evicted before they get a taint: another reconcile goes on with them. */
   drain?: DrainState;
   /** Sentences for people that are no failures: Events that could not be sent, nodes that this run does not write. */

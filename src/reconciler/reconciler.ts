@@ -20,7 +20,7 @@ import { conditionEvents, OutcomeEvents, REASON, stuckEvents, warning } from './
 import { Interrupted, Interruption } from './interruption.ts';
 import { ContestedKeys } from './limits/contested-keys.ts';
 import { WriteRateLimiter } from './limits/rate-limiters.ts';
-import type { ReconcilerOptions, WriterOptions } from './options.ts';
+import type { ReconcilerOptions, RevisionKeeper, WriterOptions } from './options.ts';
 import {
   addFailure,
   attemptWrite,
@@ -48,7 +48,7 @@ export class Reconciler {
   readonly #contestedKeys: ContestedKeys;
   readonly #events: OutcomeEvents;
   readonly #nodes: NodeWriter;
-  readonly #revisions: RevisionWriter;
+  readonly #revisions: RevisionKeeper;
   readonly #interruption: Interruption;
   readonly #release: PoolRelease;
 
@@ -64,9 +64,14 @@ export class Reconciler {
     this.#events = new OutcomeEvents(options);
     this.#contestedKeys = options.contestedKeys ?? new ContestedKeys(options);
     this.#nodes = new NodeWriter({ ...options, writeLimiter, contestedKeys: this.#contestedKeys });
-    this.#revisions = new RevisionWriter(this.#options);
+    this.#revisions = options.revisions ?? new RevisionWriter(this.#options);
     this.#interruption = new Interruption(this.#events, options.state);
     this.#release = new PoolRelease(this.#options, this.#nodes, this.#events, this.#interruption);
+  }
+
+  /** For another one of the same run. */
+  get revisions(): RevisionKeeper {
+    return this.#revisions;
   }
 
   /** Throws NodepoolError when the pool cannot be read, or its finalizer or takeover annotation cannot be set. */
@@ -129,7 +134,7 @@ export class Reconciler {
     const { state, limitObjects, podsOn, hasCaches = false } = this.#options;
     const { name } = pool.metadata;
     // First of all: what is written from here on can be taken back.
-    if (mayApply && (await this.#revisions.keep(pool, outcome.warnings)) === 'changed') return changedOutcome(name);
+    if (mayApply) await this.#revisions.keep(pool, outcome.warnings);
     // Before the nodes: new pods find the tolerations when the taints arrive. A refused one does not hold the nodes up (0006).
     const isClassRight = mayApply && (await writeRuntimeClass(pool, outcome, this.#options));
     // Where nodes are added or removed by name, the status tells only of failures from before their writes.
@@ -177,7 +182,10 @@ export class Reconciler {
       contested,
       podsOn,
     });
-    if (!isPaused(pool)) retryWithin(step?.settlesAfterMs, outcome);
+    if (!isPaused(pool) && step?.settlesAfterMs !== undefined) {
+      outcome.settlesAfterMs = step.settlesAfterMs;
+      retryWithin(step.settlesAfterMs, outcome);
+    }
     const written = await writeStatus(current, observed, outcome, this.#options);
     const notFinished =
       written === 'written'

@@ -1,14 +1,16 @@
 /** The columns of the lists: the cell and the sort value of a row, and which columns are dropped first on a narrow screen. */
 import { maintenanceCell } from '../commands/shared/cordon/print-cordon.ts';
 import { eventTypeCell } from '../commands/shared/describe/print-events.ts';
-import { fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
+import { amount as amountCell, fillPaint, podsCell } from '../commands/shared/top/top-cells.ts';
 import { isOverdue, maintenanceOf } from '../nodepool/drain/maintenance.ts';
+import { ownValue } from '../nodepool/json.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
 import type { Quantity } from '../nodepool/quantity/quantity.ts';
 import { NO_LOAD, percentOf, type ResourceFigures, ResourceTotals } from '../nodepool/quantity/resource-usage.ts';
+import { STATE_WORDS, stateWord } from '../nodepool/status/state-word.ts';
 import type { Node, ResourceList } from '../nodepool/types.ts';
 import { BLOCKS, bar } from '../print/bar.ts';
-import { nodeStatusCell, stateCell, statusCell } from '../print/cells.ts';
+import { listText, NONE, nodeStatusCell, stateCell, statusCell, taintsText } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, safeText } from '../print/table.ts';
@@ -18,8 +20,9 @@ import type { LiveUsage } from './view-usage.ts';
 
 /** Sorted behind every name. */
 const LAST = '\uffff';
-/** From this width of the terminal on the bar has 20, or 10 characters. */
-const [WIDE, MIDDLE] = [110, 70];
+const LAST_STATE = STATE_WORDS.length;
+/** From this width of the terminal on the bar has 40, 20, or 10 characters, and lists have more columns. */
+const [WIDEST, WIDE, MIDDLE] = [160, 110, 70];
 
 /**
  * @param width of the terminal
@@ -31,18 +34,24 @@ export function poolColumns(
   style: Style,
   usage: LiveUsage | undefined,
 ): Column<PoolRow>[] {
-  const bar = width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
+  const bar = width >= WIDEST ? 40 : width >= WIDE ? 20 : width >= MIDDLE ? 10 : 5;
   return [
     // The nodes of no pool come last.
     { ...name<PoolRow>(row => row.key), value: ({ key, pool }) => (pool === undefined ? LAST : key) },
     {
       title: 'STATUS',
       letter: 'S',
-      cell: ({ pool }) => (pool === undefined ? '' : statusCell(pool, style)),
-      value: ({ pool }) => pool?.status?.status ?? 0,
-      descending: true,
+      cell: ({ pool, live }) => (pool === undefined ? '' : statusCell(pool, style, live)),
+      value: ({ pool, live }) => (pool === undefined ? LAST_STATE : STATE_WORDS.indexOf(stateWord(pool, live))),
       rank: 1,
     },
+    ...(width < WIDE
+      ? []
+      : [
+          text<PoolRow>('TAINTS', 'T', EXTRA, ({ pool }) => taintsText(pool?.spec.taints, LIST_WIDTH)),
+          text<PoolRow>('ZONES', 'Y', EXTRA + 1, ({ members }) => valuesOf(members, ZONE)),
+          text<PoolRow>('TYPES', 'K', EXTRA + 2, ({ members }) => valuesOf(members, INSTANCE_TYPE)),
+        ]),
     {
       title: 'NODES',
       letter: 'Z',
@@ -71,21 +80,44 @@ export function poolColumns(
       align: 'right',
       rank: rows.some(({ cordoned }) => cordoned > 0) ? 3 : 8,
     },
-    ...(rows.some(({ drift }) => drift > 0) ? [driftColumn(style)] : []),
+    ...(rows.some(({ live }) => live !== undefined && live.due > 0)
+      ? [countColumn('DUE', 'B', row => row.live?.due ?? 0, style)]
+      : []),
+    ...(rows.some(({ live }) => live !== undefined && live.drifted > 0)
+      ? [countColumn('DRIFT', 'F', row => row.live?.drifted ?? 0, style)]
+      : []),
     ...(usage === undefined
       ? resources<PoolRow>(rows, row => row.allocatable)
-      : usageColumns(rows, ({ members: nodes, allocatable }) => ({ nodes, allocatable }), usage, style)),
+      : usageColumns(rows, ({ members: nodes, allocatable }) => ({ nodes, allocatable }), { usage, style, width })),
     age(({ pool }) => pool?.metadata.creationTimestamp),
   ];
 }
 
-/** Only while there is drift: most of the time it would be a column of zeros. */
-function driftColumn(style: Style): Column<PoolRow> {
+const ZONE = 'topology.kubernetes.io/zone';
+const INSTANCE_TYPE = 'node.kubernetes.io/instance-type';
+/** Columns of this rank or a higher one are dropped before names are cut. */
+export const EXTRA = 10;
+/** Items of a list beyond this many characters are counted. */
+const LIST_WIDTH = 32;
+
+/** A column of a wide screen. */
+function text<Row>(title: string, letter: string, rank: number, of: (row: Row) => string): Column<Row> {
+  return { title, letter, cell: of, value: of, rank };
+}
+
+/** The values of a label, each once. */
+function valuesOf(nodes: readonly Node[], label: string): string {
+  const values = new Set(nodes.flatMap(({ labels }) => ownValue(labels, label) || []));
+  return listText([...values].toSorted(), LIST_WIDTH);
+}
+
+/** Only while there is something to count: most of the time it would be a column of zeros. */
+function countColumn(title: string, letter: string, countOf: (row: PoolRow) => number, style: Style): Column<PoolRow> {
   return {
-    title: 'DRIFT',
-    letter: 'F',
-    cell: ({ drift }) => (drift > 0 ? { text: String(drift), paint: style.yellow } : '0'),
-    value: ({ drift }) => drift,
+    title,
+    letter,
+    cell: row => (countOf(row) > 0 ? { text: String(countOf(row)), paint: style.yellow } : '0'),
+    value: countOf,
     descending: true,
     align: 'right',
     rank: 3,
@@ -94,12 +126,18 @@ function driftColumn(style: Style): Column<PoolRow> {
 
 export function nodeColumns(
   rows: readonly NodeRow[],
-  style: Style,
-  usage: LiveUsage | undefined,
-  now: Date,
+  { width, now, style, usage, isOfAll }: NodesSetting,
 ): Column<NodeRow>[] {
+  const pool: Column<NodeRow> = {
+    title: 'POOL',
+    letter: 'O',
+    cell: ({ pool = NONE }) => pool,
+    value: ({ pool = LAST }) => pool,
+    rank: 1,
+  };
   return [
     name(row => row.key),
+    ...(isOfAll ? [pool] : []),
     {
       title: 'STATUS',
       letter: 'S',
@@ -120,14 +158,31 @@ export function nodeColumns(
       rank: 2,
     },
     ...(rows.some(({ node }) => node.maintenance !== undefined) ? [maintenanceColumn(style, now)] : []),
+    ...(width < WIDE
+      ? []
+      : [
+          text<NodeRow>('ZONE', 'Z', EXTRA, ({ node }) => valuesOf([node], ZONE)),
+          text<NodeRow>('TYPE', 'Y', EXTRA + 1, ({ node }) => valuesOf([node], INSTANCE_TYPE)),
+          text<NodeRow>('TAINTS', 'X', EXTRA + 2, ({ node }) => taintsText(node.taints, LIST_WIDTH)),
+        ]),
     ...(usage === undefined
       ? resources<NodeRow>(rows, ({ node }) => node.allocatable)
-      : usageColumns(rows, ({ node }) => ({ nodes: [node], allocatable: node.allocatable }), usage, style)),
+      : usageColumns(rows, ({ node }) => ({ nodes: [node], allocatable: node.allocatable }), { usage, style, width })),
     age(({ node }) => node.creationTimestamp),
   ];
 }
 
-/** Only while there is one: as the column of drift. */
+interface NodesSetting {
+  /** Of the terminal. */
+  width: number;
+  now: Date;
+  style: Style;
+  usage: LiveUsage | undefined;
+  /** The list has the nodes of all pools. */
+  isOfAll: boolean;
+}
+
+/** Only while there is one. */
 function maintenanceColumn(style: Style, now: Date): Column<NodeRow> {
   return {
     title: 'MAINTENANCE',
@@ -186,7 +241,7 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
 }
 
 function name<Row>(of: (row: Row) => string): Column<Row> {
-  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, shrinks: 24 };
+  return { title: 'NAME', letter: 'N', cell: of, value: of, rank: 0, shrinks: 24, isName: true };
 }
 
 /** Sorted by age: the reverse of the time of creation. */
@@ -232,7 +287,13 @@ interface UsageRow {
   allocatable: ResourceList;
 }
 
-const BAR_WIDTH = 5;
+/** What a column of usage takes: the bar, and on the widest screens the amounts. */
+interface BarSetting {
+  usage: LiveUsage;
+  style: Style;
+  /** Of the terminal. */
+  width: number;
+}
 
 /**
  * In place of the columns of allocatable resources. Cells are empty until usage was read.
@@ -241,9 +302,9 @@ const BAR_WIDTH = 5;
 function usageColumns<Row>(
   rows: readonly Row[],
   of: (row: Row) => UsageRow,
-  usage: LiveUsage,
-  style: Style,
+  { usage, style, width }: BarSetting,
 ): Column<Row>[] {
+  const barWidth = width >= WIDE ? 10 : 5;
   const figuresOf = usage.kind === 'read' ? figuresReader(of, usage) : () => undefined;
   const percent = (row: Row, resource: string, of: (figures: ResourceFigures) => Quantity | undefined) => {
     const figures = figuresOf(row, resource);
@@ -258,7 +319,12 @@ function usageColumns<Row>(
   ): Column<Row> => ({
     title,
     letter,
-    cell: row => barCell(percent(row, resourceOf(row) ?? '', of), style),
+    cell: row => {
+      const resource = resourceOf(row) ?? '';
+      const figures = figuresOf(row, resource);
+      const amounts = width < WIDEST || figures === undefined ? '' : amountsText(of(figures), figures, resource);
+      return barCell(percent(row, resource, of), { barWidth, amounts, style });
+    },
     value: row => percent(row, resourceOf(row) ?? '', of) ?? -1,
     descending: true,
     rank,
@@ -332,10 +398,18 @@ function figuresReader<Row>(of: (row: Row) => UsageRow, { demand, used }: Extrac
   };
 }
 
-/** `███░░  62%` */
-function barCell(percent: number | undefined, style: Style): Cell {
+/** `2.5/4`: of the allocatable amount. */
+function amountsText(part: Quantity | undefined, { allocatable }: ResourceFigures, resource: string): string {
+  return part === undefined ? '' : ` ${amountCell(part, resource)}/${amountCell(allocatable, resource)}`;
+}
+
+/** `███░░  62%`, on the widest screens `███░░  62% 2.5/4`. */
+function barCell(
+  percent: number | undefined,
+  { barWidth, amounts, style }: { barWidth: number; amounts: string; style: Style },
+): Cell {
   if (percent === undefined) return '';
-  const text = `${bar(percent / 100, BAR_WIDTH, BLOCKS)} ${String(Math.trunc(percent)).padStart(3)}%`;
+  const text = `${bar(percent / 100, barWidth, BLOCKS)} ${String(Math.trunc(percent)).padStart(3)}%${amounts}`;
   return { text, paint: fillPaint(percent, style) };
 }
 
@@ -353,4 +427,6 @@ export interface Column<Row> {
   rank: number;
   /** It is cut to this width before others are dropped. */
   shrinks?: number;
+  /** Cells that differ still differ when they are cut, if that can be helped. */
+  isName?: boolean;
 }

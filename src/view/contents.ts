@@ -8,14 +8,15 @@ import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { formatTaint } from '../nodepool/spec/syntax.ts';
 import type { Node } from '../nodepool/types.ts';
 import { annotationPairs, type LabelledField, labelTexts, NONE, nodeStatusText, orNone } from '../print/cells.ts';
+import { cutNames } from '../print/names.ts';
 import { displayQuantity } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import { type Cell, columnWidths, fit, paintAs, safeText } from '../print/table.ts';
 import { formatTimeAndAge } from '../print/time.ts';
-import { cut, wrap, wrapIndented } from '../print/width.ts';
+import { cut, widthOf, wrap, wrapIndented } from '../print/width.ts';
 import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
-import { type Column, eventColumns, nodeColumns, poolColumns } from './columns.ts';
+import { type Column, EXTRA, eventColumns, nodeColumns, poolColumns } from './columns.ts';
 import { NO_POOL, type Place, type ScreenData, type SortOrder } from './places.ts';
 import { eventRows, type NodeTotals, nodeRows, nodeTotals, poolRows } from './rows.ts';
 import type { LiveView } from './view.ts';
@@ -32,6 +33,8 @@ export type ScreenContents = { totals: NodeTotals } & (
       sorts: ScreenData['sorts'];
       /** Shown instead of rows when there are none. */
       empty: string;
+      /** A pool whose state changes as time passes. */
+      isProgressing?: boolean;
       /** @param count of rows from top on */
       draw(top: number, count: number, options: ListOptions): { header: string; lines: string[] };
     }
@@ -47,7 +50,7 @@ export interface DrawOptions {
 
 export function contentsOf(
   place: Place,
-  live: Pick<LiveView, 'clusterState' | 'events'>,
+  live: Pick<LiveView, 'clusterState' | 'events' | 'serverTime'>,
   setting: DrawOptions,
 ): ScreenContents {
   const { width, now, style, usage } = setting;
@@ -57,12 +60,15 @@ export function contentsOf(
     ({ kind: 'text', totals: all, lines: fieldLines(fields, width) }) as const;
   switch (place.kind) {
     case 'pools': {
-      const rows = poolRows(clusterState);
-      return { totals: all, ...list(rows, poolColumns(rows, width, style, usage), place, now, 'No pools') };
+      const rows = poolRows(clusterState, live.serverTime());
+      const isProgressing = rows.some(row => row.live?.rollout === 'Progressing');
+      const columns = poolColumns(rows, width, style, usage);
+      return { totals: all, isProgressing, ...list(rows, columns, place, now, 'No pools') };
     }
     case 'nodes': {
-      const rows = nodeRows(clusterState, place.pool ?? '');
-      return { totals: all, ...list(rows, nodeColumns(rows, style, usage, now), place, now, 'No nodes') };
+      const rows = nodeRows(clusterState, place.pool);
+      const columns = nodeColumns(rows, { width, now, style, usage, isOfAll: place.pool === undefined });
+      return { totals: all, ...list(rows, columns, place, now, 'No nodes') };
     }
     case 'events': {
       const rows = eventRows(live, place.pool);
@@ -84,7 +90,10 @@ export function contentsOf(
         : text(eventText(found.event, now, style));
     }
     case 'describe':
-    case 'yaml': {
+    case 'yaml':
+    case 'pods':
+    case 'diff':
+    case 'why': {
       const lines = (place.text ?? 'Reading …').split('\n').flatMap(line => wrapIndented(line, width));
       return { kind: 'text', totals: all, lines };
     }
@@ -124,7 +133,7 @@ function list<Row extends { key: string }>(
     sorts: new Map(columns.map(({ letter, descending = false }) => [letter, { descending }])),
     empty: filter === '' ? none : 'Nothing matches the filter; esc removes it',
     draw: (top: number, count: number, options: ListOptions) =>
-      listLines(shown.slice(top, top + count), columns, options),
+      listLines({ all: shown, shown: shown.slice(top, top + count) }, columns, options),
   };
 }
 
@@ -199,22 +208,22 @@ function fieldLines(fields: readonly LabelledField[], width: number): string[] {
 const KEYS_WIDTH = 18;
 /** Keys and what they do. */
 const HELP: readonly (readonly [keys: string, what: string])[] = [
-  ['↑ ↓  k j', 'up, down'],
-  ['g G  pgup pgdn', 'first, last; a page, as space'],
+  ['↑ ↓ k j g G', 'up, down, first, last; pgup, pgdn, space: a page'],
   ['enter  →', 'open the pool, the node, the event'],
   ['q esc  ←', 'back; esc removes the filter first'],
   ['/', 'filter the rows; !text: those without it'],
-  [':', 'jump to a pool or node; tab completes'],
-  ['d  y', 'describe, YAML, of the pool or node'],
+  [':', 'jump to a pool or node, or :nodes :pods :events :pools'],
+  ['d  y  p', 'describe, YAML, pods of the pool or node'],
+  ['w', 'why the node is in its pool, and in no other'],
+  ['=  r', 'what reconcile would change in the pool; reconcile: asks'],
   ['t', 'requested and used resources'],
   ['e  E', 'events of the pool, of all pools'],
-  ['c  u  D', 'cordon, uncordon, drain; ask first'],
+  ['c  u  D', 'cordon, uncordon, drain the node or the pool: ask first'],
   ['N S A', 'sort by name, status, age; again: reversed'],
-  ['C M P U', 'sort by cpu, memory, pods, gpus'],
-  ['V W', 'sort by cpu used, memory used'],
-  ['Z R X F', 'pools: by nodes, ready, cordoned, drift'],
-  ['T  I', 'nodes: state, maintenance; T events: type'],
-  ['L S O M', 'events: last seen, reason, pool, message'],
+  ['C M P U  V W', 'sort by cpu, memory, pods, gpus; cpu used, memory used'],
+  ['Z R X B F  T Y K', 'pools: nodes, ready, cordoned, due, drift, taints, zone, type'],
+  ['T I O  Z Y X', 'nodes: state, maintenance, pool; zone, type, taints'],
+  ['L T S O M', 'events: last seen, type, reason, pool, message'],
   ['?', 'help; keys that do not scroll close it'],
   ['ctrl-l  ctrl-c', 'redraw the screen, quit'],
   ['█ ▒ ░', 'nodes: ready, cordoned, not ready'],
@@ -264,9 +273,9 @@ function select<Row extends { key: string }>(
   return found.map(({ row }) => row);
 }
 
-/** The header and a line for each row, none wider than the width. */
+/** The header and a line for each row that is shown, none wider than the width. @param all decide how names are cut */
 function listLines<Row extends { key: string }>(
-  rows: readonly Row[],
+  { all, shown: rows }: { all: readonly Row[]; shown: readonly Row[] },
   columns: readonly Column<Row>[],
   { selected, sort, width, now, style }: ListOptions,
 ): { header: string; lines: string[] } {
@@ -277,7 +286,19 @@ function listLines<Row extends { key: string }>(
   const cells = rows.map(row => columns.map(column => column.cell(row, now)));
   // The arrow has a place of its own, so that nothing moves with it.
   const natural = columnWidths([columns.map(({ title }) => title), ...cells]).map(each => each + 1);
-  const widths = fitWidths(columns, natural, width - MARK.length);
+  const isEmpty = columns.map(
+    (_, i) => rows.length > 0 && cells.every(row => [NONE, ''].includes(safeText(row[i] ?? ''))),
+  );
+  const nameAt = columns.findIndex(({ isName }) => isName);
+  const names = all.map(row => safeText(columns[nameAt]?.cell(row, now) ?? ''));
+  const cutTo = (room: number) => cutNames(names, room - 1);
+  /** What names take that are cut to so much. */
+  const nameWidth = (room: number) => {
+    const shorten = cutTo(room);
+    const taken = cells.map(row => widthOf(shorten(safeText(row[nameAt] ?? ''))));
+    return Math.max('NAME'.length, ...taken) + 1;
+  };
+  const widths = fitWidths(columns, { natural, isEmpty, nameWidth }, width - MARK.length);
   const line = (mark: string, texts: readonly Cell[]) => {
     const shown = columns.flatMap(({ align }, i) => {
       const room = widths[i];
@@ -285,10 +306,11 @@ function listLines<Row extends { key: string }>(
     });
     return mark + shown.join(GAP);
   };
+  const shorten = cutTo(widths[nameAt] ?? 0);
   return {
     header: cut(line(NO_MARK, titles), width),
     lines: rows.map(({ key }, i) => {
-      const texts = cells[i] ?? [];
+      const texts = (cells[i] ?? []).map((cell, at) => (at === nameAt ? shorten(safeText(cell)) : cell));
       // The inverted row has no other colours.
       return key === selected
         ? style.inverse(style.bold(fit(line(MARK, texts.map(safeText)), width)))
@@ -297,10 +319,17 @@ function listLines<Row extends { key: string }>(
   };
 }
 
+interface ListWidths {
+  natural: readonly number[];
+  /** Columns without a value are dropped first. */
+  isEmpty: readonly boolean[];
+  nameWidth: (room: number) => number;
+}
+
 /** The width of each column; undefined drops it. Where dropping is not enough, the others are cut. */
 function fitWidths(
   columns: readonly Column<never>[],
-  natural: readonly number[],
+  { natural, isEmpty, nameWidth }: ListWidths,
   width: number,
 ): (number | undefined)[] {
   const widths: (number | undefined)[] = [...natural];
@@ -310,16 +339,30 @@ function fitWidths(
   };
   const shrink = (column: number, least: number) => {
     const before = widths[column];
-    if (before !== undefined) widths[column] = Math.max(Math.min(before, least), before - Math.max(taken() - width, 0));
+    if (before === undefined) return;
+    const room = Math.max(Math.min(before, least), before - Math.max(taken() - width, 0));
+    widths[column] = columns[column]?.isName && room < before ? Math.min(nameWidth(room), room) : room;
   };
   const shrinking = columns.findIndex(column => column.shrinks !== undefined);
-  shrink(shrinking, columns[shrinking]?.shrinks ?? 0);
   const byRank = columns.map(({ rank }, i) => ({ rank, i })).sort((a, b) => b.rank - a.rank || b.i - a.i);
-  for (const { rank, i } of byRank) if (rank > 0 && taken() > width) widths[i] = undefined;
+  const drop = (which: (rank: number, i: number) => boolean) => {
+    for (const { rank, i } of byRank) if (which(rank, i) && taken() > width) widths[i] = undefined;
+  };
+  for (const { rank, i } of byRank) if (rank >= EXTRA && isEmpty[i]) widths[i] = undefined;
+  drop((rank, i) => rank > 0 && isEmpty[i] === true);
+  drop(rank => rank >= EXTRA);
+  shrink(shrinking, columns[shrinking]?.shrinks ?? 0);
+  drop(rank => rank > 0);
   // A dropped column may have left more room than was missing.
   const before = natural[shrinking];
   if (before !== undefined) widths[shrinking] = before;
   shrink(shrinking, SHORT);
+  // A narrow column may fit in the place of a wide one that was dropped after it.
+  for (const { rank, i } of byRank.toReversed()) {
+    if (widths[i] !== undefined || rank >= EXTRA || isEmpty[i]) continue;
+    widths[i] = natural[i];
+    if (taken() > width) widths[i] = undefined;
+  }
   for (const { i } of byRank) if (i !== shrinking) shrink(i, 1);
   shrink(shrinking, 1);
   return taken() > width ? columns.map((_, i) => (i === shrinking ? Math.max(width, 0) : undefined)) : widths;

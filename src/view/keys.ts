@@ -1,6 +1,7 @@
 /** Ink's input as keys with names of our own. */
 import type { Key as InkKey } from 'ink';
 import { suggest } from '../nodepool/text.ts';
+import { sharedStart } from '../print/names.ts';
 import {
   isText,
   NO_POOL,
@@ -101,7 +102,15 @@ function clamp(value: number, last: number): number {
   return Math.max(Math.min(value, last), 0);
 }
 
-// `:NAME` jumps to a pool or a node.
+// `:NAME` jumps to a pool or a node, `:nodes` and the like to a list.
+
+export const COMMANDS = ['pools', 'nodes', 'pods', 'events'] as const;
+
+/** The list that the text names, unless a pool or a node has that name. */
+export function commandOf(text: string, { names }: Pick<ScreenData, 'names'>): (typeof COMMANDS)[number] | undefined {
+  const found = COMMANDS.find(command => command === text);
+  return found !== undefined && names().includes(found) ? undefined : found;
+}
 
 /** Names that begin with the text, pools first; else those that contain it; else the most similar one. */
 export function jumpCandidates(text: string, names: readonly string[]): readonly string[] {
@@ -140,8 +149,7 @@ function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenD
 
 /** As far as all candidates that begin with the text agree. */
 function completed(text: string, names: readonly string[]): string {
-  const [first = text, ...others] = jumpCandidates(text, names);
-  let length = first.length;
-  for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;
-  return Math.max(length, 0) > text.length ? first.slice(0, length) : text;
+  const candidates = jumpCandidates(text, names);
+  const length = sharedStart(candidates);
+  return length > text.length ? (candidates[0] ?? text).slice(0, length) : text;
 }

@@ -6,10 +6,10 @@ export const NO_POOL = '<none>';
 
 /** One screen of the stack; esc removes the topmost. */
 export interface Place {
-  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'describe' | 'yaml' | 'help';
-  /** The pool that is shown, or NO_POOL; for events, undefined means all pools. */
+  kind: 'pools' | 'nodes' | 'events' | 'node' | 'event' | 'help' | ReadKind;
+  /** The pool that is shown, or NO_POOL; undefined means all pools. */
   pool: string | undefined;
-  /** The name of the node, or the key of the event; of `describe` and `yaml`, undefined for those of the pool. */
+  /** The name of the node, or the key of the event; undefined for a text of the pool. */
   subject: string | undefined;
   /** The key of the selected row, which stays selected when rows come and go. */
   selected: string | undefined;
@@ -18,9 +18,14 @@ export interface Place {
   top: number;
   sort: SortOrder;
   filter: string;
-  /** Of `describe` and `yaml`; undefined until it is read. */
+  /** Of a ReadKind; undefined until it is read. */
   text?: string;
 }
+
+/** Texts that are read from the server when they are opened. */
+export const READ_KINDS = ['describe', 'yaml', 'pods', 'diff', 'why'] as const;
+
+export type ReadKind = (typeof READ_KINDS)[number];
 
 export interface SortOrder {
   /** The letter of the column. */
@@ -28,10 +33,10 @@ export interface SortOrder {
   descending: boolean;
 }
 
+/** A node as it was when the question was shown. */
 export interface CordonTarget {
-  /** As it was when the question was shown. */
-  node: Node;
   unschedulable: boolean;
+  node: Node;
 }
 
 export interface DrainTarget {
@@ -39,6 +44,9 @@ export interface DrainTarget {
   /** Undefined: all nodes of the pool. */
   node: string | undefined;
 }
+
+/** A command that runs on the restored terminal. `cordon` and `uncordon`: of a pool. */
+export type TerminalCommand = DrainTarget & { command: 'drain' | 'reconcile' | 'cordon' | 'uncordon' };
 
 export type InputMode =
   | { kind: 'browse' }
@@ -61,8 +69,12 @@ export type KeyEffect =
   | { kind: 'redraw' }
   | { kind: 'cordon'; target: CordonTarget }
   /** Reads the text of a place. */
-  | { kind: 'read'; place: Pick<Place, 'kind' | 'pool' | 'subject'> }
-  | { kind: 'drain'; target: DrainTarget };
+  | { kind: 'read'; place: ReadPlace }
+  | ({ kind: 'command' } & TerminalCommand);
+
+export interface ReadPlace extends Pick<Place, 'pool' | 'subject'> {
+  kind: ReadKind;
+}
 
 /** What is on the screen when a key is pressed. */
 export interface ScreenData {

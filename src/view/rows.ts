@@ -6,12 +6,14 @@ import { ownValue } from '../nodepool/json.ts';
 import { allChanges, dueOf } from '../nodepool/plan/plan.ts';
 import { isAccelerator } from '../nodepool/quantity/amounts.ts';
 import { sumResourceLists } from '../nodepool/quantity/quantity.ts';
+import type { LiveState } from '../nodepool/status/state-word.ts';
 import type { Node, NodePool, ResourceList } from '../nodepool/types.ts';
 import type { NodeMembership } from '../print/cells.ts';
 import { numberOf } from '../print/quantity.ts';
 import type { Style } from '../print/style.ts';
 import type { StyledText } from '../print/table.ts';
-import { differing, nodePlan } from '../reconciler/plan/node-plan.ts';
+import { liveState } from '../reconciler/plan/live-state.ts';
+import { nodePlan } from '../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../reconciler/state/cluster-state.ts';
 import { NO_POOL } from './places.ts';
 import type { LiveView } from './view.ts';
@@ -24,8 +26,8 @@ export interface PoolRow {
   /** Ready or not: all that need an uncordon. */
   cordoned: number;
   size: number;
-  /** Members that the next reconcile changes. */
-  drift: number;
+  /** By the nodes as they are now; undefined for the nodes of no pool. */
+  live: LiveState | undefined;
   allocatable: ResourceList;
   members: readonly Node[];
 }
@@ -33,6 +35,8 @@ export interface PoolRow {
 export interface NodeRow {
   key: string;
   node: Node;
+  /** That owns the node. */
+  pool: string | undefined;
   /** As in `describe`; undefined for a node of no pool. */
   membership: NodeMembership | undefined;
   /** Of the next reconcile on this node. */
@@ -54,43 +58,52 @@ export interface NodeTotals {
   allocatable: ResourceList;
 }
 
-/** Pools, and a row for the nodes of no pool, if there are any. */
-export function poolRows(clusterState: ClusterState): PoolRow[] {
+/** Pools, and a row for the nodes of no pool, if there are any. @param now of the server, for rollouts */
+export function poolRows(clusterState: ClusterState, now: Date): PoolRow[] {
   const rows = clusterState.poolNames().flatMap((name): PoolRow[] => {
     const pool = clusterState.pool(name);
     if (pool === undefined) return [];
     const members = clusterState.members(name);
-    const drift = differing(clusterState, name).length;
-    return [{ key: name, pool, ...summary(members), size: members.length, drift, members }];
+    const live = liveState(clusterState, pool, now);
+    return [{ key: name, pool, live, ...summary(members), size: members.length, members }];
   });
   const unassigned = unassignedNodes(clusterState);
   if (unassigned.length === 0) return rows;
   const { length: size } = unassigned;
-  return [...rows, { key: NO_POOL, pool: undefined, ...summary(unassigned), size, drift: 0, members: unassigned }];
+  const none = { key: NO_POOL, pool: undefined, live: undefined };
+  return [...rows, { ...none, ...summary(unassigned), size, members: unassigned }];
 }
 
 function unassignedNodes(clusterState: ClusterState): Node[] {
   return [...clusterState.nodes()].filter(({ name }) => clusterState.ownership(name)?.owner === undefined);
 }
 
-/** Members, former members with the pool's labels and taints, and matching nodes that another pool owns. */
-export function nodeRows(clusterState: ClusterState, pool: string): NodeRow[] {
-  if (pool === NO_POOL) {
-    return unassignedNodes(clusterState).map(node => {
-      const isLeaving = clusterState.ownership(node.name)?.record !== undefined;
-      return { key: node.name, node, membership: isLeaving ? { kind: 'leaving' } : undefined, changes: 0 };
-    });
-  }
-  const rows = clusterState.managedNodes(pool).map((node): NodeRow => {
-    if (clusterState.ownership(node.name)?.owner !== pool)
-      return { key: node.name, node, membership: { kind: 'leaving' }, changes: 0 };
-    const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;
-    return { key: node.name, node, membership: { kind: 'member' }, changes };
-  });
+/**
+ * Members, former members with the pool's labels and taints, and matching nodes that another pool owns.
+ * @param pool undefined: the nodes of all pools and of none
+ */
+export function nodeRows(clusterState: ClusterState, pool: string | undefined): NodeRow[] {
+  if (pool === undefined) return [...clusterState.nodes()].map(node => nodeRow(clusterState, node, undefined));
+  if (pool === NO_POOL) return unassignedNodes(clusterState).map(node => nodeRow(clusterState, node, undefined));
+  const rows = clusterState.managedNodes(pool).map(node => nodeRow(clusterState, node, pool));
   const lost = clusterState.lost(pool).map(({ node, owner }): NodeRow => {
-    return { key: node.name, node, membership: { kind: 'conflict', owner: owner.metadata.name }, changes: 0 };
+    const { name } = owner.metadata;
+    return { key: node.name, node, pool: name, membership: { kind: 'conflict', owner: name }, changes: 0 };
   });
   return [...rows, ...lost];
+}
+
+/** @param of the pool of the list */
+function nodeRow(clusterState: ClusterState, node: Node, of: string | undefined): NodeRow {
+  const ownership = clusterState.ownership(node.name);
+  const pool = ownership?.owner;
+  const row = { key: node.name, node, pool, changes: 0 };
+  if (pool === undefined || (of !== undefined && pool !== of)) {
+    const isLeaving = of !== undefined || ownership?.record !== undefined;
+    return { ...row, membership: isLeaving ? { kind: 'leaving' } : undefined };
+  }
+  const changes = allChanges(dueOf(nodePlan(clusterState, node.name))).length;
+  return { ...row, membership: { kind: 'member' }, changes };
 }
 
 /** Events of one pool or of all, without those of a deleted pool of the same name. */

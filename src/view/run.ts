@@ -12,12 +12,12 @@ import { contentsOf, type ScreenContents, screenDataOf } from './contents.ts';
 import { clampSelection, type Key, keysOf } from './keys.ts';
 import {
   type CordonTarget,
-  type DrainTarget,
   initialState,
-  isText,
   type KeyEffect,
-  type Place,
   placeOf,
+  READ_KINDS,
+  type ReadPlace,
+  type TerminalCommand,
   type ViewState,
 } from './places.ts';
 import { pageOf, type ScreenSize, screenLines } from './screen.ts';
@@ -36,19 +36,17 @@ export interface RunOptions {
   /** Where to start: undefined shows the pools. */
   state: ViewState | undefined;
   usage: UsagePoll;
-  /** @returns what happened to the node, and a warning about the status of its pool */
+  /** @returns what happened to the node, and a warning, as about the status of its pool */
   cordon(target: CordonTarget): Promise<{ result: CordonResult; warning: string | undefined }>;
-  /** The text of a place. Rejects with a NodepoolError. */
-  read(place: ReadPlace): Promise<string>;
+  /** The text of a place for a screen of this width. Rejects with a NodepoolError. */
+  read(place: ReadPlace, width: number): Promise<string>;
 }
-
-export type ReadPlace = Pick<Place, 'kind' | 'pool' | 'subject'>;
 
 /** Why it ended, and how to go on there. */
 export interface ViewEnd {
   state: ViewState;
-  /** To drain on the restored terminal. */
-  drain: DrainTarget | undefined;
+  /** To run on the restored terminal. */
+  command: TerminalCommand | undefined;
 }
 
 export interface RunningView {
@@ -70,10 +68,12 @@ export function runView(options: RunOptions): RunningView {
   const stdout = options.stdout as NodeJS.WriteStream;
   const stdin = options.stdin as NodeJS.ReadStream;
   let state = options.state ?? initialState;
-  let drain: DrainTarget | undefined;
+  let command: TerminalCommand | undefined;
   let isStopped = false;
   let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
+  /** Places whose text is on its way: for those no second one is requested. */
+  const reading = new Set<string>();
 
   const size = (): ScreenSize => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
 
@@ -82,7 +82,9 @@ export function runView(options: RunOptions): RunningView {
     const { kind, pool, subject, sort, filter, text } = placeOf(state);
     const { columns } = size();
     const shown = shownUsage();
-    const second = isText(placeOf(state)) ? Math.floor(now().getTime() / TICK_MS) : 0;
+    const hasAges = kind === 'node' || kind === 'event';
+    const settles = cached?.contents.kind === 'list' && cached.contents.isProgressing === true;
+    const second = hasAges || settles ? Math.floor(now().getTime() / TICK_MS) : 0;
     const versions = [live.version(), shown && usage.version()];
     // Compared part by part: the text of a large object would have to be copied for each key.
     const key = [...versions, kind, pool, subject, sort, filter, text, columns, second];
@@ -135,24 +137,25 @@ export function runView(options: RunOptions): RunningView {
     else if (effect.kind === 'cordon') cordon(effect.target);
     else if (effect.kind === 'read') read(effect.place);
     else {
-      drain = effect.kind === 'drain' ? effect.target : undefined;
+      command = effect.kind === 'quit' ? undefined : effect;
       running.stop();
     }
   }
 
   function read(place: ReadPlace): void {
+    const key = JSON.stringify([place.kind, place.pool, place.subject]);
+    if (reading.has(key)) return;
+    reading.add(key);
+    const show = (text: string) => {
+      reading.delete(key);
+      state = withText(state, place, text);
+      draw();
+    };
     // A rejection with another error is a bug and ends the program as an unhandled one.
-    void options.read(place).then(
-      text => {
-        state = withText(state, place, text);
-        draw();
-      },
-      (error: unknown) => {
-        if (!(error instanceof NodepoolError)) throw error;
-        state = withText(state, place, formatError(error.lines, error.next));
-        draw();
-      },
-    );
+    void options.read(place, size().columns).then(show, (error: unknown) => {
+      if (!(error instanceof NodepoolError)) throw error;
+      show(formatError(error.lines, error.next));
+    });
   }
 
   function cordon(target: CordonTarget): void {
@@ -162,7 +165,7 @@ export function runView(options: RunOptions): RunningView {
     void options.cordon(target).then(({ result, warning }) => {
       const line = cordonLine(result, unschedulable, '');
       const isError = line.to === 'error';
-      const text = isError ? formatError([line.message], line.next) : line.text;
+      const text = line.to === 'error' ? formatError([line.message], line.next) : line.text;
       state = withMessage(state, warning === undefined ? text : `${text}; ${warning}`, isError);
       draw();
     });
@@ -191,6 +194,10 @@ export function runView(options: RunOptions): RunningView {
     });
   };
   tick();
+  // A text from before a command may be old, or was never read to its end.
+  const { kind, pool, subject } = placeOf(state);
+  const shown = READ_KINDS.find(each => each === kind);
+  if (shown !== undefined) read({ kind: shown, pool, subject });
 
   const running: RunningView = {
     changed() {
@@ -207,7 +214,7 @@ export function runView(options: RunOptions): RunningView {
     ended: instance
       .waitUntilExit()
       .finally(() => stdin.setRawMode(false))
-      .then(() => ({ state, drain })),
+      .then(() => ({ state, command })),
   };
   return running;
 }

@@ -7,8 +7,8 @@ import { fit } from '../print/table.ts';
 import { formatDuration } from '../print/time.ts';
 import { widthOf, wrap } from '../print/width.ts';
 import type { ScreenContents } from './contents.ts';
-import { jumpCandidates } from './keys.ts';
-import { isText, NO_POOL, type Place, placeOf, type ScreenData, type ViewState } from './places.ts';
+import { COMMANDS, jumpCandidates } from './keys.ts';
+import { type CordonTarget, isText, NO_POOL, type Place, placeOf, type ScreenData, type ViewState } from './places.ts';
 import { gpuOf, nodesBar, paintBar } from './rows.ts';
 import type { LiveView, WatchOutage } from './view.ts';
 import type { LiveUsage } from './view-usage.ts';
@@ -59,7 +59,7 @@ export function screenLines(
     messageLine(state, contents, width, facts),
     ...(isTall ? [hintLine(state, width, style)] : []),
   ];
-  const box = boxLines(state, width, style);
+  const box = boxLines(state, width, facts);
   // Without its rule if it does not fit.
   const over = box.length <= rows ? box : box.slice(1, rows + 1);
   return [...fill(lines, rows - over.length), ...over];
@@ -126,14 +126,18 @@ function placeLine(
 ): string {
   const count = contents.kind === 'text' ? linesText(top, page, contents.lines.length) : countText(top, page, contents);
   const of = pool === undefined ? [] : [pool];
+  const about = ['Pools', ...of, ...(subject === undefined ? [] : [subject])];
   const trail = {
     pools: [`Pools${count}`],
     nodes: ['Pools', ...of, `Nodes${count}`],
     node: ['Pools', ...of, `${subject ?? ''}${count}`],
     events: ['Pools', ...of, `Events${count}`],
     event: ['Pools', ...of, `Event${count}`],
-    describe: ['Pools', ...of, ...(subject === undefined ? [] : [subject]), `Describe${count}`],
-    yaml: ['Pools', ...of, ...(subject === undefined ? [] : [subject]), `YAML${count}`],
+    describe: [...about, `Describe${count}`],
+    yaml: [...about, `YAML${count}`],
+    pods: [...about, `Pods${count}`],
+    diff: [...about, `Diff${count}`],
+    why: [...about, `Why${count}`],
     help: [`Help${count}`],
   }[kind];
   const text = `${trail.join(' > ')}${filter === '' ? '' : `  /${filter}`}`;
@@ -153,7 +157,7 @@ function linesText(top: number, page: number, length: number): string {
   return length <= page ? '' : ` (lines ${top + 1}-${Math.min(top + page, length)} of ${length})`;
 }
 
-/** The last message; else why events are missing; else why the selected pool is not 200. */
+/** The last message; else why events are missing; else what is wrong with the selected pool. */
 function messageLine(state: ViewState, contents: ScreenContents, width: number, facts: ScreenFacts): string {
   const { live, style, usage } = facts;
   const { message, mode } = state;
@@ -176,7 +180,7 @@ function messageLine(state: ViewState, contents: ScreenContents, width: number, 
 
 /** What is typed, and where it leads: `:gp█  gpu  gpu-1`. */
 function jumpLine(text: string, width: number, { names }: ScreenFacts): string {
-  const found = text === '' ? [] : jumpCandidates(text, names()).slice(0, MAX_CANDIDATES);
+  const found = text === '' ? COMMANDS : jumpCandidates(text, [...names(), ...COMMANDS]).slice(0, MAX_CANDIDATES);
   return fit(partsThatFit([`:${tail(text, width - 2)}█`, ...found], width), width);
 }
 
@@ -188,13 +192,18 @@ function tail(text: string, width: number): string {
 
 /** Two spaces between two keys. */
 const HINTS: Readonly<Record<Place['kind'], string>> = {
-  pools: '? help  q quit  enter nodes  d describe  t usage  / filter  : jump  e events  y yaml  D drain',
-  nodes: '? help  q back  c cordon  u uncordon  enter details  t usage  / filter  : jump  d describe  y yaml  D drain',
-  node: '? help  q back  c cordon  u uncordon  d describe  y yaml  e events  D drain',
+  pools:
+    '? help  q quit  enter nodes  d describe  t usage  / filter  : jump  e events  = diff  r reconcile  p pods  y yaml  c cordon  u uncordon  D drain',
+  nodes:
+    '? help  q back  c cordon  u uncordon  enter details  t usage  / filter  : jump  p pods  d describe  w why  D drain  = diff  r reconcile  y yaml',
+  node: '? help  q back  c cordon  u uncordon  d describe  y yaml  e events  D drain  p pods  w why  = diff  r reconcile',
   events: '? help  q back  enter details  / filter',
   event: '? help  q back',
-  describe: '? help  q back  y yaml  ↑ ↓ scroll',
+  describe: '? help  q back  y yaml  ↑ ↓ scroll  p pods  = diff',
   yaml: '? help  q back  ↑ ↓ scroll',
+  pods: '? help  q back  ↑ ↓ scroll  p read again',
+  diff: '? help  q back  ↑ ↓ scroll  r reconcile  = read again',
+  why: '? help  q back  ↑ ↓ scroll  d describe',
   help: 'any key: back  ↑ ↓ scroll',
 };
 
@@ -210,16 +219,18 @@ function hintLine(state: ViewState, width: number, style: Style): string {
 }
 
 /** Drawn over the last lines: the question, or a message too long for its line. */
-function boxLines({ mode, message }: ViewState, width: number, style: Style): string[] {
+function boxLines({ mode, message }: ViewState, width: number, { style }: ScreenFacts): string[] {
   if (mode.kind === 'confirm') {
-    const { node, unschedulable } = mode.target;
-    const what = unschedulable
-      ? `Cordon node ${node.name}? No new pods are scheduled to it; its pods keep running.`
-      : `Uncordon node ${node.name}? New pods can be scheduled to it again.`;
-    return box([...wrap(what, width), 'y yes   any other key no'], width, text => text);
+    return box([...wrap(questionText(mode.target), width), 'y yes   any other key no'], width, text => text);
   }
   if (mode.kind === 'filter' || message === undefined || widthOf(message.text) <= width) return [];
   return box(wrap(message.text, width), width, paintOf(message, style));
+}
+
+function questionText({ node, unschedulable }: CordonTarget): string {
+  return unschedulable
+    ? `Cordon node ${node.name}? No new pods are scheduled to it; its pods keep running.`
+    : `Uncordon node ${node.name}? New pods can be scheduled to it again.`;
 }
 
 function box(lines: readonly string[], width: number, paint: (text: string) => string): string[] {

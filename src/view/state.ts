@@ -1,8 +1,8 @@
 /**
- * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, drain) are
- * returned as an Effect.
+ * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, a command)
+ * are returned as an Effect.
  */
-import { editedText, isQuit, jump, type Key, move } from './keys.ts';
+import { commandOf, editedText, isQuit, jump, type Key, move } from './keys.ts';
 import {
   isText,
   type KeyEffect,
@@ -10,7 +10,10 @@ import {
   type Place,
   placeOf,
   push,
+  type ReadKind,
+  type ReadPlace,
   type ScreenData,
+  START,
   type ViewState,
   withPlace,
 } from './places.ts';
@@ -30,6 +33,10 @@ export function press(before: ViewState, key: Key, screen: ScreenData): KeyResul
       return { state: typeFilter(state, key) };
     case 'jump':
       if (key === 'enter' && isQuit(state.mode.text, screen)) return { state, effect: { kind: 'quit' } };
+      if (key === 'enter') {
+        const command = commandOf(state.mode.text, screen);
+        if (command !== undefined) return openList(browse(state), command);
+      }
       return { state: jump(state, state.mode.text, key, screen) };
     case 'confirm': {
       const effect: KeyEffect = { kind: 'cordon', target: state.mode.target };
@@ -55,7 +62,7 @@ export function withMessage(state: ViewState, text: string, isError = false): Vi
 }
 
 /** The text that was read for a place, unless that was left. */
-export function withText(state: ViewState, read: Pick<Place, 'kind' | 'pool' | 'subject'>, text: string): ViewState {
+export function withText(state: ViewState, read: ReadPlace, text: string): ViewState {
   const isReadPlace = ({ kind, pool, subject }: Place) =>
     kind === read.kind && pool === read.pool && subject === read.subject;
   return { ...state, places: state.places.map(place => (isReadPlace(place) ? { ...place, text } : place)) };
@@ -77,17 +84,30 @@ function act(state: ViewState, key: Key, screen: ScreenData): KeyResult {
     case 'W':
       return { state: isText(place) || place.kind === 'events' ? state : withMessage(state, noUsed(key, state)) };
     case 'd':
-      return read(state, 'describe', place);
+      return read(state, 'describe', { pool: poolOf(place), subject: nodeOf(place) });
     case 'y':
-      return read(state, 'yaml', place);
+      return read(state, 'yaml', { pool: poolOf(place), subject: nodeOf(place) });
+    case 'p':
+      return read(state, 'pods', { pool: poolOf(place), subject: nodeOf(place) });
+    case 'w':
+      return nodeOf(place) === undefined
+        ? { state: withMessage(state, 'w says why a node is in its pool: select a node first') }
+        : read(state, 'why', { pool: poolOf(place), subject: nodeOf(place) });
+    case '=':
+      return read(state, 'diff', { pool: poolOrOwner(place, screen), subject: undefined });
+    case 'r':
+      return reconcile(state, poolOrOwner(place, screen));
     case 'D':
       return drain(state, place, screen);
+    case 'c':
+    case 'u':
+      return cordon(state, place, screen, key === 'c');
     default:
-      return { state: go(state, key, screen) };
+      return { state: go(state, key) };
   }
 }
 
-function go(state: ViewState, key: Key, screen: ScreenData): ViewState {
+function go(state: ViewState, key: Key): ViewState {
   const place = placeOf(state);
   switch (key) {
     case '?':
@@ -108,10 +128,6 @@ function go(state: ViewState, key: Key, screen: ScreenData): ViewState {
       return showEvents(state, place);
     case 'E':
       return showEvents(state, { ...place, kind: 'events', pool: undefined });
-    case 'c':
-      return ask(state, screen, true);
-    case 'u':
-      return ask(state, screen, false);
     case 't':
       return isText(place) || place.kind === 'events'
         ? withMessage(state, 't shows usage in the lists of pools and nodes: q goes back')
@@ -151,15 +167,33 @@ function showEvents(state: ViewState, place: Place): ViewState {
   return push(state, { kind: 'events', pool: of, sort: { by: 'L', descending: false } });
 }
 
-/** Opens the text of the selected pool or node, which is to be read. */
-function read(state: ViewState, kind: 'describe' | 'yaml', place: Place): KeyResult {
-  if (place.kind === kind) return { state };
-  const pool = poolOf(place);
-  const subject = nodeOf(place);
-  if (pool === undefined) return { state };
-  if (pool === NO_POOL && subject === undefined) return { state: withMessage(state, NO_SUCH_POOL) };
+/** Opens the text of a pool or node, which is to be read; where it is shown, it is read again. */
+function read(state: ViewState, kind: ReadKind, { pool, subject }: Omit<ReadPlace, 'kind'>): KeyResult {
+  if (pool === undefined && subject === undefined) return { state };
+  if (pool === NO_POOL && subject === undefined && kind !== 'pods') return { state: withMessage(state, NO_SUCH_POOL) };
   const opened = { kind, pool, subject };
-  return { state: push(state, opened), effect: { kind: 'read', place: opened } };
+  const isShown = placeOf(state).kind === kind;
+  return { state: isShown ? state : push(state, opened), effect: { kind: 'read', place: opened } };
+}
+
+/** `:nodes` and the like: from the list of pools on, so that esc leads there. */
+function openList(state: ViewState, command: 'pools' | 'nodes' | 'pods' | 'events'): KeyResult {
+  const root: ViewState = { ...state, places: [state.places[0] ?? START] };
+  const all = { pool: undefined, subject: undefined };
+  if (command === 'pools') return { state: root };
+  if (command === 'pods') {
+    const place = { kind: 'pods', ...all } as const;
+    return { state: push(root, place), effect: { kind: 'read', place } };
+  }
+  return {
+    state: command === 'nodes' ? push(root, { kind: 'nodes', ...all }) : showEvents(root, { ...START, kind: 'events' }),
+  };
+}
+
+function reconcile(state: ViewState, pool: string | undefined): KeyResult {
+  if (pool === undefined) return { state };
+  if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
+  return { state, effect: { kind: 'command', command: 'reconcile', pool, node: undefined } };
 }
 
 function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResult {
@@ -171,7 +205,7 @@ function drain(state: ViewState, place: Place, { ownerOf }: ScreenData): KeyResu
     return { state: withMessage(state, `Node ${node} is in no pool: drain it with kubectl drain`) };
   if (pool === undefined) return { state };
   if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
-  return { state, effect: { kind: 'drain', target: { pool, node } } };
+  return { state, effect: { kind: 'command', command: 'drain', pool, node } };
 }
 
 const NO_SUCH_POOL = `${NO_POOL} is not a pool: these nodes match no pool`;
@@ -181,30 +215,36 @@ function poolOf({ kind, pool, selected }: Place): string | undefined {
   return kind === 'pools' ? selected : pool;
 }
 
+/** In the list of all nodes, the pool of the selected one. */
+function poolOrOwner(place: Place, { ownerOf }: ScreenData): string | undefined {
+  const pool = poolOf(place);
+  const node = nodeOf(place);
+  return pool === undefined && node !== undefined ? (ownerOf(node) ?? NO_POOL) : pool;
+}
+
 /** The selected node, or the one that the place is about. */
 function nodeOf({ kind, selected, subject }: Place): string | undefined {
   if (kind === 'nodes') return selected;
-  return kind === 'node' || kind === 'describe' || kind === 'yaml' ? subject : undefined;
+  return kind === 'event' ? undefined : subject;
 }
 
-function ask(state: ViewState, screen: ScreenData, unschedulable: boolean): ViewState {
-  const place = placeOf(state);
+/** Asks for a node. Of a pool the command does, which names cordons and maintenances of others. */
+function cordon(state: ViewState, place: Place, screen: ScreenData, unschedulable: boolean): KeyResult {
   const name = nodeOf(place);
-  if (name === undefined && place.kind !== 'nodes') return withMessage(state, onlyNodes(place, unschedulable));
-  const node = screen.node(name ?? '');
-  if (node === undefined) return state;
-  if (node.unschedulable === unschedulable) {
-    return withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`);
+  // In the list of nodes the whole pool is never meant: the list may be filtered.
+  if (name === undefined && place.kind !== 'nodes') {
+    const pool = poolOf(place);
+    if (pool === undefined) return { state };
+    if (pool === NO_POOL) return { state: withMessage(state, NO_SUCH_POOL) };
+    const command = unschedulable ? 'cordon' : 'uncordon';
+    return { state, effect: { kind: 'command', command, pool, node: undefined } };
   }
-  return { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } };
-}
-
-/** Of a place without a node. */
-function onlyNodes(place: Place, unschedulable: boolean): string {
-  const pool = poolOf(place);
-  const verb = unschedulable ? 'cordon' : 'uncordon';
-  const all = pool === undefined || pool === NO_POOL ? '' : `; the whole pool: kubectl nodepool ${verb} ${pool}`;
-  return `Only nodes can be ${verb}ed here${all}`;
+  const node = screen.node(name ?? '');
+  if (node === undefined) return { state };
+  if (node.unschedulable === unschedulable) {
+    return { state: withMessage(state, `Node ${node.name} is ${unschedulable ? 'already cordoned' : 'not cordoned'}`) };
+  }
+  return { state: { ...state, mode: { kind: 'confirm', target: { node, unschedulable } } } };
 }
 
 /** Why there is no column to sort by. */

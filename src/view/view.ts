@@ -33,6 +33,8 @@ export interface LiveView {
   outages(): WatchOutage[];
   /** Grows with every change that the screen shows. */
   version(): number;
+  /** By which rollouts settle. */
+  serverTime(): Date;
   /** Resolves when pools and nodes are there. Throws NodepoolError when there is no permission to read them. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -129,6 +131,7 @@ export function createLiveView(deps: LiveViewDeps): LiveView {
     },
     outages: () => [...outages.values()],
     version: () => version,
+    serverTime: () => cluster.nodes.serverTime(),
     async start() {
       for (const each of [pools, nodes, events]) each.start();
       await Promise.race([Promise.all([pools.synced(), nodes.synced()]), refused.promise]);

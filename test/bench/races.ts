@@ -72,7 +72,7 @@ export function startUp(programs: Programs, env: Environment): Race {
 /** @param held whether the limits apply to the size of the cluster */
 export function readPools(programs: Programs, env: Environment, held: boolean): Race {
   const says = /^NAME +STATUS .*\npool-0 /;
-  const get = (ratio: number): Row => ({ args: ['get'], says, limits: held ? { ratio } : {} });
+  const get = (ratio: number): Row => ({ args: ['get', '--cached'], says, limits: held ? { ratio } : {} });
   return {
     title: 'The table of pools',
     peer: contender('kubectl get nodepools', [...programs.kubectl, 'get', 'nodepools'], env, says),
@@ -83,8 +83,9 @@ export function readPools(programs: Programs, env: Environment, held: boolean): 
 /** The commands that read all nodes and are compared with curl, too. */
 export function readingNodes(limits: Limits): Row[] {
   return [
-    { args: ['reconcile'], says: /^pool-0 +200 .*\(unchanged\)/, limits },
+    { args: ['reconcile'], says: /^pool-0 +Ready .*\(unchanged\)/, limits },
     { args: ['diff'], says: /^$/, limits },
+    { args: ['get'], says: /^NAME +STATUS .*\npool-0 +Ready /, limits },
     { args: ['nodes'], says: /^NAME +STATUS +POOL .*\nnode-/, limits },
     { args: ['top', '--no-pods'], says: /^POOL +NODES +CPU +MEM +PODS\npool-0 +(\d+)\/\1 +\d/, limits },
   ];

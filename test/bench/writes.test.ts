@@ -10,7 +10,7 @@ import { countWrites, recreatePools, timeReconcile } from './from-scratch.ts';
 const [NODES, POOLS] = [400, 20];
 const cluster = useCluster({ own: true });
 
-test('sends one write per node and five per pool from scratch, and none in the second run', async () => {
+test('sends one write per node and six per pool from scratch, and none in the second run', async () => {
   const [program, ...args] = productCommand();
   const env = { ...process.env, KUBECONFIG: cluster().kubeconfig };
   assert.equal((await run(program, [...args, 'install'], { env })).code, 0);
@@ -21,8 +21,8 @@ test('sends one write per node and five per pool from scratch, and none in the s
   const { stdout } = await timeReconcile(cluster(), productCommand());
   assert.equal(stdout.trim().split('\n').length, POOLS);
   const first = (await countWrites(cluster())) - start;
-  // A pool: finalizer, RuntimeClass, status, and the events RuntimeClassCreated and NodeJoined.
-  assert.equal(first, NODES + POOLS * 5);
+  // A pool: finalizer, revision, RuntimeClass, status, and the events RuntimeClassCreated and NodeJoined.
+  assert.equal(first, NODES + POOLS * 6);
 
   await timeReconcile(cluster(), productCommand());
   assert.equal((await countWrites(cluster())) - start - first, 0);

@@ -92,7 +92,7 @@ export async function setCondition(
 export async function deleteNodes(cluster: Target, names?: readonly string[]): Promise<void> {
   const client = raw(cluster);
   if (names === undefined) {
-    await client.expect('DELETE', '/api/v1/nodes');
+    await client.deleteAll('/api/v1/nodes');
     return;
   }
   await inParallel(names, CONCURRENCY, async name => {

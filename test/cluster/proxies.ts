@@ -36,12 +36,10 @@ export async function httpProxy(t: TestContext, behaviour: ProxyBehaviour, certi
   };
   server.on('connect', (incoming: IncomingMessage, socket: Duplex) => {
     const welcome = isWelcome(incoming);
+    // A client that is refused closes its other connections.
+    socket.on('error', () => {});
     // A server's sockets are half open: they are closed by hand.
-    if (silent)
-      return void socket
-        .on('error', () => {})
-        .on('end', () => socket.destroy())
-        .resume();
+    if (silent) return void socket.on('end', () => socket.destroy()).resume();
     if (welcome) pass(socket, port, () => socket.write('HTTP/1.1 200 Connection established\r\n\r\n'));
     else socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n');
   });

@@ -21,6 +21,7 @@ test('every command has a one-line summary and examples that begin with the prog
 
 /** Whose meaning depends on the command. */
 const VARY = [
+  'all',
   'annotation',
   'controller',
   'for',
@@ -36,6 +37,7 @@ const VARY = [
   'sort-by',
   'taint',
   'timeout',
+  'wait',
   'watch',
   'yes',
 ];

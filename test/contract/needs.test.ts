@@ -40,7 +40,7 @@ test('the role in docs/permissions.md is enough for all commands but those that 
 });
 
 test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
-  const inCluster = ['reconcile with rollout', 'reconcile --watch', 'reconcile --watch --leader-elect'];
+  const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs
     .filter(({ command }) => inCluster.includes(command))
     .flatMap(({ questions }) => questions)

@@ -94,6 +94,7 @@ test('names the missing permission in every command on a 403', async () => {
   const crd = 'customresourcedefinitions.apiextensions.k8s.io';
   const cannotGetCrd = `get CustomResourceDefinition "${pools}"`;
   const classes = 'runtimeclasses.node.k8s.io';
+  const revisions = 'controllerrevisions.apps in default';
   const look = [`list on ${pools}`, 'list on nodes'];
   // Behind the refused one: what the command would read next.
   const cases: [args: string[], cannot: string, lacks: string[]][] = [
@@ -136,7 +137,7 @@ test('names the missing permission in every command on a 403', async () => {
       'reconcile',
       1,
       ['nodepools', 'nodes', 'runtimeclasses'],
-      ['get on nodes', `get on ${pools}`, `get on ${classes}`],
+      ['get on nodes', `get on ${pools}`, `get on ${classes}`, `get on ${revisions}`, `list on ${revisions}`],
     ],
     ['diff', 2, ['nodepools', 'nodes', 'runtimeclasses'], []],
   ] as const) {
@@ -198,6 +199,7 @@ test('reports a 403 of all nodes once, with the permission to ask for', async ()
   const nora = await userWith('nora', [
     { apiGroups: ['', 'node.k8s.io'], resources: ['nodes', 'runtimeclasses'], verbs: ['get', 'list'] },
     { apiGroups: ['nodes.lailin.xyz', 'events.k8s.io'], resources: ['*'], verbs: ['*'] },
+    { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['*'] },
   ]);
   const line = (about: string) =>
     `error: ${about}cannot patch 30 nodes: user "nora" lacks the permission (first: n10); next: ask for a role with verb patch on nodes\n`;

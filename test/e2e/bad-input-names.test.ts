@@ -1,6 +1,7 @@
 /** Names that would address something else: the collection, a parent path or a subresource. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import manifest from '../../oclif.manifest.json' with { type: 'json' };
 import { cli } from '../cluster/harness.ts';
 import { role, useTestEnv } from './test-env.ts';
 
@@ -57,4 +58,28 @@ test('an empty name is refused, as an unset variable, and does not select all', 
     assert.match(stderr, /^error: .*a name may not be empty; next: look for a variable that is not set\nSee /);
   }
   assert.notEqual(await testEnv.getPool('worker'), undefined);
+});
+
+test('an empty selector is refused by every command that has one, and names --all where there is one', async () => {
+  await testEnv.pool('worker');
+  const required: Record<string, string[]> = {
+    move: ['--to', 'worker'],
+    add: ['worker'],
+    remove: ['worker'],
+    rollout: ['pause'],
+    wait: ['--for=delete'],
+  };
+  const commands = Object.entries(manifest.commands).filter(([, { flags }]) => 'selector' in flags);
+  assert.ok(commands.length > 12, String(commands.length));
+  for (const [command, { flags }] of commands) {
+    for (const selector of ['', ' ']) {
+      const words = [command, ...(required[command] ?? []), '-l', selector];
+      const { code, stdout, stderr } = await cli(cluster(), words);
+      assert.deepEqual([code, stdout], [2, ''], words.join(' '));
+      const all = 'all' in flags ? '; to select all pools, use --all' : ', or leave out -l';
+      const next = `look for a variable that is not set${all}`;
+      assert.equal(stderr.split('\n')[0], `error: -l: the selector is empty; next: ${next}`, words.join(' '));
+    }
+  }
+  assert.equal((await testEnv.getPool('worker'))?.spec.paused, undefined);
 });

@@ -70,7 +70,7 @@ test('a node is born complete, keeps what it registers with, and reconcile only 
 
   // The record is the one of a node that was not born in the pool.
   await without();
-  await raw(cluster()).expect('DELETE', '/api/v1/nodes');
+  await raw(cluster()).deleteAll('/api/v1/nodes');
   await gone();
   await testEnv.nodes({ name: 'a', labels: { [GROUP]: 'one' } }, { name: 'b', ...own });
   await testEnv.reconcile();

@@ -49,7 +49,7 @@ test('a server without the policy is refused in one line, before anything is wri
   assert.equal((await api().request('GET', CRD)).status, 404);
   // Everything else works there.
   assert.equal((await cli(older, ['install'])).code, 0);
-  const { stdout, stderr } = await cli(older, ['doctor']);
+  const { stdout, stderr } = await cli(older, ['doctor', '--all']);
   assert.match(stdout, /ok +policies/, stdout + stderr);
   assert.equal((await cli(older, ['uninstall', '--controller'])).stdout, 'the controller is not installed\n');
   const { code, stderr: said } = await cli(older, ['uninstall', '--yes']);

@@ -51,7 +51,7 @@ test('get, wait and a drain know how many nodes are cordoned; a status that cann
   assert.equal(await cordoned(), 1);
   await ok(['cordon', 'alpha']);
   assert.equal(await cordoned(), 2);
-  assert.match(await ok(['get', 'alpha', '--no-headers']), /^alpha +200 +2 +2 +2 /);
+  assert.match(await ok(['get', 'alpha', '--no-headers']), /^alpha +Ready +2 +2 +2 /);
   await ok(['cordon', 'alpha', '--dry-run=server']);
   assert.equal((await cli(cluster(), ['uncordon', 'alpha', '--node', 'a-2', '--yes'])).code, 0);
   assert.equal(await cordoned(), 1);

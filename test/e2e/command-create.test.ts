@@ -33,7 +33,7 @@ test('sets every field by flags, labels the members and reconciles them', async 
     { code, stdout, stderr },
     {
       code: 0,
-      stdout: `${created('worker')}worker  200  2 nodes (2 joined, RuntimeClass created)  cpu 8  memory 5.8Gi\n`,
+      stdout: `${created('worker')}worker  Ready  2 nodes (2 joined, RuntimeClass created)  cpu 8  memory 5.8Gi\n`,
       stderr: '',
     },
   );
@@ -142,7 +142,7 @@ test('a name that exists does not stop the others', async () => {
 test('warns when a kubelet could join the pool to get restricted labels, from flags and from a file', async () => {
   const label = 'node-restriction.kubernetes.io/x';
   const says = new RegExp(
-    `^warning: pool p selects by a, which a kubelet may set on its own node to get ${label}; see https:.*\\n$`,
+    `^warning: pool p selects by a, which a kubelet may set on its own node to get ${label}; next: run \`kubectl nodepool install --policies\`.*\\n$`,
   );
   const byFlags = ['create', 'p', '--node-selector', 'a=b', '--label', `${label}=y`];
   assert.match((await cli(cluster(), [...byFlags, '--dry-run'])).stderr, says);
@@ -196,7 +196,7 @@ test('--reconcile with -o prints only the pool to stdout, as the reconcile leave
     const { metadata, status } = JSON.parse(stdout);
     assert.deepEqual([metadata.name, status.status], ['alone', 200]);
     assert.equal(status.observedGeneration, metadata.generation);
-    assert.match(stderr, /^alone +200 /m);
+    assert.match(stderr, /^alone +Empty /m);
   }
 });
 
@@ -204,5 +204,5 @@ test('--reconcile exits with 3 when the status of a pool is not 200', async () =
   await testEnv.nodes({ name: 'a', ready: false, labels: role('worker') });
   const { code, stdout } = await cli(cluster(), ['create', 'worker', '--reconcile']);
   assert.equal(code, 3);
-  assert.match(stdout, /^worker {2}503,\w+ +1 node \(1 joined\) /m);
+  assert.match(stdout, /^worker {2}NotReady +1 node \(1 joined\) /m);
 });

@@ -138,7 +138,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
     t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
   }
   const warning =
-    'warning: RuntimeClass node-pool-gpu would be deleted, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates';
+    'warning: RuntimeClass node-pool-gpu would be deleted, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates';
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'gpu', flag]);
     assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);
@@ -146,13 +146,13 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   await refused(
     ['delete', 'gpu'],
     1,
-    `${warning}\nerror: 5 workloads name RuntimeClass node-pool-gpu, and could create no new pods; nothing was changed; next: if that is meant, run the command again with --yes`,
+    `${warning.replace('warning', 'error')}; nothing was changed; next: if that is meant, run the command again with --yes`,
   );
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);
     assert.match(
       no.shown,
-      /^(n\n)?warning: RuntimeClass .*\n(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that run on|Not judged|Custom resources).*\n)+)?Delete pool gpu \(releases 2 nodes\)\? \[y\/N\] nothing was deleted\n$/,
+      /^(n\n)?(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that run on|Not judged|Custom resources).*\n)+)?Delete pool gpu \(releases 2 nodes\) in context \S+: RuntimeClass [^?]*\? \[y\/N\] nothing was deleted\n$/,
     );
   }
   const all = (group: string, resource: string) => {
@@ -190,11 +190,18 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
     assert.equal(dry.code, 0);
     assert.match(dry.stderr, reported);
   }
-  await refused(['delete', 'p'], 1, reported);
+  await refused(
+    ['delete', 'p'],
+    1,
+    /^error: taints with the effect NoExecute evict 1 pod at once, from 1 node \(a\): default\/a-web; /,
+  );
   if (NO_TERMINAL === undefined) {
-    const no = await inTerminal(cluster(), ['delete', 'p'], 'y\nn\n');
-    assert.match(no.shown, /Delete pool p \(releases 1 node\)\? \[y\/N\] (y\n)?taints with/);
-    assert.match(no.shown, /Continue\? \[y\/N\] (n?\n)?nothing was changed\n$/);
+    const no = await inTerminal(cluster(), ['delete', 'p'], 'n\n', 400);
+    assert.match(
+      no.shown,
+      /Delete pool p \(releases 1 node\) in context \S+: taints with [^?]*\(a\): default\/a-web; /,
+    );
+    assert.match(no.shown, /\? \[y\/N\] (n?\n)?nothing was deleted\n$/);
     assert.equal(no.code, 1);
   }
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['draining=ours:NoExecute']);
@@ -209,7 +216,10 @@ test('--all asks on a terminal', { skip: NO_TERMINAL ?? false }, async () => {
   await testEnv.pool('spare');
   const { code, shown } = await inTerminal(cluster(), ['delete', '--all'], 'n\n');
   assert.equal(code, 1);
-  assert.match(shown, /Delete pools gpu \(releases 2 nodes\), spare \(releases 0 nodes\)\? \[y\/N\]/);
+  assert.match(
+    shown,
+    /Delete pools gpu \(releases 2 nodes\), spare \(releases 0 nodes\) in\s+context\s+\S+\? \[y\/N\]/,
+  );
   assert.ok(await testEnv.getPool('spare'));
 });
 
@@ -218,7 +228,7 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
   for (const typed of ['n\n', '\n', 'yess\n']) {
     const { code, shown } = await inTerminal(cluster(), ['delete', 'gpu'], typed);
     assert.equal(code, 1);
-    assert.match(shown, /Delete pool gpu \(releases 2 nodes\)\? \[y\/N\] nothing was deleted\n$/);
+    assert.match(shown, /Delete pool gpu \(releases 2 nodes\) in context \S+\? \[y\/N\] nothing was deleted\n$/);
   }
   assert.notEqual(await testEnv.getPool('gpu'), undefined);
   // Without columns a spinner must not draw.

@@ -6,11 +6,12 @@ import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { refused, unchanged } = commandsOf(cluster);
-const { worker, drain, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
+const { worker, drain, background, closed, pod, daemonSet, budget, names } = poolsWithPods(testEnv);
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
 
@@ -176,6 +177,45 @@ test('--node drains some of the members, --rolling cordons each when its turn co
   assert.equal(rest.code, 0);
 });
 
+test('--max-unavailable cordons the nodes that are next, and tells which were not touched when it ends early', async t => {
+  const nodes = Array.from({ length: 12 }, (_, at) => `ip-10-0-1-${at + 10}.eu-west-1.compute.internal`);
+  const short = (found: readonly string[]) => found.map(name => name.split('.', 1)[0]);
+  await testEnv.nodes(...nodes.map(name => ({ name, labels: role('worker') })));
+  await testEnv.pool('worker');
+  for (const [at, node] of nodes.entries()) await pod({ name: `p-${at + 10}`, node, labels: at === 5 ? WEB : {} });
+  await budget('web', WEB, 0);
+  const draining = background(t, NOW, '--max-unavailable', '10%');
+  await eventually('it waits for the budget', () => /waits for PodDisruptionBudget/.test(draining.stderr()));
+  assert.deepEqual(await closed(), nodes.slice(0, 6));
+  assert.match(
+    draining.stderr(),
+    /^Draining 12 nodes of pool worker, while at most 1 member is unavailable; each is cordoned right before\./m,
+  );
+  assert.equal(await draining.end(), 130);
+  assert.deepEqual(await closed(), nodes.slice(0, 6), 'an interruption cordons nothing');
+  const said = `6 nodes cordoned: ${nodes.slice(0, 6).join(', ')}; 6 nodes not touched, and schedulable: ${nodes.slice(6).join(', ')}`;
+  assert.ok(
+    draining.stderr().includes(`\n${said}\nerror: nodepool "worker" interrupted: 7 of 12 nodes left to drain; next: `),
+    draining.stderr(),
+  );
+  assert.ok(draining.stderr().includes('`kubectl nodepool uncordon worker --node ip-10-0-1-10.'), draining.stderr());
+
+  // A node that fails uses up the budget of unavailable members.
+  const failed = await drain(NOW, '--max-unavailable=1', '--timeout=1s');
+  assert.equal(failed.code, 1);
+  assert.ok(
+    failed.stderr.includes(`\n${said}\nerror: nodepool "worker" not drained: 7 of 12 nodes left to drain; `),
+    failed.stderr,
+  );
+  assert.deepEqual(short(await closed()), short(nodes.slice(0, 6)));
+
+  await budget('web', WEB, 2);
+  const rest = await drain(NOW, '--max-unavailable=2');
+  assert.equal(rest.code, 0, rest.stderr);
+  assert.deepEqual([await closed(), await names()], [nodes, []]);
+  assert.doesNotMatch(rest.stderr, /not touched/);
+});
+
 test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
   await worker();
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
@@ -251,7 +291,10 @@ test('asks on a terminal and shows progress in one line', { skip: NO_TERMINAL },
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   const no = await inTerminal(cluster(), ['drain', 'worker', NOW], 'n\n');
-  assert.match(no.shown, /Drain pool worker: cordon 2 nodes and evict 1 pod\? \[y\/N\]/);
+  assert.match(
+    no.shown,
+    /Drain pool worker: cordon 2 nodes \(w-1, w-2\) and evict 1 pod in\s+context\s+\S+\s+\[y\/N\]/,
+  );
   assert.match(no.shown, /nothing was drained/);
   assert.deepEqual([no.code, await names(), await closed()], [1, ['elsewhere', 'p'], []]);
   const yes = await inTerminal(cluster(), ['drain', 'worker', NOW], 'y\n');

@@ -148,3 +148,28 @@ test('an expression is added to the default selector; an edit that opens the poo
   assert.equal(opened.code, 0, opened.stderr);
   assert.deepEqual((await testEnv.getPool('gpu'))?.spec, { matchExpressions: [expression] });
 });
+
+test('create and edit set the rollout and pause', async () => {
+  const rollout = ['--max-concurrent', '25%', '--canary', '1', '--settle', '90s'];
+  await ok(['create', 'gpu', ...rollout, '--paused', '-o', 'name']);
+  assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
+    rollout: { maxConcurrent: '25%', canary: 1, settleSeconds: 90 },
+    paused: true,
+  });
+  assert.equal(
+    await ok(['edit', 'gpu', '--canary=10%', '--no-paused', '-o', 'name']),
+    'nodepool.nodes.lailin.xyz/gpu\n',
+  );
+  assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
+    rollout: { maxConcurrent: '25%', canary: '10%', settleSeconds: 90 },
+  });
+  await ok(['edit', 'gpu', '--paused', '--dry-run=server', '-o', 'name']);
+  await ok(['edit', 'gpu', '--paused=false', '-o', 'name']);
+  assert.equal((await testEnv.getPool('gpu'))?.spec.paused, undefined);
+  await refused(
+    ['edit', 'gpu', '--max-concurrent=0'],
+    2,
+    /^error: --max-concurrent: 0 must be a number from 1 to .*; next: write it like 2 or 25%/,
+  );
+  await refused(['create', 'new', '--settle=2d'], 2, /^error: --settle: "2d" is not a duration; next: /);
+});

@@ -169,6 +169,10 @@ test('refuses what cannot be read, with the field', async () => {
   for (const [args, code, message] of [
     [[], 2, /no pod is given/],
     [['a', '-f', 'b'], 2, /exclude each other/],
+    [['a', '--cpu', '1'], 2, /a pod and --cpu, --memory and --gpu exclude each other/],
+    [['--cpu', '4x'], 2, /^error: --cpu: "4x" is not an amount; next: write it like --cpu 2 or 500m/],
+    [['--memory', '0'], 2, /^error: --memory: "0" is not an amount/],
+    [['--gpu', '0.5'], 2, /^error: --gpu: "0.5" is not an amount/],
     [['a/b/c'], 2, /is not the name of a pod/],
     [['nothing'], 2, /there is no pod "nothing" in the namespace default/],
     [['w1-p', '--pool', 'none'], 2, /nodepool "none" not found/],
@@ -177,6 +181,42 @@ test('refuses what cannot be read, with the field', async () => {
     assert.equal(found.code, code);
     assert.match(found.stderr, message);
   }
+});
+
+test('judges a pod of requests, without a file', async () => {
+  const { code, stdout, stderr } = await fit('--cpu', '2', '--memory', '1Gi', '--replicas', '3');
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  assert.equal(
+    `\n${stdout}`,
+    `
+A pod with these requests: cpu 2, memory 1Gi
+POOL    FITS  NODES  REPLICAS  WHY
+gpu     no    0/1    0         1 node(s) had untolerated taint(s) (gpu=yes:NoSchedule)
+worker  yes   2/3    3         1 node(s) were unschedulable
+<none>  no    0/1    0         1 Insufficient cpu (2 asked, at most 1 free on a node)
+TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable
+3 replicas fit.
+It has no tolerations and no selector; -f FILE takes a pod with its own.
+`,
+  );
+  const titleOf = async (...args: string[]) => (await fit(...args)).stdout.split('\n', 1)[0];
+  assert.equal(await titleOf('--gpu', '1'), 'A pod with these requests: nvidia.com/gpu 1');
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/g1');
+  await testEnv.nodes({ name: 'amd', labels: role('gpu'), allocatable: { ...SMALL, 'amd.com/gpu': '2' } });
+  const amd = await fit('--gpu', '2', '--pool', 'gpu');
+  assert.match(amd.stdout, /^A pod with these requests: amd\.com\/gpu 2\n.*\ngpu +yes +1\/1 +1 +<none>\n/);
+  const intel = { 'gpu.intel.com/i915': '2', 'gpu.intel.com/memory.max': '8Gi', 'gpu.intel.com/millicores': '2000' };
+  await testEnv.nodes({ name: 'intel', allocatable: { ...SMALL, ...intel } });
+  assert.match(
+    (await fit('--gpu', '1')).stderr,
+    /--gpu: the nodes offer several resources: amd\.com\/gpu, gpu\.intel\.com\/i915;/,
+  );
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/amd');
+  assert.equal(await titleOf('--gpu', '1'), 'A pod with these requests: gpu.intel.com/i915 1');
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/intel');
+  await testEnv.nodes({ name: 'mig', labels: role('gpu'), allocatable: { ...SMALL, 'nvidia.com/mig-1g.5gb': '7' } });
+  const mig = await fit('--gpu', '7', '--pool', 'gpu');
+  assert.match(mig.stdout, /^A pod with these requests: nvidia\.com\/mig-1g\.5gb 7\n.*\ngpu +yes +1\/1 +1 +<none>\n/);
 });
 
 test('of a file, what has no pod template is left out, and named', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
-import { cli } from '../cluster/harness.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
@@ -115,6 +115,19 @@ test('counts the matching nodes of a pool that was never reconciled, until it is
   await testEnv.edit('gpu', { spec: { nodeSelector: { a: 'b' } } });
   await watching.has(3);
   assert.deepEqual(watching.lines().slice(1).map(nodes), ['2', '<none>']);
+});
+
+test('a label of a pool does not bring back the numbers of its last status', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  await kubectl(cluster(), ['cordon', 'a']);
+  const cordoned = (line = '') => line.split(/ +/)[4];
+  const watching = follow(t, '-w', '--no-headers');
+  await watching.has(1);
+  await label('gpu', { x: 'y' });
+  await watching.has(2);
+  assert.deepEqual(watching.lines().map(cordoned), ['1', '1']);
 });
 
 test('--sort-by sorts the first list only, and warns about it', async t => {

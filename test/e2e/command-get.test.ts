@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kubeconfigFor } from '../cluster/credentials.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
@@ -32,8 +31,8 @@ async function pools(): Promise<void> {
 }
 
 /** Without headers columns are no wider than their cells. */
-const ROWS_ALONE = `gpu   200       2     2        1        8        5.8Gi    220      dedicated=gpu:NoSchedule   9s
-new   Pending   1     <none>   <none>   <none>   <none>   <none>   <none>                     9s
+const ROWS_ALONE = `gpu   Ready     2     2     1     0     0     8     5.8Gi   220   dedicated=gpu:NoSchedule   9s
+new   Pending   1     1     0     0     0     4     2.9Gi   110   <none>                     9s
 `;
 
 const ages = (text: string) => text.replace(/\b\d+s\b/g, '9s');
@@ -41,74 +40,68 @@ const ages = (text: string) => text.replace(/\b\d+s\b/g, '9s');
 test('lays out columns as kubectl does', async () => {
   await pools();
   const header =
-    'NAME   STATUS    NODES   READY    CORDONED   CPU      MEMORY   PODS     TAINTS                     AGE\n';
-  const rows = `gpu    200       2       2        1          8        5.8Gi    220      dedicated=gpu:NoSchedule   9s
-new    Pending   1       <none>   <none>     <none>   <none>   <none>   <none>                     9s
+    'NAME   STATUS    NODES   READY   CORDONED   DUE   DRIFT   CPU   MEMORY   PODS   TAINTS                     AGE\n';
+  const rows = `gpu    Ready     2       2       1          0     0       8     5.8Gi    220    dedicated=gpu:NoSchedule   9s
+new    Pending   1       1       0          0     0       4     2.9Gi    110    <none>                     9s
 `;
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'get']);
   assert.deepEqual({ code, stderr, stdout: ages(stdout) }, { code: 0, stderr: '', stdout: header + rows });
   // kubectl too makes columns no wider than their content.
   assert.equal(ages(await ok(['get', '--no-headers'])), ROWS_ALONE);
-  const wide = (await ok(['get', 'gpu', '-o', 'wide']))
-    .trimEnd()
-    .split('\n')
-    .map(line => ages(line).split(/ {3,}/));
-  assert.deepEqual(wide, [
-    [
-      'NAME',
-      'STATUS',
-      'NODES',
-      'READY',
-      'CORDONED',
-      'CPU',
-      'MEMORY',
-      'PODS',
-      'TAINTS',
-      'AGE',
-      'HANDLER',
-      'STORAGE',
-      'SELECTOR',
-      'REASON',
-      'DRIFT',
-      'MAINTENANCE',
-    ],
-    [
-      'gpu',
-      '200',
-      '2',
-      '2',
-      '1',
-      '8',
-      '5.8Gi',
-      '220',
-      'dedicated=gpu:NoSchedule',
-      '9s',
-      'nvidia',
-      '175.5Gi',
-      'node-role.kubernetes.io/gpu=',
-      '<none>',
-      '0',
-      '0',
-    ],
+  const wide = (await ok(['get', 'gpu', '-o', 'wide'])).trimEnd().split('\n');
+  const [names = [], cells = []] = wide.map(line => ages(line).split(/ {3,}/));
+  assert.equal(names.slice(12).join(' '), 'CODE HANDLER STORAGE SELECTOR REASON MAINTENANCE');
+  assert.deepEqual(cells.slice(11), [
+    ...['9s', '200', 'nvidia', '175.5Gi', 'node-role.kubernetes.io/gpu=', '<none>', '0'],
   ]);
 });
 
-test('reads nodes only for pools without a status, and shows Pending where that is forbidden', async () => {
+test('the table counts the nodes as they are now: not Ready, cordoned, changed by somebody', async () => {
+  await testEnv.nodes(...['a', 'b', 'c', 'd'].map(name => ({ name, labels: role('gpu') })));
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.pool('empty');
+  await testEnv.reconcile();
+  const row = async (...args: string[]) => (await ok(['get', 'gpu', '--no-headers', ...args])).split(/ +/).slice(1, 7);
+  assert.deepEqual(await row(), ['Ready', '4', '4', '0', '0', '0']);
+  assert.match(await ok(['get', 'empty', '--no-headers']), /^empty +Empty +0 +0 +0 +0 +0 /);
+  const notReady = { status: { conditions: [{ type: 'Ready', status: 'False' }] } };
+  const type = 'application/strategic-merge-patch+json';
+  await raw(cluster()).expect('PATCH', '/api/v1/nodes/b/status', notReady, type);
+  assert.equal((await kubectl(cluster(), ['cordon', 'c'])).code, 0);
+  assert.deepEqual(await row(), ['Ready', '4', '3', '1', '0', '0']);
+  assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);
+  assert.deepEqual(await row(), ['Drifted', '4', '3', '1', '1', '1']);
+  // The status does not know it, and other formats show the status.
+  assert.deepEqual(await row('--cached'), ['Ready', '4', '4', '0', '0', '<none>']);
+  assert.equal(await ok(['get', 'gpu', '-o', 'jsonpath={.status.readyNodeCount}']), '4');
+  assert.match((await kubectl(cluster(), ['get', 'nodepools', 'gpu'])).stdout, /^gpu +200 +4 +4 /m);
+  // An edit is due, not drift.
+  await ok(['edit', 'empty', '--label', 'x=y']);
+  assert.equal((await cli(cluster(), ['edit', 'gpu', '--label', 'team=a'])).code, 0);
+  assert.deepEqual(await row(), ['Drifted', '4', '3', '1', '4', '1']);
+  assert.match(await ok(['get', 'empty', '--no-headers']), /^empty +Empty /);
+  await testEnv.reconcile();
+  assert.deepEqual(await row(), ['Ready', '4', '3', '1', '0', '0']);
+  await ok(['rollout', 'pause', 'gpu']);
+  assert.deepEqual((await row())[0], 'Paused');
+  assert.deepEqual((await row('--cached'))[0], 'Paused');
+  await ok(['rollout', 'resume', 'gpu']);
+  assert.deepEqual((await row())[0], 'Ready', 'nothing is left to do');
+});
+
+test('reads nodes once, beside the pools, and for the table alone', async () => {
   await pools();
-  const nodes = /\/api\/v1\/nodes\?/;
+  const nodes = /\/api\/v1\/nodes\?/g;
   for (const args of [
-    ['get', 'gpu'],
+    ['get', '--cached'],
     ['get', '-o', 'name'],
     ['get', 'new', '-o', 'json'],
   ]) {
     assert.doesNotMatch((await cli(cluster(), [...args, '-v', '6'])).stderr, nodes, args.join(' '));
   }
-  assert.match((await cli(cluster(), ['get', 'new', '-v', '6'])).stderr, nodes);
-  const env = { KUBECONFIG: await kubeconfigFor(cluster(), 'reader') };
-  await allowPools('reader');
-  const { code, stdout, stderr } = await cli(cluster(), ['get', 'new', '--no-headers'], { env });
-  assert.deepEqual([code, stderr], [0, '']);
-  assert.match(stdout, /^new +Pending +<none> +<none> /);
+  for (const args of [['get'], ['get', 'gpu'], ['get', '-o', 'wide']]) {
+    assert.equal((await cli(cluster(), [...args, '-v', '6'])).stderr.match(nodes)?.length, 1, args.join(' '));
+  }
 });
 
 test('fits a terminal of 80 columns; -o wide does not', { skip: NO_TERMINAL ?? false }, async () => {
@@ -120,67 +113,25 @@ test('fits a terminal of 80 columns; -o wide does not', { skip: NO_TERMINAL ?? f
     shown,
   );
   assert.match(shown, /^NAME +STATUS +NODES +READY +CORDONED +CPU +MEMORY /);
+  assert.doesNotMatch(shown, /DUE|DRIFT/);
   assert.match((await inTerminal(cluster(), ['get', '-o', 'wide'], '', 80)).shown, /dedicated=gpu:NoSchedule/);
 });
 
-/** Gives a user the permission to read pools, and nothing else. */
-async function allowPools(user: string): Promise<void> {
-  const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const rules = [{ apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] }];
-  await raw(cluster()).expect('POST', `${rbac}/clusterroles`, { metadata: { name: user }, rules });
-  await raw(cluster()).expect('POST', `${rbac}/clusterrolebindings`, {
-    metadata: { name: user },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
-    subjects: [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }],
-  });
-}
-
-test('-o wide counts the nodes that differ now; who may not list nodes gets the count of the status', async () => {
-  await testEnv.nodes(...['a', 'b'].map(name => ({ name, labels: role('gpu') })), { name: 'c' });
-  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
-  await testEnv.reconcile();
-  await testEnv.pool('new', { labels: { tier: 'x' } });
-  const drift = async (...args: string[]) => {
-    const { code, stdout, stderr } = await cli(cluster(), ['get', '--no-headers', '-o', 'wide', ...args]);
-    assert.equal(code, 0, stderr);
-    const cells = stdout.trimEnd().split('\n');
-    return [cells.map(line => line.split(/ +/).at(-2)).join(' '), stderr] as const;
-  };
-  assert.deepEqual(await drift(), ['0 <none>', '']);
-  assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'tier=mine', '--overwrite'])).code, 0);
-  assert.deepEqual(await drift(), ['1 <none>', '']);
-  assert.deepEqual(await drift('gpu'), ['1', '']);
-  // So are the other counts of nodes.
-  assert.equal((await kubectl(cluster(), ['cordon', 'b'])).code, 0);
-  assert.match(await ok(['get', 'gpu', '-o', 'wide', '--no-headers']), /^gpu +200 +2 +2 +1 /);
-  assert.match(await ok(['get', 'gpu', '--no-headers']), /^gpu +200 +2 +2 +0 /);
-  assert.equal((await kubectl(cluster(), ['uncordon', 'b'])).code, 0);
-  // And the resources.
-  await testEnv.nodes({ name: 'd', labels: role('gpu') });
-  assert.match(await ok(['get', 'gpu', '-o', 'wide', '--no-headers']), /^gpu +200 +3 +3 +0 +12 /);
-  await raw(cluster()).expect('DELETE', '/api/v1/nodes/d');
+test('who may not list nodes gets the last status, with its age, and a line that says so', async () => {
+  await pools();
   const reader = await userWith(cluster(), 'pool-reader', [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },
   ]);
-  const [counts, warning] = await drift('--kubeconfig', reader);
-  assert.equal(counts, '0 <none>');
+  assert.equal((await kubectl(cluster(), ['uncordon', 'b'])).code, 0);
+  const { code, stdout, stderr } = await cli(cluster(), ['get', '--no-headers', '--kubeconfig', reader]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^gpu +Ready +2 +2 +1 +0 +<none> +8 .*\nnew +Pending +<none> /);
   assert.match(
-    warning,
-    /^warning: the numbers of nodes and resources are as of the last reconcile: cannot list nodes: user "pool-reader" lacks the permission; next: .*\n$/,
+    stderr,
+    /^warning: STATUS and the numbers of nodes are as the last reconcile wrote them, \d+s ago: cannot list nodes: user "pool-reader" lacks the permission; next: .*\n$/,
   );
-  assert.equal((await cli(cluster(), ['add', 'gpu', 'c'])).code, 0);
-  assert.equal((await drift('--kubeconfig', reader))[0], '1 <none>');
-
-  // Once, whatever the status knows: it does not know of a maintenance.
-  const nodes = /\/api\/v1\/nodes\?/g;
-  const [known, requests] = await drift('gpu', '-v', '6');
-  assert.equal(known, '1');
-  assert.equal(requests.match(nodes)?.length, 1);
-  assert.equal((await kubectl(cluster(), ['label', 'node', 'a', 'b', 'tier=other', '--overwrite'])).code, 0);
-  assert.equal((await cli(cluster(), ['edit', 'gpu', '--label', 'tier=silver'])).code, 0);
-  const [current, again] = await drift('gpu', '-v', '6');
-  assert.equal(current, '3');
-  assert.match(again, nodes);
+  const cached = await cli(cluster(), ['get', '--cached', '--no-headers', '--kubeconfig', reader]);
+  assert.deepEqual([cached.code, cached.stderr, ages(cached.stdout)], [0, '', ages(stdout)]);
 });
 
 test('prints each row on one line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
@@ -192,7 +143,9 @@ test('prints each row on one line, however narrow the terminal', { skip: NO_TERM
   for (const args of [['get'], ['get', '-o', 'wide']]) {
     const { code, shown } = await inTerminal(cluster(), args, '', 80);
     assert.equal(code, 0);
-    if (args.length > 1) assert.deepEqual(ages(shown), ages(await ok(args)));
+    // The column is wider from an age of 10s on.
+    const columns = (text: string) => ages(text).replace(/ +/g, ' ');
+    if (args.length > 1) assert.deepEqual(columns(shown), columns(await ok(args)));
     const firsts = shown.split('\n').map(line => line.split(' ', 1)[0]);
     assert.deepEqual(firsts, ['NAME', 'gpu', 'other', '']);
   }

@@ -254,6 +254,10 @@ test('pool and node of one name, names of neither, and deleted ones', async () =
   await refused(['history', 'gpu', '--since', 'x'], 2, /^error: --since: "x" is not a duration/);
   await product('delete', 'gpu', '--yes');
   assert.ok(whats(await historyOf('gpu')).includes('NodeJoined'), 'its Events are left');
+  await testEnv.nodes({ name: 'gpu.a' }, { name: 'gpu.b' }, { name: 'lone.example.com' });
+  assert.ok(whats(await historyOf('gpu')).includes('NodeJoined'), 'nodes that begin so are not meant');
+  await refused(['history', 'node/gpu'], 1, /^error: node "gpu" is ambiguous: gpu\.a, gpu\.b/);
+  assert.ok(whats(await historyOf('lone')).includes('NodeRegistered'), 'no pool ever had the name');
 });
 
 test('Events of an earlier pool of the name are left out, and counted in a note', async () => {

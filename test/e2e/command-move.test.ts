@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
-import { commandsOf } from './commands.ts';
+import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ audit: true });
@@ -242,4 +242,48 @@ test('kubectl runs add, remove and move', async () => {
   await testEnv.pool('gpu', GPU);
   const { code, stdout } = await kubectl(cluster(), ['nodepool', 'add', 'gpu', 'a']);
   assert.deepEqual([code, stdout], [0, 'node/a added to pool gpu\n']);
+});
+
+test('add and move ask before a node of the control plane joins; a script needs --yes', async () => {
+  const name = 'ip-10-0-1-15.eu-west-1.compute.internal';
+  const taints = [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' as const }];
+  await testEnv.nodes(
+    { name, taints },
+    { name: 'cp', labels: { 'node-role.kubernetes.io/master': '' } },
+    { name: 'a' },
+  );
+  await testEnv.pool('gpu', GPU);
+  const asked = `2 nodes (cp, ${name}) run the control plane and would get the labels and taints of the pool`;
+  await refused(
+    ['add', 'gpu', 'a', 'cp', name],
+    1,
+    `error: ${asked}; nothing was changed; next: if that is meant, run the command again with --yes`,
+  );
+  await refused(['move', 'cp', '--to', 'gpu'], 1, /^error: 1 node \(cp\) runs the control plane /);
+  if (NO_TERMINAL === undefined) {
+    const { shown, code } = await inTerminal(cluster(), ['add', 'gpu', 'a', 'cp', name], 'n\n', 400);
+    assert.equal(code, 1);
+    assert.ok(
+      shown.includes(
+        `Add 3 nodes (a, cp, ${name}) to pool gpu in context nodepool-demo: ${asked}? [y/N] nothing was changed\n`,
+      ),
+      shown,
+    );
+  }
+  const { code, stderr } = await cli(cluster(), ['add', 'gpu', 'cp', '--yes']);
+  assert.deepEqual([code, stderr], [0, `warning: ${asked.replace(/^.* run /, '1 node (cp) runs ')}\n`]);
+});
+
+test('move says the labels and taints that it takes off before it does', { skip: NO_TERMINAL ?? false }, async () => {
+  await testEnv.nodes({ name: 'a', labels: role('old') });
+  await testEnv.pool('old', { labels: { tier: 'brass', own: '1' }, taints: [{ key: 'old', effect: 'NoSchedule' }] });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  const { shown, code } = await inTerminal(cluster(), ['move', 'a', '--to', 'gpu'], 'y\n', 400);
+  assert.equal(code, 0, shown);
+  assert.match(
+    shown,
+    /^This takes off label own=1 from 1 node \(a\); taint old:NoSchedule from 1 node \(a\)\n[\s\S]*node\/a moved from pool old/m,
+  );
+  assert.equal(shown.match(/takes off/g)?.length, 1);
 });

@@ -30,7 +30,7 @@ async function fill(): Promise<void> {
 test('shows members only, with state, taints, applied values and drift', async () => {
   await refused(['nodes'], 0, 'No nodes found.');
   await fill();
-  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DRIFT  AGE  DRIFT-SET-BY
+  const shown = `NAME   STATUS                     POOL          TAINTS                                     APPLIED                               DUE  AGE  SET-BY
 a      Ready                      gpu           dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        <none>  AGE  <none>
 b      Ready,SchedulingDisabled   gpu           node.kubernetes.io/unschedulable:NoSchedule,+1   dedicated:NoSchedule            ~tier=gold  AGE  test-cluster(AGE)
 c      Ready                      gpu,Leaving   dedicated:NoSchedule                       tier=gold,dedicated:NoSchedule        -tier,-dedicated:NoSchedule  AGE  <none>
@@ -47,7 +47,7 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   );
   assert.match(
     await ok(['nodes', '-o', 'wide']),
-    /^NAME .* ALSO-MATCHED-BY +MAINTENANCE +DRIFT-SET-BY\na .* 4 +2\.9Gi +110 +late +<none> +<none>\n/,
+    /^NAME .* ALSO-MATCHED-BY +MAINTENANCE +SET-BY\na .* 4 +2\.9Gi +110 +late +<none> +<none>\n/,
   );
 });
 
@@ -56,7 +56,7 @@ test('says which pools have the nodes that match a pool, too', async () => {
   await refused(
     ['nodes', 'late'],
     0,
-    'No nodes found.\nOther pools have nodes that match, too: gpu (2 nodes). See why with `kubectl nodepool nodes --why NODE`.',
+    'No nodes found.\nOther pools have nodes that match, too: gpu (2 nodes). See why with `kubectl nodepool why NODE`.',
   );
 });
 
@@ -71,7 +71,7 @@ test('templates, --sort-by and -L', async () => {
   const table = (await ok(['nodes', '-L', 'tier,example.com/none', '--sort-by', '{.metadata.labels.tier}'])).split(
     '\n',
   );
-  assert.match(table[0] ?? '', /AGE +DRIFT-SET-BY +TIER +NONE$/);
+  assert.match(table[0] ?? '', /AGE +SET-BY +TIER +NONE$/);
   assert.match(table[1] ?? '', /^b .* brass +<none>$/);
   const see = "See 'kubectl nodepool nodes --help'.";
   const labels = 'error: --label-columns is for tables, and -o json is none';
@@ -83,7 +83,7 @@ test('templates, --sort-by and -L', async () => {
 
 test("explains the name of a node in place of a pool's", async () => {
   await fill();
-  const why = '`kubectl nodepool nodes --why a`';
+  const why = '`kubectl nodepool why a`';
   const cases = {
     nodes: why,
     diff: why,
@@ -163,7 +163,7 @@ node c (pool gpu)
     table.map(line => line.split(/ +/).at(-1)?.replace(/\d+s/, 'AGE')),
     setters,
   );
-  assert.match(await ok(['nodes', '-l', 'team']), / AGE +DRIFT-SET-BY\n/);
+  assert.match(await ok(['nodes', '-l', 'team']), / AGE +SET-BY\n/);
   assert.match(await ok(['nodes', '-l', '!team']), / AGE\n/);
   const { items } = JSON.parse(await ok(['nodes', '-o', 'json'])) as { items: { changes: Change[] }[] };
   const { setBy } = items[0]?.changes[0] ?? {};
@@ -189,6 +189,8 @@ test('refuses wrong command lines', async () => {
     'error: node "nope" not found; next: list the nodes with `kubectl get nodes`',
   );
   await refused(['nodes', '--why', 'a', '-o', 'name'], 2, /^error: --why explains one node; /);
+  await testEnv.nodes({ name: 'known' });
+  await refused(['nodes', 'nope', '--why', 'known'], 1, `error: nodepool "nope" not found; ${next}`);
 });
 
 test('--why explains the membership for each pool', async () => {
@@ -199,6 +201,7 @@ test('--why explains the membership for each pool', async () => {
 
 pool gpu: the node is its member, and not pool late's, because it holds the node already
   = node-role.kubernetes.io/gpu=  the node has it
+  the pool set tier=gold, dedicated:NoSchedule
 
 pool late: it matches, but the node is pool gpu's, which holds the node already
   = node-role.kubernetes.io/gpu=  the node has it
@@ -211,6 +214,10 @@ pool late: it matches, but the node is pool gpu's, which holds the node already
 pool gpu: it does not match
   what it set is still on the node: the next reconcile takes it back
   ! node-role.kubernetes.io/gpu=  the node has no such label
+  the pool set tier=gold, dedicated:NoSchedule
+  - label tier=gold  (left the pool)
+  - taint dedicated:NoSchedule  (left the pool)
+  \`kubectl nodepool reconcile gpu\` makes these changes
 
 pool late: it does not match
   ! node-role.kubernetes.io/gpu=  the node has no such label

@@ -64,6 +64,39 @@ node d (joins pool gpu)
   await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");
 });
 
+test('nodes that change alike are one block in diff and in a dry run, and --by-node shows each', async () => {
+  const domain = 'eu-central-1.compute.internal';
+  const names = Array.from({ length: 25 }, (_, at) => `ip-10-0-1-${at + 10}.${domain}`);
+  await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
+  await testEnv.pool('web', { labels: { tier: 'gold' } });
+  await testEnv.reconcile();
+  await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
+  await labelNode(cluster(), names[7] ?? '', { tier: 'mine' });
+  const blocks = `pool web: 24 nodes (ip-10-0-1-10…, ip-10-0-1-11…, ip-10-0-1-12… and 21 more)
+  ~ label tier: gold -> silver  (spec)
+
+node ${names[7]} (pool web)
+  ~ label tier: mine -> silver  (spec; value set by `;
+  const diff = await unchanged(['diff']);
+  assert.equal(diff.stdout.slice(0, blocks.length), blocks);
+  assert.match(diff.stdout, /\n\n25 nodes would change: 25 changed\n$/);
+  const dry = await unchanged(['reconcile', '--dry-run']);
+  assert.equal(dry.stdout.slice(0, blocks.length), blocks);
+  for (const words of [['diff'], ['reconcile', '--dry-run']]) {
+    const { stdout } = await unchanged([...words, '--by-node']);
+    assert.deepEqual(
+      stdout.match(/^node \S+ \(pool web\)$/gm),
+      names.map(name => `node ${name} (pool web)`),
+    );
+  }
+  const why = 'error: --by-node is for --dry-run, which shows the changes; next: add --dry-run, or leave it out';
+  await refused(['reconcile', '--by-node'], 2, `${why}\nSee 'kubectl nodepool reconcile --help'.`);
+  // Before anything is asked of a cluster, or of a plugin that logs in.
+  const noCluster = ['reconcile', '--wait', '--kubeconfig', '/none'];
+  await refused([...noCluster, '--dry-run'], 2, /^error: --wait and --dry-run exclude each other/);
+  await refused([...noCluster, '--timeout', 'x'], 2, /^error: --timeout: "x" is not a duration/);
+});
+
 test('diff warns about unmanaged: Remove and names what it removes', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
   await testEnv.pool('gpu', { unmanaged: 'Remove' });
@@ -84,7 +117,7 @@ test('reconcile prints one line per pool, takes names, and changes nothing in a 
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'reconcile', 'gpu']);
   assert.deepEqual(
     { code, stdout, stderr },
-    { code: 0, stdout: 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi\n', stderr: '' },
+    { code: 0, stdout: 'gpu  Ready  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi\n', stderr: '' },
   );
   assert.equal('tier' in (await testEnv.node('b')).metadata.labels, false);
   await refused(['reconcile', 'gpu', 'nope'], 1, MISSING);
@@ -93,19 +126,19 @@ test('reconcile prints one line per pool, takes names, and changes nothing in a 
   await labelNode(cluster(), 'a', { x: 'y' });
   assert.equal(
     await ok(['reconcile', '--concurrency', '1']),
-    `gpu     200  1 node (1 updated, RuntimeClass updated)  cpu 4  memory 2.9Gi
-worker  200  1 node (1 joined)                         cpu 4  memory 2.9Gi
+    `gpu     Ready  1 node (1 updated, RuntimeClass updated)  cpu 4  memory 2.9Gi
+worker  Ready  1 node (1 joined)                         cpu 4  memory 2.9Gi
 `,
   );
   const again = await unchanged(['reconcile']);
-  const still = ['gpu   ', 'worker'].map(name => `${name}  200  1 node (unchanged)  cpu 4  memory 2.9Gi\n`);
+  const still = ['gpu   ', 'worker'].map(name => `${name}  Ready  1 node (unchanged)  cpu 4  memory 2.9Gi\n`);
   assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
 });
 
 test('reconcile takes -l and --all', async () => {
   await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await testEnv.pool('cpu');
-  assert.match(await ok(['reconcile', '-l', 'team=a']), /^gpu +200 [^\n]*\n$/);
+  assert.match(await ok(['reconcile', '-l', 'team=a']), /^gpu +Empty [^\n]*\n$/);
   await refused(['reconcile', '-l', 'team=x'], 0, 'No pools found.');
   assert.match(await ok(['reconcile', '--all']), /^cpu [^\n]*\ngpu [^\n]*\n$/);
   await refused(['reconcile', 'gpu', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
@@ -134,7 +167,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   assert.deepEqual([items[1]?.pool, items[1]?.status, typeof items[1]?.reason], ['late', 409, 'string']);
   const quiet = await cli(cluster(), ['reconcile', '-q']);
   assert.deepEqual([quiet.code, quiet.stdout], [3, '']);
-  assert.match(quiet.stderr, /^late +409/m, 'why it is 3');
+  assert.match(quiet.stderr, /^late +Conflict/m, 'why it is 3');
   await refused(['reconcile', '-q', '-o', 'json'], 2, /--quiet/);
   const next = 'next: with --watch use --log-format json';
   await refused(
@@ -168,7 +201,7 @@ test('reconcile --dry-run shows the changes and reports as a run does, and write
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
   const changes = await cli(cluster(), ['diff']);
   assert.match(changes.stdout, /^node a \(joins pool gpu\)\n/);
-  const line = 'gpu  200  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi';
+  const line = 'gpu  Ready  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi';
   for (const [flag, suffix] of [
     ['--dry-run', 'dry run'],
     ['--dry-run=client', 'dry run'],
@@ -190,8 +223,8 @@ test('reconcile exits with 3 and the reason when the status of a pool is not 200
   assert.equal(code, 3);
   assert.equal(
     stdout,
-    `gpu   200           1 node (1 joined)    cpu 4  memory 2.9Gi
-late  409,Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu and also matches pool late; not applied there: q
+    `gpu   Ready     1 node (1 joined)    cpu 4  memory 2.9Gi
+late  Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu and also matches pool late; not applied there: q
 `,
   );
 });
@@ -201,10 +234,10 @@ test('a terminal without a width gets the lines but no spinner; one with a width
 }, async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
-  const line = 'gpu  200  1 node (1 joined)  cpu 4  memory 2.9Gi\n';
+  const line = 'gpu  Ready  1 node (1 joined)  cpu 4  memory 2.9Gi\n';
   assert.deepEqual(await inTerminal(cluster(), ['reconcile'], '', 0), { code: 0, shown: line });
   const wide = await inTerminal(cluster(), ['reconcile'], '');
   assert.equal(wide.code, 0);
   assert.match(wide.shown, /Reconciling/);
-  assert.match(wide.shown, /gpu {2}200 {2}1 node \(unchanged\) {2}cpu 4 {2}memory 2\.9Gi\n/);
+  assert.match(wide.shown, /gpu {2}Ready {2}1 node \(unchanged\) {2}cpu 4 {2}memory 2\.9Gi\n/);
 });

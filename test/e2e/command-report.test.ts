@@ -34,7 +34,7 @@ test('a page of pools in every state: valid, complete, and no text of others is 
   );
   assert.ok(text.includes('\\u202e') && !text.includes('\u202e') && MARKUP.includes('\u202e'));
   for (const said of [
-    /<th scope="row" class="name">late<\/th><td class=""><span class="bad"><span aria-hidden="true">✖ <\/span>409, Conflict/,
+    /<th scope="row" class="name">late<\/th><td class=""><span class="bad"><span aria-hidden="true">✖ <\/span>Conflict<\/span>/,
     /kernel upgrade, ticket &lt;OPS-1142&gt;/,
     /<li>~ label tier: brass -&gt; gold \(drift\)<\/li>.*<li>kubectl-label, <time/,
     /aria-hidden="true">✖ <\/span>overdue<\/span>/,

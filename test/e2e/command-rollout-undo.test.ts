@@ -5,7 +5,8 @@ import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/api/resource.ts';
 import type { ControllerRevision } from '../../src/nodepool/rollout/revisions.ts';
 import { kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { commandsOf } from './commands.ts';
+import { commandsOf, NO_TERMINAL } from './commands.ts';
+import { openTerminal } from './terminal.ts';
 import { useTestEnv } from './test-env.ts';
 import { poolWithHistory } from './undo.ts';
 
@@ -192,4 +193,21 @@ test('status --revision fails where another revision is rolled out, and history 
   assert.match(other.stderr, /^error: desired revision \(2\) is different from the running revision \(3\); next: /);
   const names = (await testEnv.revisions()).map(({ metadata }) => `controllerrevision.apps/${metadata.name}\n`);
   assert.equal(await ok(['rollout', 'history', 'web', '-o', 'name']), names.join(''));
+});
+
+test('colours are colours, in a pipe and on a terminal, and no text', { skip: NO_TERMINAL ?? false }, async t => {
+  await prepare();
+  const changed = '\u001b[33m~ spec.labels[tier]: 3 -> 2\u001b[39m';
+  const dry = await run('undo', 'web', '--dry-run=client', '--color=always');
+  assert.deepEqual([dry.stdout.includes(changed), dry.stderr], [true, ''], dry.stdout);
+  const terminal = openTerminal(t, testEnv.cluster(), ['rollout', 'undo', 'web', '--dry-run=client']);
+  assert.equal((await terminal.exit).exitCode, 0);
+  assert.ok(terminal.written().includes(changed), terminal.written());
+  assert.match(terminal.screen(), /^ {2}~ spec\.labels\[tier\]: 3 -> 2$/m);
+  const piped = await run('undo', 'web', '--color=always');
+  assert.equal(piped.stdout, `${POOL} rolled back\n`);
+  assert.ok(piped.stderr.includes(changed), piped.stderr);
+  const back = openTerminal(t, testEnv.cluster(), ['rollout', 'undo', 'web']);
+  assert.equal((await back.exit).exitCode, 0);
+  assert.match(back.screen(), /^ {2}~ spec\.labels\[tier\]: 2 -> 3$/m);
 });

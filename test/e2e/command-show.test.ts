@@ -69,7 +69,7 @@ test('describe shows spec, members with their state, resources, RuntimeClass, co
 Labels:       <none>
 Annotations:  <none>
 Created:      TIME (9s ago)
-Status:       409 Conflict
+Status:       Conflict (code 409)
 Spec:
   Labels:         tier=gold
   Taints:         dedicated=gpu:NoSchedule
@@ -157,12 +157,12 @@ test('events lists events of all pools or one, of any controller, oldest first',
     .trimEnd()
     .split('\n');
   const table = all.map(line => line.split(/ {3,}/));
-  assert.deepEqual(table[0], ['LAST SEEN', 'TYPE', 'REASON', 'POOL', 'MESSAGE']);
+  assert.deepEqual(table[0], ['TIME', 'TYPE', 'WHAT', 'WHO', 'POOL', 'DETAIL']);
   const rows = table.slice(1).map(([, ...cells]) => cells.join(' | '));
   assert.deepEqual(rows.toSorted(), [
-    'Normal | NodeJoined | gpu | 1 node joined: a',
-    'Normal | RuntimeClassCreated | other | RuntimeClass node-pool-other created',
-    `Warning | DriverTooOld | gpu | ${NOTE}`,
+    'Normal | NodeJoined | kubectl-nodepool | gpu | 1 node joined: a',
+    'Normal | RuntimeClassCreated | kubectl-nodepool | other | RuntimeClass node-pool-other created',
+    `Warning | DriverTooOld | gpu-watch | gpu | ${NOTE}`,
   ]);
   assert.match(rows[0] ?? '', /DriverTooOld/);
   const one = await ok(['events', 'other', '--no-headers']);

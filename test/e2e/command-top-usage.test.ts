@@ -74,8 +74,8 @@ test('shows the usage of pods', async () => {
   assert.equal(
     await ok(['top', '--pods', '--resources', 'cpu,memory']),
     `
-POOL    NODE  NAMESPACE  POD     CPU-REQ  CPU%  CPU-USED  CPU-USED%  MEM-REQ  MEM%  MEM-USED  MEM-USED%
-worker  w1    default    w1-app  1        25%   0.15      3%         128Mi    4%    64Mi      2%
+POOL    NODE  NAMESPACE  POD     CPU-REQ  CPU-REQ%  CPU-USED  CPU-USED%  MEM-REQ  MEM-REQ%  MEM-USED  MEM-USED%
+worker  w1    default    w1-app  1        25%       0.15      3%         128Mi    4%        64Mi      2%
 `.slice(1),
   );
 });

@@ -42,11 +42,11 @@ test('shows pools in a table, without pods, by node, selected and sorted', async
   assert.equal(
     stdout,
     `
-POOL    NODES  CPU-REQ  CPU%  CPU-FREE  CPU-FIT  MEM-REQ  MEM%  MEM-FREE  MEM-FIT  PODS   GPU-REQ  GPU%    GPU-FREE  GPU-FIT
-gpu     1/1    0        0%    16        16       0        0%    64Gi      64Gi     1/50   6        75%     2         2
-worker  2/3    4        33%   5         4        2Gi      22%   4.8Gi     2.9Gi    2/330  0        <none>  0         0
-<none>  1/1    0        0%    4         4        0        0%    2.9Gi     2.9Gi    0/110  0        <none>  0         0
-TOTAL   4/5    4        12%   25        16       2Gi      2%    71.8Gi    64Gi     3/490  6        75%     2         2
+POOL    NODES  CPU-REQ  CPU-REQ%  CPU-FREE  CPU-FIT  MEM-REQ  MEM-REQ%  MEM-FREE  MEM-FIT  PODS   GPU-REQ  GPU-REQ%  GPU-FREE  GPU-FIT
+gpu     1/1    0        0%        16        16       0        0%        64Gi      64Gi     1/50   6        75%       2         2
+worker  2/3    4        33%       5         4        2Gi      22%       4.8Gi     2.9Gi    2/330  0        <none>    0         0
+<none>  1/1    0        0%        4         4        0        0%        2.9Gi     2.9Gi    0/110  0        <none>    0         0
+TOTAL   4/5    4        12%       25        16       2Gi      2%        71.8Gi    64Gi     3/490  6        75%       2         2
 `.slice(1),
   );
   assert.equal(
@@ -66,10 +66,10 @@ TOTAL   4/5    memory    75.7Gi  2Gi        2%    2Gi     71.8Gi  64Gi
   assert.equal(
     await ok(['top', '--pods', '--sort-by', 'memory', '--resources', 'cpu,memory']),
     `
-POOL    NODE  NAMESPACE  POD   CPU-REQ  CPU%  MEM-REQ  MEM%
-worker  w1    default    w1-p  3        75%   1Gi      34%
-worker  w3    default    w3-p  1        25%   1Gi      34%
-gpu     g1    default    g1-p  0        0%    0        0%
+POOL    NODE  NAMESPACE  POD   CPU-REQ  CPU-REQ%  MEM-REQ  MEM-REQ%
+worker  w1    default    w1-p  3        75%       1Gi      34%
+worker  w3    default    w3-p  1        25%       1Gi      34%
+gpu     g1    default    g1-p  0        0%        0        0%
 `.slice(1),
   );
   assert.equal(
@@ -157,7 +157,7 @@ test('fits a terminal of 80 columns', { skip: NO_TERMINAL }, async () => {
     shown.split('\n').every(line => line.length <= 80),
     shown,
   );
-  assert.match(shown, /^POOL +NODES +CPU% +CPU-FIT +MEM% +MEM-FIT +PODS +GPU% +GPU-FIT …$/m);
+  assert.match(shown, /^POOL +NODES +CPU-REQ% +CPU-FIT +MEM-REQ% +MEM-FIT +PODS +GPU-REQ% +GPU-FIT …$/m);
 });
 
 test('shows bars on a terminal', { skip: NO_TERMINAL }, async () => {

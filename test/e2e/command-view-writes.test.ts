@@ -58,8 +58,7 @@ test('D drains the pool with the command on the restored terminal, and returns',
   await terminal.shows(/^error: unknown flag --nonsense[\s\S]*Press enter to return/m);
   terminal.type('{enter}');
   await terminal.shows(/^>worker /m);
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
+  await terminal.asks('D', /nodepool drain worker /);
   terminal.type('{enter}');
   await terminal.shows(/\[y\/N\]$/m);
   terminal.type('y{enter}');
@@ -70,8 +69,7 @@ test('D drains the pool with the command on the restored terminal, and returns',
   assert.equal(terminal.isAlternate(), true);
   assert.equal((await testEnv.node('worker-1')).spec.unschedulable, true);
   for (const key of ['q{enter}', '{esc}', '{ctrl-c}', '{ctrl-d}']) {
-    terminal.type('D');
-    await terminal.shows(/drain worker$/m);
+    await terminal.asks('D', /nodepool drain worker /);
     terminal.type(key);
     await terminal.shows(/^>worker /m);
   }
@@ -84,7 +82,7 @@ test('D drains the pool with the command on the restored terminal, and returns',
   terminal.resize(60, 15);
   // The view has drawn for the new width; a key that arrives with the signal may be read before it.
   await terminal.shows(/^nodepool · .* live$/m);
-  terminal.type('D');
+  await terminal.asks('D', /nodepool drain worker --node worker-2 /);
   await terminal.shows(/^Add flags such as --ignore-daemonsets and press enter; esc\n +returns to the view\.$/m);
   terminal.type('{esc}');
   await terminal.shows(/^>worker-2 /m);

@@ -49,7 +49,7 @@ test('filters, sorts and shows help', async t => {
   terminal.resize(60, 12);
   assertScreen('help-60x12', await terminal.settled());
   terminal.type('{end}');
-  await terminal.shows(/^Help \(lines 13-19 of 19\)[\s\S]*not ready/m);
+  await terminal.shows(/^Help \(lines \d+-(\d+) of \1\)[\s\S]*not ready/m);
   terminal.type('q');
   await terminal.shows(/^>worker-1 /m);
 });
@@ -104,7 +104,9 @@ test('shows describe, YAML and usage, and jumps to a node', async t => {
   terminal.type('y');
   await terminal.shows(/^Pools > worker > worker-3 > YAML[\s\S]*^kind: Node$/m);
   terminal.type('d');
-  await terminal.shows(/^Pools > worker > worker-3 > Describe[\s\S]*^node worker-3 is in pool worker$/m);
+  await terminal.shows(/^Pools > worker > worker-3 > Describe[\s\S]*^Name: +worker-3$/m);
+  terminal.type('qw');
+  await terminal.shows(/^Pools > worker > worker-3 > Why[\s\S]*^node worker-3 is in pool worker$/m);
   terminal.type('qqqt');
   await terminal.shows(/ CPU REQ +MEM REQ[\s\S]*^>worker .* 0% /m);
 });

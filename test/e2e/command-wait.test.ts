@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { afterEach, beforeEach, type TestContext, test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
+import { dropLease, holdLease } from './controller-lease.ts';
 import { type Following, start } from './following.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -14,6 +15,10 @@ const { ok, refused } = commandsOf(cluster);
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 
 const met = (name: string) => `nodepool.nodes.lailin.xyz/${name} condition met\n`;
+
+// What is waited for is kept, unless a test says otherwise.
+beforeEach(() => holdLease(cluster()));
+afterEach(() => dropLease(cluster()));
 
 /** Starts the command in the background; resolves once it watches. */
 async function wait(t: TestContext, ...args: string[]): Promise<Following> {
@@ -70,6 +75,35 @@ test('ignores a status of an older generation', async t => {
   const waiting = await wait(t, 'gpu', '--for=status=200');
   await testEnv.reconcile();
   assert.equal((await ended(waiting)).stdout, met('gpu'));
+});
+
+test('warns once, and at once, where no controller keeps what is waited for', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  await dropLease(cluster());
+  const warning =
+    /^warning: condition Applied is as of the last reconcile: unless `reconcile --watch` runs elsewhere, nobody keeps it; next: run `kubectl nodepool reconcile gpu`\n$/;
+  const { code, stdout, stderr } = await cli(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
+  assert.deepEqual([code, stdout], [0, met('gpu')]);
+  assert.match(stderr, warning);
+  const waiting = start(t, cluster(), [...productCommand(), 'wait', 'gpu', '--for=nodes=9', '--for=ready=9']);
+  await eventually('it warns', () => /^warning: the status is as of the last reconcile/.test(waiting.stderr()));
+  await waiting.end('SIGINT');
+  assert.equal(waiting.stderr().match(/^warning: /gm)?.length, 1);
+  // Of others' fields, creation and deletion it says nothing.
+  await ok(['wait', 'gpu', '--for=jsonpath={.metadata.name}=gpu']);
+  await ok(['wait', 'gpu', '--for=create']);
+});
+
+test('does not warn of a lease that only looks expired where the condition is met before it is read again', async () => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') });
+  await testEnv.pool('gpu');
+  await testEnv.reconcile();
+  await dropLease(cluster());
+  await holdLease(cluster(), new Date(Date.now() - 7_200_000));
+  const { code, stderr } = await cli(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
+  assert.deepEqual([code, stderr], [0, '']);
 });
 
 test('times out, and with --timeout=0 checks once', async () => {

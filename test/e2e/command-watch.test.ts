@@ -44,9 +44,9 @@ test('get --watch prints the table, then a row for each change under the same co
     'worker-of-the-day Pending 0',
     'gpu Pending 1',
     'gpu Pending 1',
-    'gpu 200 1',
-    'gpu 200,Deleting 1',
-    'gpu 200,Deleting 1',
+    'gpu Ready 1',
+    'gpu Deleting 1',
+    'gpu Deleting 1',
     'new Pending <none>',
   ]);
   const second = watching.lines().map(line => /^\S+ +/.exec(line)?.[0].length);
@@ -184,12 +184,12 @@ test('events --watch shows existing events, new ones, and repeated ones with the
       .join(' | '),
   );
   assert.deepEqual(rows, [
-    'LAST SEEN | TYPE | REASON | POOL | MESSAGE',
-    '9s | Normal | NodeJoined | gpu | 1 node joined: a',
-    '9s | Normal | RuntimeClassCreated | other | RuntimeClass node-pool-other created',
-    '9s | Warning | Tested | gpu | red \\u001b[31mtext',
-    '9s (x12 over 9s) | Warning | Tested | gpu | red \\u001b[31mtext',
-    '9s | Normal | RuntimeClassCreated | last | RuntimeClass node-pool-last created',
+    'TIME | TYPE | WHAT | WHO | POOL | DETAIL',
+    '9s | Normal | NodeJoined | kubectl-nodepool | gpu | 1 node joined: a',
+    '9s | Normal | RuntimeClassCreated | kubectl-nodepool | other | RuntimeClass node-pool-other created',
+    '9s | Warning | Tested | test | gpu | red \\u001b[31mtext',
+    '9s (x12 over 9s) | Warning | Tested | test | gpu | red \\u001b[31mtext',
+    '9s | Normal | RuntimeClassCreated | kubectl-nodepool | last | RuntimeClass node-pool-last created',
   ]);
   assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 130, 130]);
 });

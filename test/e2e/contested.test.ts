@@ -58,7 +58,7 @@ test('one-shot runs: after the third repair the status, doctor and get name key,
     (await warnings()).map(({ reason, note }) => [reason, note]),
     [['RepeatedRepairs', SAYS]],
   );
-  assert.match((await run('get')).stdout, /^w +200,Contested /m);
+  assert.match((await run('get')).stdout, /^w +Contested /m);
   const doctor = await run('doctor');
   assert.ok(doctor.stdout.includes(`w: ${SAYS}`), doctor.stdout);
 

@@ -31,7 +31,7 @@ test('reconciles the pools that gain or lose the nodes, and writes no other node
   const dry = await cli(testEnv.cluster(), ['delete', 'old', '--dry-run=server']);
   assert.match(
     dry.stdout,
-    /^node a \(moves from pool old to pool big\)\n {2}\+ label size=l .*\n {2}- label tier=gold /,
+    /^moves from pool old to pool big: 2 nodes \(a, b\)\n {2}\+ label size=l .*\n {2}- label tier=gold .*\n\nnode c \(leaves pool old\)\n/,
   );
   assert.ok(dry.stdout.endsWith(`\n\n${said(') (server dry run)\n')}`), dry.stdout);
   assert.equal(dry.stderr, '');

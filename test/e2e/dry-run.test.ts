@@ -59,6 +59,7 @@ describe('leaves etcd as it was', () => {
     [
       ['reconcile', '--dry-run=server'],
       [
+        'create controllerrevisions',
         'create events',
         'create runtimeclasses',
         'delete runtimeclasses',
@@ -77,15 +78,16 @@ describe('leaves etcd as it was', () => {
     [['edit', 'fresh', '--label', 'a=b', '--dry-run=server'], ['patch nodepools']],
     [
       ['add', 'fresh', 'free-1', '--yes', '--dry-run=server'],
-      ['create events', 'create runtimeclasses', 'patch nodepools', 'patch nodes'],
+      ['create controllerrevisions', 'create events', 'create runtimeclasses', 'patch nodepools', 'patch nodes'],
     ],
     [
       ['remove', 'selector', 'selector-1', '--yes', '--dry-run=server'],
-      ['create events', 'patch nodepools/status', 'patch nodes', 'patch runtimeclasses'],
+      ['create controllerrevisions', 'create events', 'patch nodepools/status', 'patch nodes', 'patch runtimeclasses'],
     ],
     [
       ['move', 'selector-1', '--to', 'fresh', '--yes', '--dry-run=server'],
       [
+        'create controllerrevisions',
         'create events',
         'create runtimeclasses',
         'patch nodepools',

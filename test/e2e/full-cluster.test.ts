@@ -178,13 +178,13 @@ describe('a full cluster', () => {
 
     assert.deepEqual(
       (await testEnv.revisions()).map(({ revision }) => revision),
-      [1],
+      [1, 1],
     );
     await api().expect('DELETE', `${POOLS}/released`);
     await eventually('the pool goes', async () => (await testEnv.getPool('released')) === undefined);
     assert.equal(await testEnv.runtimeClass('released'), undefined);
     await runs('waiting', 'd-1');
-    await eventually('its history is collected', async () => (await testEnv.revisions()).length === 0);
+    await eventually('its history is collected', async () => (await testEnv.revisions()).length === 1);
 
     // Without the product and the finalizer only the owner reference remains.
     assert.equal(await watching.end(), 0);
@@ -192,6 +192,7 @@ describe('a full cluster', () => {
     assert.notEqual(await testEnv.runtimeClass('forced'), undefined);
     await api().expect('DELETE', `${POOLS}/forced`);
     await eventually('it is collected', async () => (await testEnv.runtimeClass('forced')) === undefined);
+    await eventually('its history is, too', async () => (await testEnv.revisions()).length === 0);
 
     assert.match(await whoDeleted('node-pool-released'), /^kubectl-nodepool\//);
     assert.match(await whoDeleted('node-pool-forced'), /^kube-controller-manager\/.*generic-garbage-collector$/);

@@ -22,8 +22,8 @@ export function check(text: string, what: string, { bounded = true } = {}): void
   for (const line of text.split('\n')) {
     const at = line.search(FORBIDDEN);
     assert.equal(at, -1, `${what}: ${JSON.stringify(line.slice(Math.max(at - 20, 0), at + 20))}`);
-    // EVIL indents by two; the lines of a wrapped text are indented by more.
-    assert.ok(!/^\s{0,4}(next: )?forged/.test(line), `${what}: a line was forged`);
+    // EVIL indents by none or two, the lines of a wrapped text by four or more.
+    assert.ok(!/^\s{0,3}(next: )?forged/.test(line), `${what}: a line was forged`);
     if (bounded) assert.ok(line.length <= MAX_LINE_LENGTH, `${what}: a line of ${line.length} characters`);
   }
 }
@@ -135,10 +135,16 @@ export const LOOKS: readonly string[][] = [
   ...[[], ['-o', 'wide'], ['-o', 'name'], ['-o', 'json'], ['-o', 'yaml'], ['--unassigned'], [EVIL], ['-l', EVIL]].map(
     args => ['nodes', ...args],
   ),
-  ...['node-a', 'node-b', EVIL].map(node => ['nodes', '--why', node]),
+  ...['node-a', 'node-b', EVIL].flatMap(node => [
+    ['nodes', '--why', node],
+    ['why', node],
+  ]),
+  ['why', 'node-a', EVIL],
   ['events'],
   ['events', 'gpu'],
   ['fit', EVIL],
+  ['fit', '--cpu', '1'],
+  ['fit', '--cpu', EVIL],
   ['diff', '--impact'],
   ...[
     ['--resources', 'all'],
@@ -161,6 +167,8 @@ export const LOOKS: readonly string[][] = [
   ].map(args => ['history', ...args]),
   ...[[], ['-o', 'json'], ['-o', 'yaml'], [EVIL], ['-l', EVIL]].map(args => ['report', ...args]),
   ['diff'],
+  ['diff', '--by-node'],
+  ['diff', '-f', EVIL],
   ['create', EVIL],
   ['edit', 'gpu', '--label', EVIL],
   ...[[], ['-o', 'json'], ['-o', 'yaml'], ['--label', EVIL], [EVIL]].map(args => ['adopt', ...args]),
@@ -201,9 +209,9 @@ export const LOOKS: readonly string[][] = [
   [EVIL],
 ];
 
-/** Whether a command line prints data, which is never cut. */
+/** Whether a command line prints data, which is never cut, or bodies of responses, of which it shows 10,240 characters. */
 export function isData(args: readonly string[]): boolean {
-  return args.some(word => /^(json|yaml|csv|custom-columns=)/.test(word));
+  return args.some(word => /^(json|yaml|csv|custom-columns=|-v$)/.test(word));
 }
 
 /** Formats of raw values: a pipe gets the bytes, a terminal gets them escaped. */

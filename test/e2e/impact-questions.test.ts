@@ -15,7 +15,7 @@ const { pod } = poolsWithPods(testEnv);
 const options = { skip: NO_TERMINAL ?? false, timeout: 120_000 };
 const SCREEN = { columns: 140, rows: 50, env: { NO_COLOR: '1' } };
 const LOST =
-  /Impact:\n[\s\S]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Continue\? \[y\/N\]/;
+  /Impact:\n[\s\S]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*\? \[y\/N\]/;
 
 beforeEach(async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
@@ -63,7 +63,7 @@ test('asks about a NoSchedule taint, and not about what costs no pod its place',
   await pod({ name: 'shop', node: 'a' });
   const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
   const asked = openTerminal(t, cluster(), taint, SCREEN);
-  const screen = await asked.shows(/Continue\? \[y\/N\]/);
+  const screen = await asked.shows(/\? \[y\/N\]/);
   assert.match(screen, /ReplicaSet default\/web runs on, but would not come back to its node if it is recreated/);
   asked.type('n{enter}');
   await asked.exit;
@@ -82,16 +82,25 @@ test('a script is not asked', { timeout: 120_000 }, async () => {
   assert.deepEqual([code, stderr], [0, '']);
 });
 
-test('edit --dry-run on a terminal shows what would change on the nodes, and the impact', options, async t => {
-  const before = await stateOf(cluster());
-  const run = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run'], SCREEN);
-  assert.equal((await run.exit).exitCode, 0);
-  assert.match(
-    run.screen(),
-    /node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)/,
-  );
-  assert.deepEqual(await stateOf(cluster()), before);
-});
+test(
+  'edit --dry-run shows what would change on the nodes, and the impact, in a pipe as on a terminal',
+  options,
+  async t => {
+    const before = await stateOf(cluster());
+    const piped = await cli(cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run']);
+    assert.match(
+      piped.stdout,
+      /^node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)\n$/,
+    );
+    const run = openTerminal(t, cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run'], SCREEN);
+    assert.equal((await run.exit).exitCode, 0);
+    assert.match(
+      run.screen(),
+      /node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)/,
+    );
+    assert.deepEqual(await stateOf(cluster()), before);
+  },
+);
 
 test('edit without --reconcile asks, too, as a controller applies what is saved', options, async t => {
   const before = await stateOf(cluster());
@@ -114,7 +123,7 @@ test('asks about a label that comes and keeps a DaemonSet away', options, async 
     spec: { template: { spec: { nodeSelector: null, affinity } } },
   });
   const before = await stateOf(cluster());
-  const stops = /\+ label bare=x on 1 node\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Continue\? \[y\/N\]/;
+  const stops = /\+ label bare=x on 1 node\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*\? \[y\/N\]/;
   for (const args of [
     ['edit', 'web', '--label', 'bare=x', '--reconcile'],
     ['create', 'bare', '--label', 'bare=x', '--node-selector', 'node-role.kubernetes.io/web=', '--reconcile'],
@@ -131,7 +140,7 @@ test('asks about a label that comes and keeps a DaemonSet away', options, async 
 
 test('a new selector: the impact stands above the question', options, async t => {
   const run = openTerminal(t, cluster(), ['edit', 'web', '--node-selector', 'none=x'], SCREEN);
-  await run.shows(/DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Save pool web\? \[y\/N\]/);
+  await run.shows(/DaemonSet default\/bird stops on 1 node: a\n[\s\S]*Save pool web[^?]*\? \[y\/N\]/);
   run.type('n{enter}');
   assert.equal((await run.exit).exitCode, 1);
 });
@@ -181,7 +190,7 @@ test('asks whoever may not list pods and DaemonSets', options, async t => {
   const user = await blind('asked');
   const args = ['edit', 'web', '--label', 'plain-', '--kubeconfig', user];
   const run = openTerminal(t, cluster(), args, SCREEN);
-  await run.shows(/the impact on [A-Za-z, ]*pods[\s\S]*Impact: not known[\s\S]*Continue\? \[y\/N\]/);
+  await run.shows(/the impact on [A-Za-z, ]*pods[\s\S]*Impact: not known[\s\S]*\? \[y\/N\]/);
   run.type('n{enter}');
   assert.equal((await run.exit).exitCode, 1);
   assert.equal((await testEnv.getPool('web'))?.spec.labels?.plain, 'x');

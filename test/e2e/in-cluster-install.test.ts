@@ -22,6 +22,7 @@ const api = () => raw(testEnv.cluster());
 test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
   const { objects, policies } = await readManifests();
   const flags = ['install', '--controller', '--image', IMAGE];
+  await refused(['install', '--wait'], 2, /--wait is only valid with --controller; next: add --controller/);
   await refused(['install', '--image', IMAGE], 2, /--image is only valid with --controller; next: add --controller/);
   await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
 
@@ -52,7 +53,10 @@ test('install --controller creates the objects once; dry runs and a second run w
 
   const risky = ['create', 'p', '--node-selector', 'a=b', '--taint', 'k=v:NoSchedule', '--dry-run=server'];
   const unprotected = await unchanged(risky);
-  assert.match(unprotected.stderr, /which a kubelet may set on its own node .*#admission-policies$/m);
+  assert.match(
+    unprotected.stderr,
+    /which a kubelet may set on its own node .*; next: run `kubectl nodepool install --policies`/,
+  );
 
   const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
   assert.equal(lines.length, objects.length);

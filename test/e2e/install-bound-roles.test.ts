@@ -125,7 +125,7 @@ test('asks where people would get rights by the installation, and says nothing o
   );
   const declined = await inTerminal(testEnv.cluster(), INSTALL, 'n\n', 400);
   assert.equal(declined.code, 1);
-  assert.ok(declined.shown.includes(`${risk}. Continue? [y/N]`), declined.shown);
+  assert.ok(declined.shown.includes(`${risk}? [y/N]`), declined.shown);
   assert.match(declined.shown, /nothing was changed\n/);
   assert.equal(await statusOf(path), 404);
 

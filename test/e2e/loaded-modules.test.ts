@@ -80,7 +80,8 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'completion bash': OFFLINE,
   // It refuses, without a terminal.
   view: [...NO_APPLY, ...NO_DRAIN, '@bufbuild/protobuf', 'js-yaml', 'src/kube/', 'src/print/table.ts'],
-  get: [...POOLS_ALONE, 'src/print/yaml.ts'],
+  get: [...NO_WRITES, ...NO_APPLY, ...POOLS_ALONE.filter(part => part !== 'src/reconciler/'), 'src/print/yaml.ts'],
+  'get --cached': [...POOLS_ALONE, 'src/print/yaml.ts'],
   'get -o name': [...POOLS_ALONE, 'chalk', 'src/print/table.ts', 'src/commands/get/print.ts'],
   'describe gpu': [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts', 'src/print/yaml.ts'],
   events: [...POOLS_ALONE, 'src/commands/get/print.ts'],
@@ -89,9 +90,15 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   top: [...NO_DRAIN, ...NO_WRITES],
   diff: [...NO_DRAIN, ...NO_WRITES, 'src/commands/get/print.ts'],
   nodes: [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
+  'why a': [...NO_DRAIN, ...NO_WRITES, 'src/kube/protobuf/pod'],
   'create spot --label a=b --dry-run=client': [...APPLIES, '@bufbuild/protobuf', 'js-yaml', 'src/kube/'],
   adopt: [...NO_APPLY, ...NO_DRAIN, 'src/kube/protobuf/pod', 'src/print/yaml.ts'],
-  'edit gpu --label a=b --dry-run=server': [...APPLIES, ...NO_WRITES, 'src/commands/shared/reconcile/apply.ts'],
+  // It shows the impact.
+  'edit gpu --label a=b --dry-run=server': [
+    ...APPLIES.filter(part => part !== 'chalk' && part !== PODS),
+    ...NO_WRITES,
+    'src/commands/shared/reconcile/apply.ts',
+  ],
   // It names pods that could not be scheduled there again.
   'add gpu a --dry-run': APPLIES.filter(part => part !== PODS),
   'remove gpu a --dry-run': APPLIES.filter(part => part !== 'chalk' && part !== PODS),
@@ -104,12 +111,7 @@ const MUST_NOT_LOAD: Record<string, string[]> = {
   'drain gpu --dry-run': ['src/commands/doctor/', 'src/reconciler/plan/cluster-plan.ts', 'src/print/yaml.ts'],
   'wait gpu --for=status=200': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'rollout status gpu': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
-  'rollout pause gpu --dry-run': [
-    ...NO_TABLE,
-    ...NO_DRAIN,
-    'src/commands/shared/edit/edit.ts',
-    'src/commands/shared/reconcile/apply.ts',
-  ],
+  'rollout pause gpu --dry-run': [...NO_TABLE, ...NO_DRAIN, 'src/commands/shared/reconcile/apply.ts'],
   'install --dry-run': [...NO_TABLE, ...NO_APPLY, ...POOLS_ALONE],
   'uninstall --cascade --dry-run': APPLIES.filter(part => part !== 'chalk'),
   doctor: [...NO_APPLY, ...NO_DRAIN, 'src/commands/get/print.ts'],

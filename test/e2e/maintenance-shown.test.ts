@@ -117,7 +117,13 @@ test('text of others neither colours nor forges lines', async () => {
   await mixed();
   const hostile = 'x\u001b[31m\r\nerror: forged\u202e';
   await writeMaintenance(testEnv, 'a', { owner: hostile, reason: hostile });
-  for (const args of [['nodes'], ['nodes', '-o', 'wide'], ['describe', 'web'], ['doctor'], ['uncordon', 'web']]) {
+  for (const args of [
+    ['nodes'],
+    ['nodes', '-o', 'wide'],
+    ['describe', 'web'],
+    ['doctor', '--all'],
+    ['uncordon', 'web'],
+  ]) {
     const { stdout, stderr } = await unchanged([
       ...args,
       '--color=never',

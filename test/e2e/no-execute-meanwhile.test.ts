@@ -113,7 +113,8 @@ test('a one-shot run goes on when its pool is paused and resumed', async t => {
   await eventually('it is held', () => /waits for PodDisruptionBudget/.test(run.stderr()));
   // A run that reads the pool while it is paused ends.
   void run.end('SIGSTOP');
-  for (const action of ['pause', 'resume']) assert.equal((await cli(cluster(), ['rollout', action, 'web'])).code, 0);
+  for (const args of [['pause'], ['resume', '--yes']])
+    assert.equal((await cli(cluster(), ['rollout', ...args, 'web'])).code, 0);
   await pods.budget('p', { app: 'p' }, 1);
   assert.equal(await run.end('SIGCONT'), 0, run.stderr());
   assert.deepEqual(taintsOf(await testEnv.node('n')), ['web:NoExecute']);

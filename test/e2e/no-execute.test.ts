@@ -25,7 +25,7 @@ test('one-shot: the stand-in, evictions, then the taint; progress on stderr, and
   await pods.budget('web', WEB, 1);
   const { code, stdout, stderr } = await reconcile();
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /^web {2}200 {2}2 nodes \(2 joined(, 2 updated)?\)/);
+  assert.match(stdout, /^web {2}Ready {2}2 nodes \(2 joined(, 2 updated)?\)/);
   const lines = stderr.split('\n');
   for (const line of ['evicting pod default/p', 'pod default/p evicted', 'evicting pod default/q'])
     assert.ok(lines.includes(line), stderr);
@@ -58,7 +58,7 @@ test('a script needs --yes; diff and dry runs tell the steps and evict nothing',
   for (const how of ['client', 'server']) {
     const { code, stdout } = await unchanged(['reconcile', 'web', `--dry-run=${how}`]);
     assert.equal(code, 0);
-    assert.match(stdout, /\+ taint dedicated=x:NoSchedule[\s\S]*^web {2}200 .*\(1 joined.*dry run/m, how);
+    assert.match(stdout, /\+ taint dedicated=x:NoSchedule[\s\S]*^web {2}\w+ .*\(1 joined.*dry run/m, how);
   }
   assert.deepEqual([await evictions(since), await pods.names()], [[], ['p']]);
 });

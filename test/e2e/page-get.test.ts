@@ -29,7 +29,7 @@ const POOLS = [
 const MEANWHILE: Meanwhile = {
   'kubectl nodepool get -w --output-watch-events': [
     [/^ADDED +worker /m, 'kubectl nodepool reconcile spot'],
-    [/^MODIFIED +spot +200 /m, 'kubectl nodepool delete spot --yes'],
+    [/^MODIFIED +spot +Empty /m, 'kubectl nodepool delete spot --yes'],
     [/^DELETED +spot /m, '^C'],
   ],
 };

@@ -8,6 +8,7 @@ import { allowed, followPage, pageShell, readPage } from './page.ts';
 import { role } from './test-env.ts';
 
 const PAGE = 'docs/commands/top.md';
+const ZONE = 'topology.kubernetes.io/zone';
 const MAX_MS = 180_000;
 const GPUS = { cpu: '16', memory: '65536000Ki', 'nvidia.com/gpu': '4' };
 const USAGE = {
@@ -30,10 +31,10 @@ let metrics: MetricsServer | undefined;
 after(() => metrics?.stop());
 const cluster = useCluster({ crd: true }, started =>
   createNodes(started, [
-    { name: 'gpu-1', labels: role('gpu'), allocatable: GPUS },
-    { name: 'gpu-2', labels: role('gpu'), allocatable: GPUS },
+    { name: 'gpu-1', labels: { ...role('gpu'), [ZONE]: 'eu-1a' }, allocatable: GPUS },
+    { name: 'gpu-2', labels: { ...role('gpu'), [ZONE]: 'eu-1b' }, allocatable: GPUS },
     { name: 'spare-1' },
-    { name: 'worker-1', labels: role('worker') },
+    { name: 'worker-1', labels: { ...role('worker'), [ZONE]: 'eu-1a' } },
     { name: 'worker-2', labels: role('worker') },
     { name: 'worker-3', labels: role('worker'), unschedulable: true },
   ]),

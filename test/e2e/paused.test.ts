@@ -64,7 +64,7 @@ test('join, leave, drift and a new spec wait, are counted and told, and come aft
   const line = await ok(['reconcile']);
   assert.match(
     line,
-    /^web {2}200 {2}2 nodes \(unchanged\) .* the pool is paused, and 2 of 2 nodes wait for its changes: /,
+    /^web {2}Paused {2}2 nodes \(unchanged\) .* the pool is paused, and 2 of 2 nodes wait for its changes: /,
   );
   assert.match(await ok(['reconcile', '-o', 'json']), /"reason": "Paused"/);
   assert.deepEqual(await versions(), before);
@@ -215,7 +215,7 @@ test('1,000 nodes: while it is paused no node is written, by no path, and drift 
   await sleep(3_000);
   await says('993 of 993 nodes wait');
   await watching.end();
-  assert.match(await ok(['reconcile']), /^web {2}200 {2}993 nodes \(unchanged\) .* 993 of 993 nodes wait /);
+  assert.match(await ok(['reconcile']), /^web {2}Paused {2}993 nodes \(unchanged\) .* 993 of 993 nodes wait /);
   assert.deepEqual(await all(), before);
   const written = (await readAudit(testEnv.cluster()))
     .slice(mark)

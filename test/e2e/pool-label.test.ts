@@ -63,7 +63,16 @@ test('create and doctor warn that a kubelet may draw the pods of the RuntimeClas
   const risk =
     'has a RuntimeClass that selects by nodes.lailin.xyz/pool, which a kubelet may set on its own node to get its pods';
   const { code, stderr } = await cli(cluster(), ['create', 'big', ...flags]);
-  assert.deepEqual([code, stderr.includes(`warning: pool big ${risk}; see http`)], [0, true], stderr);
+  assert.deepEqual(
+    [
+      code,
+      stderr.includes(
+        `warning: pool big ${risk}; next: run \`kubectl nodepool install --policies\`, once for the cluster`,
+      ),
+    ],
+    [0, true],
+    stderr,
+  );
   const membership = async () => {
     const { checks } = JSON.parse((await cli(cluster(), ['doctor', '-o', 'json'])).stdout);
     return checks.find(({ id }: { id: string }) => id === 'membership');

@@ -216,13 +216,13 @@ test('writes finalizer, RuntimeClass, then nodes when it adds, and in reverse wh
   const { cluster } = await testEnv.connection();
   const writes: string[] = [];
   const watched = wrapped(cluster, (name, call) => (...args) => {
-    if (!/\.(get|list)/.test(name)) writes.push(name);
+    if (!/\.(get|list|heads)/.test(name)) writes.push(name);
     return call(...args);
   });
   await testEnv.reconcileWith(watched);
   assert.deepEqual(
     writes.filter(write => write !== 'createEvent'),
-    ['pools.setFinalizers', 'runtimeClasses.create', 'nodes.patch', 'pools.patchStatus'],
+    ['pools.setFinalizers', 'revisions.create', 'runtimeClasses.create', 'nodes.patch', 'pools.patchStatus'],
   );
   writes.length = 0;
   await raw(testEnv.cluster()).expect('DELETE', '/apis/nodes.lailin.xyz/v1/nodepools/w');

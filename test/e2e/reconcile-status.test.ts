@@ -41,7 +41,7 @@ test('without the status subresource in the CRD one run applies pools, releases 
     const { code, stdout, stderr } = await run('reconcile');
     assert.equal(code, 1);
     const done = again ? 'unchanged' : '1 joined';
-    assert.match(stdout, new RegExp(`^w +500,Failing +3 nodes \\(${done}\\).* 1 write failed\n$`));
+    assert.match(stdout, new RegExp(`^w +Failing +3 nodes \\(${done}\\).* 1 write failed\n$`));
     assert.equal(
       stderr,
       'error: w: cannot patch the status of NodePool "w": the CRD nodepools.nodes.lailin.xyz serves no status subresource; next: run `kubectl nodepool install`\n',
@@ -97,7 +97,7 @@ test('reconcile, get and doctor report a CRD that drops status fields until inst
   await testEnv.pool('w', SPEC);
   const first = await run('reconcile');
   assert.deepEqual([first.code, first.stderr], [0, `warning: ${DROPPED}\n`]);
-  assert.match(first.stdout, /^w +200 +1 node \(1 joined\)/);
+  assert.match(first.stdout, /^w +Ready +1 node \(1 joined\)/);
   const got = await run('get');
   assert.deepEqual([got.code, got.stderr], [0, `warning: ${LOST}\n`]);
   const { stdout } = await run('doctor');
@@ -158,6 +158,7 @@ test('without permission for nodepools/status nodes are reconciled, and events a
       rule('nodes.lailin.xyz', 'nodepools'),
       rule('node.k8s.io', 'runtimeclasses'),
       rule('events.k8s.io', 'events'),
+      rule('apps', 'controllerrevisions'),
     ],
   });
   await api.expect('POST', `${rbac}/clusterrolebindings`, {
@@ -171,7 +172,7 @@ test('without permission for nodepools/status nodes are reconciled, and events a
   await eventually('the role is known', async () => (await run('get', '--kubeconfig', kubeconfig)).code === 0);
   const { code, stdout, stderr } = await run('reconcile', '--kubeconfig', kubeconfig);
   assert.equal(code, 1);
-  assert.match(stdout, /^w +500,Failing +1 node \(1 joined\).* 1 write failed\n$/);
+  assert.match(stdout, /^w +Failing +1 node \(1 joined\).* 1 write failed\n$/);
   assert.equal(
     stderr,
     'error: w: cannot patch the status of NodePool "w": user "no-status" lacks the permission; next: ask for a role with verb patch on nodepools.nodes.lailin.xyz/status\n',

@@ -21,7 +21,7 @@ async function killAfter(writes: number, counts: Record<string, number>): Promis
   return wrapped(cluster, (name, call) => async (...args) => {
     if (left <= 0) throw new Killed();
     const result = await call(...args);
-    if (/\.(list|get)/.test(name)) return result;
+    if (/\.(list|get|heads)/.test(name)) return result;
     if (name.startsWith('revisions.')) counts[name] = (counts[name] ?? 0) + 1;
     if (--left <= 0) throw new Killed();
     return result;

@@ -34,7 +34,7 @@ test('a revision for each spec, before anything else of it is written; one that 
   const calls: string[] = [];
   const { cluster } = await testEnv.connection();
   const seen = wrapped(cluster, (name, call) => (...args) => {
-    if (!/\.(list|get)/.test(name)) calls.push(name);
+    if (!/\.(list|get|heads)/.test(name)) calls.push(name);
     return call(...args);
   });
   await testEnv.reconcileWith(seen);
@@ -83,46 +83,82 @@ test('ten former specs are kept, the oldest go first', async () => {
   );
 });
 
-test('a pool without spec.rollout costs no request, nor does one that is paused or invalid', async t => {
-  const since = (await readAudit(testEnv.cluster())).length;
+test('a pool without spec.rollout has a history, too: the first change can be undone', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
-  await testEnv.pool('web', { labels: { tier: '1' } });
-  await testEnv.pool('paused', spec('1', { paused: true }));
-  const watching = await startWatching(t, testEnv.cluster());
-  await eventually('it is reconciled', async () => (await testEnv.getPool('web'))?.status?.status === 200);
-  await tier('2');
-  await eventually('it is edited', async () => (await testEnv.node('a')).metadata.labels.tier === '2');
-  await watching.end();
-  await testEnv.reconcile();
-  assert.deepEqual(await requests(since), []);
-  await testEnv.edit('paused', { spec: { paused: null } });
-  await testEnv.reconcile();
+  await cli(testEnv.cluster(), ['create', 'web', '--label', 'tier=1', '--reconcile', '--yes']);
   assert.deepEqual(await kept(), ['1:1']);
+  await cli(testEnv.cluster(), ['edit', 'web', '--label', 'tier=2']);
+  await testEnv.reconcile();
+  const history = await cli(testEnv.cluster(), ['rollout', 'history', 'web']);
+  assert.equal(
+    history.stdout,
+    'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n2         <none>\n',
+  );
+  const undone = await cli(testEnv.cluster(), ['rollout', 'undo', 'web', '--yes']);
+  assert.equal(undone.code, 0, undone.stderr);
+  await testEnv.reconcile();
+  assert.equal((await testEnv.node('a')).metadata.labels.tier, '1');
+  assert.deepEqual(await kept(), ['2:2', '3:1']);
 });
 
-test('the watch reads revisions when the spec or its cause changes, and at its start', async t => {
+test('a new pool costs its write, the others one list in a run, and a write for each spec that has none', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
-  await testEnv.pool('web', spec('1'));
+  for (const name of ['web', 'two', 'three']) await testEnv.pool(name, { labels: { tier: '1' } });
+  await testEnv.pool('paused', spec('1', { paused: true }));
+  let since = (await readAudit(testEnv.cluster())).length;
+  const asked = async () => {
+    const found = (await requests(since)).toSorted();
+    since = (await readAudit(testEnv.cluster())).length;
+    return found;
+  };
   await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['create', 'create', 'create']);
+  await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['list']);
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
+  await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['list']);
+  // As of an earlier version, which kept none of it.
+  const [ofThree] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('three'));
+  await api().expect('DELETE', `${REVISIONS}/${ofThree?.metadata.name}`);
+  await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['create', 'list']);
+  for (const name of ['web', 'two']) await testEnv.edit(name, { spec: { labels: { tier: '2' } } });
+  await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['create', 'create', 'list']);
+  await testEnv.edit('paused', { spec: { paused: null } });
+  await testEnv.reconcile();
+  assert.deepEqual(await asked(), ['create', 'list']);
+});
+
+test('the watch lists all revisions at its start, and writes those of changed pools', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('web') });
+  await testEnv.pool('web', { labels: { tier: '1' } });
+  await testEnv.pool('other', { labels: { tier: '1' } });
+  await testEnv.reconcile();
+  // As of an earlier version, which kept none of it.
+  const [first] = (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('other'));
+  await api().expect('DELETE', `${REVISIONS}/${first?.metadata.name}`);
   const since = (await readAudit(testEnv.cluster())).length;
   const watching = await startWatching(t, testEnv.cluster(), '--resync=1s');
   const updated = (value: string) => async () => (await testEnv.node('a')).metadata.labels.tier === value;
-  await eventually('it looks', async () => (await requests(since)).length > 0);
+  await eventually('the pool of an earlier version has one', async () => (await kept()).length === 2);
   for (const drift of ['x', 'y', 'z']) {
     await testEnv.patchNode('a', { metadata: { labels: { tier: drift } } });
     await eventually('drift is repaired', updated('1'));
   }
-  assert.deepEqual(await requests(since), ['list']);
+  assert.deepEqual(await requests(since), ['list', 'create']);
   await tier('2');
   await eventually('it is rolled out', updated('2'));
-  assert.deepEqual(await requests(since), ['list', 'list', 'create', 'list']);
+  assert.deepEqual(await requests(since), ['list', 'create', 'create']);
   await testEnv.edit('web', { metadata: { annotations: { 'kubernetes.io/change-cause': 'a better tier' } } });
-  const cause = async () => (await testEnv.revisions())[1]?.metadata.annotations?.['kubernetes.io/change-cause'];
+  const ofWeb = async () => (await testEnv.revisions()).filter(({ metadata }) => metadata.name.startsWith('web'));
+  const cause = async () => (await ofWeb())[1]?.metadata.annotations?.['kubernetes.io/change-cause'];
   await eventually('the cause is kept', async () => (await cause()) === 'a better tier');
   await tier('1');
   await eventually('it is rolled back', updated('1'));
   // A reconcile under way may have written the node by the newer spec; the next one keeps it.
-  await eventually('it is kept', async () => (await kept()).join() === '2:2,3:1');
+  await eventually('it is kept', async () => (await ofWeb()).map(({ revision }) => revision).join() === '2,3');
   await watching.end();
 });
 
@@ -141,14 +177,20 @@ test('what others made under the name or the label is left alone, and is no hist
     revision: 9,
   };
   const theirs = (await api().expect('POST', REVISIONS, body)) as ControllerRevision;
-  for (const _ of [1, 2]) await testEnv.reconcile();
-  const [mine, foreign, ...more] = await testEnv.revisions();
-  assert.deepEqual(more, []);
+  for (const value of ['2', '1']) {
+    await tier(value);
+    await testEnv.reconcile();
+  }
+  const all = await testEnv.revisions();
+  const foreign = all.find(each => each.metadata.name === name);
   assert.equal(foreign?.metadata.resourceVersion, theirs.metadata.resourceVersion);
-  assert.equal(mine?.metadata.ownerReferences?.[0]?.uid, metadata.uid);
-  assert.notEqual(mine?.metadata.name, name);
+  const mine = all.filter(each => each !== foreign).map(each => each.metadata.ownerReferences?.[0]?.uid);
+  assert.deepEqual(mine, [metadata.uid, metadata.uid]);
   const history = await cli(testEnv.cluster(), ['rollout', 'history', 'web']);
-  assert.equal(history.stdout, 'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n');
+  assert.equal(
+    history.stdout,
+    'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n2         <none>\n',
+  );
 });
 
 test('two processes at the same time make no double', async () => {
@@ -158,20 +200,6 @@ test('two processes at the same time make no double', async () => {
     assert.equal((await testEnv.revisions()).length, at);
     await tier(String(at));
   }
-});
-
-test('fields that this version does not know are kept, too', async () => {
-  await testEnv.pool('web', spec('1'));
-  const { cluster } = await testEnv.connection();
-  // As a later CRD would serve them.
-  const later = wrapped(cluster, (name, call) => async (...args) => {
-    const pool = (await call(...args)) as { spec: object } | undefined;
-    return name === 'pools.get' && pool !== undefined ? { ...pool, spec: { ...pool.spec, later: { x: 1 } } } : pool;
-  });
-  await testEnv.reconcileWith(later);
-  await testEnv.reconcileWith(later);
-  const found = await testEnv.revisions();
-  assert.deepEqual(found.map(dataOf), [{ labels: { tier: '1' }, later: { x: 1 } }]);
 });
 
 test('without the permission, nodes are written as ever, with one warning', async t => {
@@ -187,10 +215,10 @@ test('without the permission, nodes are written as ever, with one warning', asyn
   ]);
   const kubeconfig = await kubeconfigFor(testEnv.cluster(), 'operator');
   const refused =
-    /^warning: \w+: `rollout undo` will not find this spec: cannot list controllerrevisions: .*; next: ask for a role with verb list on controllerrevisions\.apps$/gm;
+    /^warning: \w+: `rollout undo` will not find new specs of pools: cannot (create|list) .*; next: ask for a role with verbs get, list, create, patch and delete on controllerrevisions\.apps in namespace default$/gm;
   const once = await cli({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
   assert.equal(once.code, 0, once.stderr);
-  assert.match(once.stdout, /^web {4}200 /m);
+  assert.match(once.stdout, /^web {4}Ready /m);
   assert.equal(once.stderr.trimEnd().match(refused)?.length, 1, once.stderr);
   assert.equal(once.stderr.trimEnd().split('\n').length, 1);
   assert.equal((await testEnv.node('a')).metadata.labels.tier, '1');
@@ -201,6 +229,6 @@ test('without the permission, nodes are written as ever, with one warning', asyn
     await eventually('it is rolled out', async () => (await testEnv.node('a')).metadata.labels.tier === value);
   }
   await watching.end();
-  assert.equal(watching.log().match(/will not find this spec/g)?.length, 1, watching.log());
+  assert.equal(watching.log().match(/will not find new specs/g)?.length, 1, watching.log());
   assert.deepEqual(await kept(), []);
 });

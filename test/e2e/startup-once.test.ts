@@ -159,7 +159,7 @@ test('a taint that a kubelet registers with is lifted, also where the admission 
       `that of ${name} is lifted`,
       async () => taintsOf(await testEnv.node(name)).join() === 'setup:NoExecute',
     );
-  await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes');
+  await raw(testEnv.cluster()).deleteAll('/api/v1/nodes');
 });
 
 test('again: Boot gives them again when the boot id changes, and only notes it at first', async t => {

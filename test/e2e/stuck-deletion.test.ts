@@ -65,7 +65,7 @@ for (const { what, refusal, left, says } of refusals) {
         [['ReconcileFailed', true]],
       );
 
-      assert.match((await run('get')).stdout, /^w +500,Failing,Deleting /m);
+      assert.match((await run('get')).stdout, /^w +Deleting,Failing /m);
       assert.match((await run('describe', 'w')).stdout, /Applied +False +WriteFailed .*cannot release the pool: /);
       const waited = await run('wait', 'w', '--for=delete', '--timeout=0');
       assert.match(waited.stderr, /w: it is being deleted since .*: cannot release the pool: .*not in this test/);

@@ -21,6 +21,8 @@ export interface Terminal {
   resize(columns: number, rows: number): void;
   /** Waits until the screen matches; returns it. */
   shows(what: RegExp): Promise<string>;
+  /** Types, and waits until what the program writes from then on matches: the screen may still show an earlier question. */
+  asks(keys: string, what: RegExp): Promise<void>;
   /** The screen once it has been stable for a while. */
   settled(): Promise<string>;
   pid: number;
@@ -105,34 +107,45 @@ export function openCommand(
       .map(line => (line ?? '').trimEnd())
       .join('\n');
   };
+  const type = (keys: string) => child.write(keys.replaceAll(/\{[a-z-]+\}/g, key => KEYS[key] ?? key));
+  const shown = (what: string, check: () => boolean) =>
+    eventually(what, check).catch((error: Error) => {
+      throw new Error(`${error.message}\n${screen()}`, { cause: error });
+    });
+  const settled = async () => {
+    let last = '';
+    let since = performance.now();
+    await eventually('the screen stands still', () => {
+      if (screen() !== last) {
+        last = screen();
+        since = performance.now();
+      }
+      return performance.now() - since > STILL_MS;
+    });
+    return last;
+  };
   return {
     screen,
     buffer: () => emulator.buffer.active,
     written: () => written,
     isAlternate: () => emulator.buffer.active.type === 'alternate',
-    type: keys => child.write(keys.replaceAll(/\{[a-z-]+\}/g, key => KEYS[key] ?? key)),
+    type,
     resize(newColumns, newRows) {
       emulator.resize(newColumns, newRows);
       child.resize(newColumns, newRows);
     },
     async shows(what) {
-      await eventually(`the screen shows ${what}`, () => what.test(screen())).catch((error: Error) => {
-        throw new Error(`${error.message}\n${screen()}`, { cause: error });
-      });
+      await shown(`the screen shows ${what}`, () => what.test(screen()));
       return screen();
     },
-    async settled() {
-      let last = '';
-      let since = performance.now();
-      await eventually('the screen stands still', () => {
-        if (screen() !== last) {
-          last = screen();
-          since = performance.now();
-        }
-        return performance.now() - since > STILL_MS;
-      });
-      return last;
+    async asks(keys, what) {
+      // The dashboard takes keys a moment after it has drawn.
+      await settled();
+      const { length } = written;
+      type(keys);
+      await shown(`${keys} asks ${what}`, () => what.test(written.slice(length)));
     },
+    settled,
     pid: child.pid,
     exit,
   };

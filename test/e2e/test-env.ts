@@ -43,9 +43,6 @@ export interface LiveEvent {
   regarding: { name: string };
 }
 
-/** Objects of one DELETE: of 1,000 nodes at once, the answer took over 30 s on a busy machine. */
-const PAGE = 200;
-
 export interface TestEnv {
   cluster(): ControlPlane;
   connection(isDryRun?: boolean): Promise<Connection>;
@@ -120,11 +117,7 @@ export function useTestEnv(options: ClusterOptions = {}): TestEnv {
       await api().request('DELETE', `${pools}/${metadata.name}`);
     }
     for (const path of ['/api/v1/nodes', classes, revisions, '/apis/events.k8s.io/v1/namespaces/default/events']) {
-      let deleted: number;
-      do {
-        const { items } = (await api().expect('DELETE', `${path}?limit=${PAGE}`)) as { items: unknown[] };
-        deleted = items.length;
-      } while (deleted === PAGE);
+      await api().deleteAll(path);
     }
   };
   beforeEach(clean);

@@ -42,7 +42,7 @@ test('refuses while nodes have records of deleted pools, with their number and t
   const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of deleted pool "a" released (dry run)\n${CRD} deleted (dry run)\n`;
   const { code, stdout, stderr } = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.deepEqual([code, stderr], [0, '']);
-  assert.match(stdout, /^node m \(leaves pool a\)\n/);
+  assert.match(stdout, /^leaves pool a: 2 nodes \(m, n\)\n {2}- label p=a {2}\(left the pool\)\n/);
   assert.ok(stdout.endsWith(`\n\n${said}`), stdout);
 });
 
@@ -60,7 +60,11 @@ test('warns about a displaced NoExecute taint that would be restored', async t =
   const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.equal(dry.code, 0);
   assert.match(dry.stderr, reported);
-  await refused(['uninstall', '--cascade'], 1, /^error: 1 pool would be deleted: n; nothing was changed; /);
+  await refused(
+    ['uninstall', '--cascade'],
+    1,
+    /^error: 1 pool would be deleted: n; taints with .*, from 2 nodes \(m, n\): .*; nothing was changed; /,
+  );
 });
 
 test('does not delete a CRD that was recreated after it was read', async () => {
@@ -86,7 +90,7 @@ test('does not delete a CRD that was recreated after it was read', async () => {
         dryRun: 'none',
         timeoutMs: 30_000,
       },
-      { ...connection, releasing, stoppable, approve, question: () => '', warn: () => {} },
+      { ...connection, releasing, stoppable, approve, actionOf: () => '' },
     ),
     /was deleted and created again in the meantime/,
   );

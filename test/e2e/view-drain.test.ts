@@ -56,8 +56,7 @@ test('D drains on the cluster that the view shows, whatever the current context 
   terminal.type('{enter}');
   await terminal.shows(/^>worker /m);
 
-  terminal.type('D');
-  await terminal.shows(/drain worker$/m);
+  await terminal.asks('D', /nodepool drain worker /);
   terminal.type('{enter}');
   await terminal.shows(/\[y\/N\]$/m);
   terminal.type('y{enter}');

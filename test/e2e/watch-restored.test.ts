@@ -14,18 +14,19 @@ const testEnv = useTestEnv();
 test('a reconcile that is in flight begins no further work, and the manager ends for the next one', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: '1' }, rollout: { maxConcurrent: 1 } });
+  await testEnv.edit('w', { spec: { labels: { tier: '2' } } });
   const { cluster, pods, events } = await testEnv.connection();
   const [reading, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const list = async (pool: string) => {
+  const heads = async (pool?: string) => {
     reading.resolve();
     await opened.promise;
-    return cluster.revisions.list(pool);
+    return cluster.revisions.heads(pool);
   };
   const registry = new Registry();
   const { manager } = createWatch(
     { concurrency: 4, resyncMs: 60_000, podCounts: false },
     {
-      cluster: override(cluster, { revisions: { list } }),
+      cluster: override(cluster, { revisions: { heads } }),
       pods,
       events,
       lease: undefined,

@@ -82,8 +82,13 @@ row(
     const halted = startChild(t, first, '--leader-elect', '--concurrency=1');
     await eventually('the first is leader', async () => (await holder()) !== '');
     const leader = await holder();
-    const other = startChild(t, second, '--leader-elect');
-    await other.synced();
+    const others = [startChild(t, second, '--leader-elect')];
+    await others[0]?.synced();
+    // As its Deployment does: on a busy machine it may lose its own lease.
+    const restarting = setInterval(() => {
+      if (others.at(-1)?.isAlive === false) others.push(startChild(t, second, '--leader-elect'));
+    }, 500);
+    t.after(() => clearInterval(restarting));
     const mark = await auditMark(testEnv.cluster());
     const amid = holdAnswer(first, 20);
     await model.createPool('one', { labels: { tier: 'gold' }, handler: 'runc' });
@@ -110,7 +115,8 @@ row(
     await model.drift('n0', { tier: 'drifted' });
     await converged(model, second);
     await assertOnce(mark, first, second);
-    assert.equal(await other.end(), 0);
+    clearInterval(restarting);
+    assert.equal(await others.at(-1)?.end(), 0);
   },
 );
 

@@ -10,8 +10,10 @@ import { answerWith } from './treatments.ts';
 const testEnv = useFaultEnv();
 /** Longer than the back-off could be by chance. */
 const SECONDS = 5;
-/** Several workers may set the finalizer of a pool, so two such requests may be in flight. */
-const isOfMany = ({ method, path }: Asked) => method === 'PATCH' && /\/nodepools\/[^/]+$/.test(path);
+/** Several workers may set the finalizer of a pool, and revisions of all pools are created by requests of one path. */
+const isOfMany = ({ method, path }: Asked) =>
+  (method === 'PATCH' && /\/nodepools\/[^/]+$/.test(path)) ||
+  (method === 'POST' && path.endsWith('/controllerrevisions'));
 
 row(
   {

@@ -22,6 +22,9 @@ function progressOf(status: NodePoolStatus | undefined): string {
 }
 const progress = async () => progressOf((await testEnv.getPool('web'))?.status);
 
+/** Not the revision of the new spec. */
+const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && asked.path.startsWith('/api/v1/nodes/');
+
 async function begin(count: number, rollout?: RolloutStrategy) {
   await testEnv.nodes(...namesOf(count).map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { labels: { tier: '1' }, ...(rollout === undefined ? {} : { rollout }) });
@@ -54,12 +57,16 @@ row(
     const samples = await sampleRollout(t, testEnv.cluster(), '2', settleSeconds);
     await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
     let kills = 0;
-    const isDone = async () => /^RolloutComplete/.test(await progress()) && samples.changed() === count;
+    const isDone = async () => {
+      const { metadata, status } = (await testEnv.getPool('web')) ?? assert.fail();
+      return status?.observedGeneration === metadata.generation && /^RolloutComplete/.test(progressOf(status));
+    };
     while (!(await isDone())) {
       await killAfter(t, 1, undefined, 8_000);
       kills += 1;
       assert.ok(kills < 100, await progress());
     }
+    await eventually('the watch has seen them', () => samples.changed() === count);
     assert.equal(samples.writes(), count);
     assert.ok(samples.most() <= maxConcurrent, `${samples.most()} in flight`);
     assert.deepEqual(samples.order().slice(0, canary), ['n0']);
@@ -81,7 +88,6 @@ row(
     await begin(count, { canary: 0, maxConcurrent: '5%', settleSeconds });
     const samples = await sampleRollout(t, testEnv.cluster(), '2', settleSeconds);
     await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
-    const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && asked.path.startsWith('/api/v1/nodes/');
     let kills = 0;
     for (let left = count; left > 0; left = count - samples.changed()) {
       const writes = Math.min(left, (kills % limit) + 1);
@@ -109,7 +115,7 @@ row(
     const samples = await sampleRollout(t, testEnv.cluster(), '2', 0);
     const proxy = await testEnv.proxy(t);
     await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
-    await killAfter(t, first);
+    await killAfter(t, first, isNodeWrite);
     await eventually('the watch has seen that', () => samples.changed() === first);
     await testEnv.edit('web', { spec: { paused: true } });
     // Its only write is the status.

@@ -97,7 +97,7 @@ suite('an upgrade of the controller in pods of a real node', { skip: obstacle ??
       'the pool is normal',
       async () => {
         shown = await ok(['get', 'real', '--no-headers']);
-        return /^real +200(,Contested)? +1 /.test(shown);
+        return /^real +(Ready|Contested) +1 /.test(shown);
       },
       90_000,
     ).catch((error: unknown) => assert.fail(`${error}\n${shown}`));

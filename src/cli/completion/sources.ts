@@ -144,7 +144,7 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
     };
   if (name === 'for' && command === 'events') return { kind: 'live', what: 'pools' };
   if (name === 'namespace') return OF_NAMESPACE.includes(command) ? { kind: 'live', what: 'namespaces' } : NONE;
-  if (name === 'label-columns') return { kind: 'live', what, list: true };
+  if (name === 'label-columns') return { kind: 'live', what: command === 'top' ? 'nodeLabels' : what, list: true };
   if (name === 'sort-by' && command === 'top') return { kind: 'sortKeys' };
   if (name === 'sort-by') return { kind: 'words', words: command === 'nodes' ? NODE_SORT_PATHS : SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;

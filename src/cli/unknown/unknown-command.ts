@@ -6,6 +6,9 @@ import { suggest } from '../../nodepool/text.ts';
 const LABEL =
   "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool";
 const SCALE = 'BIN add NAME NODE... for nodes that exist; a pool creates no machines';
+const CONTEXT = 'kubectl config use-context NAME, or --context NAME with any command, as BIN get --context NAME';
+const MAINTENANCE =
+  'BIN cordon NAME --reason TEXT --until TIME, or BIN drain NAME with the same flags; BIN uncordon NAME ends it';
 const COPY = 'BIN get NAME -o yaml > FILE, change the name in it, then BIN create -f FILE';
 
 /** Each completes "next: ". BIN stands for the program. */
@@ -95,8 +98,14 @@ const INSTEAD: Record<string, string> = {
   auth: 'kubectl auth, or BIN doctor',
   login: 'BIN takes the user of the kubeconfig, as kubectl does: kubectl auth whoami',
   whoami: 'kubectl auth whoami',
-  use: 'kubectl config use-context NAME, or BIN get --context NAME',
-  switch: 'kubectl config use-context NAME, or BIN get --context NAME',
+  use: CONTEXT,
+  switch: CONTEXT,
+  ctx: CONTEXT,
+  context: CONTEXT,
+  contexts: CONTEXT,
+  'use-context': CONTEXT,
+  maintenance: MAINTENANCE,
+  maintain: MAINTENANCE,
   'api-resources': 'kubectl api-resources --api-group=nodes.lailin.xyz',
 };
 

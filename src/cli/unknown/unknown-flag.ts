@@ -1,7 +1,9 @@
 /** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
 import { ownValue } from '../../nodepool/json.ts';
 
-const STEPS = 'set spec.rollout in an editor or a file; kubectl explain npool.spec.rollout has its fields';
+const STEPS = '--max-concurrent limits the nodes of a step, and --canary those of the first';
+const UNINSTALL =
+  'BIN uninstall --controller for the controller and the admission policies, then BIN uninstall --cascade for all pools and the CRD';
 const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
 
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
@@ -26,15 +28,10 @@ export const INSTEAD: Record<string, string> = {
   'create --max': SIZES,
   'create --min-size': SIZES,
   'create --max-size': SIZES,
-  'create --canary': STEPS,
-  'create --max-concurrent': STEPS,
   'create --max-unavailable': STEPS,
   'create --rollout': STEPS,
-  'edit --canary': STEPS,
-  'edit --max-concurrent': STEPS,
   'edit --max-unavailable': STEPS,
   'edit --rollout': STEPS,
-  'edit --paused': 'BIN rollout pause NAME',
   'create --edit': 'BIN create NAME, then BIN edit NAME',
   'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
   'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
@@ -51,8 +48,9 @@ export const INSTEAD: Record<string, string> = {
   'describe --show-events': 'leave it out; BIN get NAME -o yaml has no events',
   'describe -o': 'BIN get NAME -o yaml',
   'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
-  'diff -f':
-    'kubectl diff -f FILE for the spec; for nodes, apply the file with spec.paused: true, then BIN diff, and resume with BIN rollout resume NAME',
+  'diff --summary': 'leave it out: nodes that change alike are one block, and the last line counts all',
+  'diff --server-side': 'leave it out: with -f it counts with what apply, --server-side too, has set',
+  'diff --prune': 'leave it out: a pool that is in no file is not looked at',
   'drain --ignore-errors': 'leave it out: a node that cannot be drained does not stop the others',
   'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
   'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',
@@ -77,7 +75,6 @@ export const INSTEAD: Record<string, string> = {
   'nodes --show-labels': 'BIN nodes POOL -L KEY for some labels, kubectl get nodes --show-labels for all',
   'get --template': 'BIN get -o jsonpath=TEMPLATE',
   'reconcile --force': 'BIN reconcile NAME --yes',
-  'reconcile --wait': 'leave it out: reconcile ends when the nodes are written',
   'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
   'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
   'remove -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
@@ -91,6 +88,11 @@ export const INSTEAD: Record<string, string> = {
   'rollout -f': 'BIN rollout ACTION NAME..., or -l SELECTOR',
   'top --sum': 'leave it out: each line is the sum of a pool',
   'top --containers': 'BIN top --pods',
+  'uninstall --all': UNINSTALL,
+  'uninstall --force': UNINSTALL,
+  'uninstall --policies':
+    'BIN uninstall --controller, which takes the admission policies away with the controller, if there is one',
+  'uninstall --purge': UNINSTALL,
   'version --short': 'BIN version',
 };
 
@@ -220,7 +222,7 @@ function oursForNodes(command: string, nodes: readonly string[], pool: string | 
     case 'wait':
       return undefined;
     default:
-      return nodes.length === 0 ? 'nodes' : `nodes --why ${first}`;
+      return nodes.length === 0 ? 'nodes' : `why ${first}`;
   }
 }
 

@@ -84,7 +84,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     const approve = approver(
       { yes: flags.yes, dryRun: dryRun !== 'none' },
       io,
-      connection.pods,
+      connection,
       impactTeller(io, connection),
     );
     const adopted = await createAdopted({ pools, labels, dryRun }, { ...connection, approve });

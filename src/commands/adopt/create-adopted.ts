@@ -1,6 +1,7 @@
 /** Creates the pools that nodes are in already by their labels, as they are when somebody has agreed to them. */
 import type { DryRun, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { noun } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree, NO_CHANGE, type Question } from '../shared/consent/consent.ts';
 import { type CreateDeps, createPools } from '../shared/create/create.ts';
@@ -31,7 +32,12 @@ export async function createAdopted(
   const propose = async () => {
     const pools = proposed ?? poolsToCreate(await findAdoptable({ labels, names, isGoneIgnored: true }, deps), true);
     proposed = undefined;
-    return { pools, plan: NO_CHANGE, ...(found.length > 1 ? { question: questionOf(pools) } : {}) };
+    return {
+      pools,
+      plan: NO_CHANGE,
+      action: actionOf(pools),
+      ...(found.length > 1 ? { question: questionOf(pools) } : {}),
+    };
   };
   const agreed = await agree(propose, deps.approve);
   if (agreed === undefined) return undefined;
@@ -67,5 +73,9 @@ async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promi
 /** A yes covers the pools as they are proposed now: other labels, taints or annotations would be other pools. */
 function questionOf(pools: NodePool[]): Question {
   const covers = pools.map(({ metadata, spec }) => JSON.stringify([metadata.name, spec]));
-  return { text: `Create pools ${pools.map(({ metadata }) => metadata.name).join(', ')}?`, covers };
+  return { covers };
+}
+
+function actionOf(pools: NodePool[]): string {
+  return `Create ${noun(pools.length, 'pool')} ${pools.map(({ metadata }) => metadata.name).join(', ')}`;
 }

@@ -16,9 +16,8 @@ import { interruptible } from '../../cli/signals.ts';
 import type { RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
-import { sanitizeLine } from '../../print/sanitize.ts';
-import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
-import type { Approve } from '../shared/consent/consent.ts';
+import { approver } from '../shared/consent/approve.ts';
+import type { Approve, EarlierWrite } from '../shared/consent/consent.ts';
 import {
   readProtection,
   unmanagedWarning,
@@ -49,10 +48,6 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> create spot --node-selector cloud.example.com/lifecycle=spot',
     },
     { description: 'From a file; a URL and - for stdin work, too', command: '<%= config.bin %> create -f pools.yaml' },
-    {
-      description: 'See what would be sent',
-      command: '<%= config.bin %> create worker --label tier=gold --dry-run=client -o yaml',
-    },
   ];
   static override args = { name: optionalNameArg('Name of the pool.') };
   static override flags = {
@@ -68,7 +63,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag(),
+    yes: yesFlag('Scripts that evict pods need it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
@@ -90,7 +85,7 @@ ${EXIT_STATUS}`;
       const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
       isProtected = readProtection(pools, connection, deps);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-      const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
+      const approve = approver(approval, io, connection, impactTeller(io, connection));
       connected = { connection, approve };
       return { cluster: connection.cluster, approve, stoppable: work => interruptible(io, work) };
     });
@@ -145,18 +140,9 @@ async function poolsToCreate(
     );
   }
   const { readInput } = await import('../../cli/input.ts');
-  const { decodePool, withoutServerFields } = await import('../../nodepool/spec/coerce.ts');
+  const { declaredPool } = await import('../shared/create/pool-files.ts');
   const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
-  return documents.map(({ value, source, placeOf }) => {
-    const pool = decodePool(value, source, placeOf);
-    const { namespace } = pool.metadata;
-    if (namespace !== undefined) {
-      const place = placeOf('metadata.namespace');
-      const namespaceField = `metadata.namespace "${sanitizeLine(namespace)}"`;
-      showNote(io, `note: ${place}: ${namespaceField} is ignored: pools are cluster-scoped`);
-    }
-    return withoutServerFields(pool);
-  });
+  return documents.map(document => declaredPool(document, io));
 }
 
 /** Throws for a flag without a name: an empty variable in a script. */

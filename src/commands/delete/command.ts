@@ -1,7 +1,7 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { canAsk } from '../../cli/confirm.ts';
-import { EXIT, showErrors, warnOnce } from '../../cli/errors.ts';
+import { EXIT, showErrors } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import {
   concurrencyFlag,
@@ -84,17 +84,15 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
     const shown = { output: flags.output, suffix: dryRunSuffix(dryRun) };
-    const warn = warnOnce(io);
     const propose = async () => {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
-      warn(proposal.warnings);
       if (dryRun !== 'none') await showPlan(proposal.plan, shown, io);
       if (dryRun !== 'none' && flags.output === undefined) await showImpactToPerson(proposal.plan, io, connection);
       return proposal;
     };
     const agreed = await agree(
       propose,
-      approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection)),
+      approver({ yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection)),
     );
     if (agreed === undefined) {
       io.err('nothing was deleted');

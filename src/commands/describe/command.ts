@@ -2,7 +2,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { showErrors, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg } from '../../cli/flags.ts';
-import type { Io } from '../../cli/io.ts';
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { PoolFacts } from '../shared/describe/describe.ts';
 import { parsePoolChoice, poolSelectorFlag, showNoPools } from '../shared/pools/choose-pools.ts';
 
@@ -43,6 +43,6 @@ async function show(descriptions: PoolFacts[], io: Io): Promise<void> {
   }
   const { renderDescription } = await import('../shared/describe/print-describe.ts');
   const { makeStyle } = await import('../../print/style.ts');
-  const style = makeStyle(io.color);
-  io.out(descriptions.map(description => renderDescription(description, io.now(), style)).join('\n\n'));
+  const [style, width] = [makeStyle(io.color), terminalWidth(io)];
+  io.out(descriptions.map(description => renderDescription(description, io.now(), style, width)).join('\n\n'));
 }

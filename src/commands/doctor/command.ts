@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { EXIT } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
@@ -9,14 +10,19 @@ import { readBornInPool, readController, readCrd, readPolicies } from '../../cli
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check everything that pools depend on.';
   static override description =
-    `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes, and prints what to do about each problem. Changes nothing. Checks that depend on one that failed are skipped.
+    `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes, and prints problems with what to do about each. Changes nothing. Checks that depend on one that failed are skipped.
 
 Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
   static override examples = [
-    { description: 'All checks', command: '<%= config.bin %> doctor' },
+    { description: 'Problems, and how many checks passed', command: '<%= config.bin %> doctor' },
+    { description: 'Each check', command: '<%= config.bin %> doctor --all' },
     { description: 'For a script', command: '<%= config.bin %> doctor -o json' },
   ];
-  static override flags = { output: outputFlag('Print the checks as an object.') };
+  static override flags = {
+    output: outputFlag('Print all checks as an object.'),
+    all: Flags.boolean({ summary: 'Show all checks, those that passed too.', exclusive: ['quiet'] }),
+    quiet: Flags.boolean({ char: 'q', summary: 'Print errors and warnings only.' }),
+  };
 
   protected async execute(
     flags: FlagsOf<typeof Doctor>,
@@ -46,7 +52,9 @@ Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
       io.out(printChecks(checks, flags.output));
     } else {
       const { makeStyle } = await import('../../print/style.ts');
-      io.out(renderChecks(checks, makeStyle(io.color), terminalWidth(io)));
+      const shown = flags.quiet ? 'quiet' : flags.all ? 'all' : 'problems';
+      const text = renderChecks(checks, shown, makeStyle(io.color), terminalWidth(io));
+      if (text !== '') io.out(text);
     }
     return worstStatus(checks) === 'error' ? EXIT.error : EXIT.done;
   }

@@ -184,8 +184,7 @@ function subjectOf(controller: readonly ManifestObject[]): ReviewSubject {
 
 // Whether policies prevent kubelets from changing what pools rely on, and what kubelets could gain without them.
 
-const APPLY =
-  'where kubelets are not trusted, apply manifests/protect-records.yaml and manifests/protect-membership.yaml';
+const APPLY = 'where kubelets are not trusted, run `kubectl nodepool install --policies`';
 
 const REINSTALL = 'run `kubectl nodepool install --admission` again, or remove it with `uninstall --controller`';
 
@@ -210,11 +209,7 @@ export function checkPolicies(
   }
   // They were applied on purpose: both are relied on.
   if (born.kind === 'installed' || off.length === 1)
-    return warning(
-      'admission policies are only partly in force',
-      'apply manifests/protect-records.yaml and manifests/protect-membership.yaml again',
-      details,
-    );
+    return warning('admission policies are only partly in force', 'run `kubectl nodepool install --policies`', details);
   return ok(`the admission policies are not applied, and are optional without the controller; ${APPLY}`);
 }
 

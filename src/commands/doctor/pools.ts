@@ -18,8 +18,8 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
 
 /**
- * Pools that are not 200 are errors; those that were not reconciled lately, whose rollout is stopped, that others fight, or that kept
- * taints from nodes are warnings.
+ * Pools whose last reconcile found a problem are errors; those that were not reconciled lately, that others fight, or that kept taints from nodes
+ * are warnings.
  * @param state undefined where nodes cannot be read
  */
 export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
@@ -31,13 +31,12 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
     others.map(pool => [pool, latenessIn(pool, state)] as const).filter(([, texts]) => texts.length > 0),
   );
   const late = [...behind.values()];
-  const stopped = pools.flatMap(stoppedRollout);
   const contested = detailsOf(pools, contestIn);
   const withheld = detailsOf(pools, withheldIn);
-  const details = [...failing.map(whyNot200), ...late.flat(), ...stopped, ...contested, ...withheld];
+  const details = [...failing.map(problemOf), ...late.flat(), ...contested, ...withheld];
   if (failing.length > 0) {
     return error(
-      `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'is' : 'are'} not 200`,
+      `${failing.length} of ${plural(pools.length, 'pool')} ${failing.length === 1 ? 'has' : 'have'} a problem`,
       'see the conditions and events: `kubectl nodepool describe POOL`',
       details,
     );
@@ -46,12 +45,6 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
     return warning(
       `${late.length} of ${plural(pools.length, 'pool')} ${late.length === 1 ? 'is' : 'are'} not up to date`,
       [...behind.keys()].every(isKeptByOthers) ? KEPT : RECONCILE,
-      details,
-    );
-  if (stopped.length > 0)
-    return warning(
-      stopped.length === 1 ? 'a rollout is stopped' : `${stopped.length} rollouts are stopped`,
-      'fix the nodes that failed, edit or undo the spec, or accept them with `kubectl nodepool rollout resume POOL`',
       details,
     );
   if (contested.length > 0)
@@ -66,7 +59,21 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
       'set those that are still needed; the next edit of the spec of the pool ends this',
       details,
     );
-  return ok(pools.length === 1 ? 'the one pool is 200' : `the ${pools.length} pools are all 200`);
+  return ok(pools.length === 1 ? 'the one pool has no problem' : `none of the ${pools.length} pools has a problem`);
+}
+
+/** A reconcile writes no further node of these pools. */
+export function checkRollouts(pools: readonly NodePool[]): CheckFinding {
+  const stopped = pools.filter(isStopped);
+  const [first] = stopped;
+  if (first === undefined) return ok('no rollout is stopped');
+  const name = stopped.length === 1 ? first.metadata.name : 'POOL';
+  const details = stopped.map(pool => `${pool.metadata.name}: ${progressOf(pool)?.message}`);
+  return warning(
+    stopped.length === 1 ? `the rollout of pool ${name} is stopped` : `${stopped.length} rollouts are stopped`,
+    `fix the node that failed, then \`kubectl nodepool rollout resume ${name}\`; or go back to the previous spec with \`kubectl nodepool rollout undo ${name}\``,
+    details,
+  );
 }
 
 /** By pool. @param textIn undefined where the status says nothing of it */
@@ -156,10 +163,8 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
 }
 
 /** After a change of the spec, the status is about the previous rollout. */
-function stoppedRollout(pool: NodePool): string[] {
-  const progress = progressOf(pool);
-  if (progress?.reason !== 'RolloutStopped' || lateness(pool) !== undefined) return [];
-  return [`${pool.metadata.name}: ${progress.message}`];
+export function isStopped(pool: NodePool): boolean {
+  return progressOf(pool)?.reason === 'RolloutStopped' && lateness(pool) === undefined && !isPaused(pool);
 }
 
 /** A deletion that no reconcile ends: the nodes were released, and our finalizer is gone. */
@@ -167,11 +172,11 @@ function isKeptByOthers({ metadata: { deletionTimestamp, finalizers = [] } }: No
   return deletionTimestamp !== undefined && finalizers.length > 0 && !finalizers.includes(FINALIZER);
 }
 
-function whyNot200(pool: NodePool): string {
+function problemOf(pool: NodePool): string {
   const { metadata, status } = pool;
   const number = status?.status ?? 0;
   const { message = '' } = troubleIn(status) ?? {};
-  const code = `${metadata.name}: ${number} ${STATUS_WORDS[number] ?? ''}`.trimEnd();
+  const code = `${metadata.name}: ${STATUS_WORDS[number] ?? number}`;
   const deletion = deletionText(pool);
   if (deletion !== undefined) return `${code}, ${deletion}`;
   return code + (message === '' ? '' : `: ${message}`);

@@ -11,14 +11,25 @@ import type { Check, CheckStatus, PermissionRow } from '../shared/check.ts';
 const MAX_SHOWN = 1000;
 /** Details of a check: thousands of nodes may have the same problem. `-o json` has all. */
 const MAX_DETAILS = 50;
-const STATUSES: readonly CheckStatus[] = ['ok', 'warning', 'error', 'skipped'];
+/** In the summary. */
+const STATUSES: Readonly<Record<CheckStatus, string>> = {
+  error: 'error',
+  warning: 'warning',
+  ok: 'passed',
+  skipped: 'skipped',
+};
+
+/** `quiet`: problems alone, without a summary; empty where there are none. */
+export type ShownChecks = 'problems' | 'all' | 'quiet';
 
 /**
- * The status is a word, so that it can be read without colour. Without the last newline.
+ * Problems come first. The status is a word, so that it can be read without colour. Without the last newline.
  * @param terminalWidth to which texts are wrapped
  */
-export function renderChecks(checks: Check[], style: Style, terminalWidth?: number): string {
-  const parts = folded(checks).map(({ name, status, message, details, remedy, permissions = [] }) => {
+export function renderChecks(checks: Check[], shown: ShownChecks, style: Style, terminalWidth?: number): string {
+  const problems = checks.filter(isProblem);
+  const rest = shown === 'all' ? checks.filter(check => !isProblem(check)) : [];
+  const parts = folded([...problems, ...rest]).map(({ name, status, message, details, remedy, permissions = [] }) => {
     const first: Cell[] = [statusCell(status, style), name, shorten(message, MAX_SHOWN)];
     const more = permissions.length > 0 ? [] : detailLines(details).map(line => ['', '', line]);
     const last = remedy === undefined ? [] : [['', '', shorten(`next: ${remedy}`, MAX_SHOWN)]];
@@ -31,7 +42,13 @@ export function renderChecks(checks: Check[], style: Style, terminalWidth?: numb
     ...permissionLines(permissions, terminalWidth),
     ...render(last),
   ]);
-  return `${lines.join('\n')}\n\n${summary(checks)}`;
+  if (shown === 'quiet') return lines.join('\n');
+  const hidden = checks.length > problems.length + rest.length ? '; --all shows them' : '';
+  return [...lines, ...(lines.length > 0 ? [''] : []), summary(checks) + hidden].join('\n');
+}
+
+function isProblem({ status }: Check): boolean {
+  return status === 'warning' || status === 'error';
 }
 
 const PIPE_WIDTH = 120;
@@ -103,11 +120,11 @@ function statusCell(status: CheckStatus, style: Style): Cell {
   return { text: status, paint };
 }
 
-/** `14 checks: 12 ok, 1 warning, 1 error` */
+/** `14 checks: 1 error, 1 warning, 12 passed` */
 function summary(checks: Check[]): string {
-  const counts = STATUSES.flatMap(status => {
+  const counts = Object.entries(STATUSES).flatMap(([status, word]) => {
     const count = checks.filter(check => check.status === status).length;
-    return count === 0 ? [] : [`${count} ${status}`];
+    return count === 0 ? [] : [`${count} ${word}`];
   });
   return `${plural(checks.length, 'check')}: ${counts.join(', ')}`;
 }

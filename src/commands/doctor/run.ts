@@ -22,9 +22,10 @@ import {
 import { hasCondition } from '../shared/cordon/maintenance.ts';
 import { type BornInPool, bornInPoolOf, policiesOff } from '../shared/install/admission-policies.ts';
 import { checkNames, formerRoles, helmReleaseOf, helmUpgrade } from '../shared/install/foreign-objects.ts';
+import { readLeases } from '../shared/leases.ts';
 import { needsOf, PUBLISHES } from '../shared/permissions/needs.ts';
 import { type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
-import { checkController, type FindDeployment, readLeases } from './controller.ts';
+import { checkController, type FindDeployment } from './controller.ts';
 import { checkControllerPermissions, checkPermissions, checkPolicies } from './permissions.ts';
 import { type DoctorState, readState, stateFindings } from './state.ts';
 

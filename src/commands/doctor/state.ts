@@ -9,6 +9,7 @@ import {
   ownerText,
 } from '../../nodepool/drain/maintenance.ts';
 import { strayLabelRemedy, strayPoolLabel } from '../../nodepool/membership/explain.ts';
+import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import { planRuntimeClass, type RuntimeClassPlan, runtimeClassName } from '../../nodepool/plan/runtime-class.ts';
 import { stuckStartupTaints } from '../../nodepool/plan/startup-taints.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
@@ -20,7 +21,7 @@ import {
   POOL_LABEL,
   type RuntimeClass,
 } from '../../nodepool/types.ts';
-import { differing } from '../../reconciler/plan/node-plan.ts';
+import { differing, nodePlan } from '../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../reconciler/plan/rollout-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { hasUnread } from '../../reconciler/state/unread-annotations.ts';
@@ -35,8 +36,10 @@ import {
   checkOverlaps,
   checkPools,
   checkQuantities,
+  checkRollouts,
   checkSpecs,
   isBehind,
+  isStopped,
 } from './pools.ts';
 
 export interface DoctorState {
@@ -101,6 +104,7 @@ export function stateFindings(
   if ('refusal' in readPools) return { pools: notChecked(readPools.refusal) };
   const pools = readPools.value;
   const alone = {
+    rollouts: checkRollouts(pools),
     specs: checkSpecs(pools, cluster.rules.transient),
     membership: checkMembership(pools, policiesOff),
     'runtime-classes': checkRuntimeClasses(pools, runtimeClasses),
@@ -118,11 +122,20 @@ export function stateFindings(
     orphans: checkOrphans(pools, nodes, cluster),
     members: checkMembers(pools, cluster),
     maintenance: checkMaintenance(nodes, cluster, now),
-    drift: checkDrift(pools, pool => differing(cluster, pool)),
+    drift: checkDrift(pools, pool => writable(cluster, pool)),
     handlers: checkHandlers(pools, nodes, cluster),
     quantities: checkQuantities(pools, cluster),
     'startup-taints': checkStartupTaints(pools, cluster, now),
   };
+}
+
+/** Members that differ, without those that a stopped rollout holds back: `rollouts` tells of these. */
+function writable(cluster: ClusterState, pool: string): string[] {
+  const names = differing(cluster, pool);
+  const known = cluster.pool(pool);
+  return known !== undefined && isStopped(known)
+    ? names.filter(name => !isRolloutStep(nodePlan(cluster, name)))
+    : names;
 }
 
 // Maintenances that are past their end, and annotations that are no longer valid.

@@ -18,7 +18,7 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons all nodes, then evicts the pods of one node after the other, as kubectl drain; those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons the nodes, then evicts the pods of one node after the other, as kubectl drain; those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
 
 Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
@@ -28,7 +28,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
     },
     {
       description: 'At most a quarter of the nodes unavailable, the others schedulable',
-      command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25% --rolling',
+      command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25%',
     },
     {
       description: 'Show what would happen, and which budgets refuse evictions',
@@ -42,7 +42,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Nodes draining or not Ready at a time.',
+      summary: 'Unavailable nodes at a time; implies --rolling.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
@@ -99,7 +99,8 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
         dryRun: flags['dry-run'],
         yes: flags.yes,
         nodes: flags.node ?? [],
-        isRolling: flags.rolling,
+        // Of a pool that is to keep serving, nodes that are later in line take the pods of the first.
+        isRolling: flags.rolling || maxUnavailable !== undefined,
         checkFit: flags['check-fit'],
         pace: members => parsePace(parallel, maxUnavailable, members),
         warnOf: pool => wholePoolWarning(maxUnavailable, pool),

@@ -64,7 +64,7 @@ export interface PlannedNode {
 export async function planDrain(names: readonly string[], options: DrainOptions): Promise<PoolsDrainPlan> {
   const { cluster, cordon, maintenance, disableEviction, isRolling } = options;
   const { members, nodes: all, ownerOf } = await readMembers('drain', names, cluster);
-  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names));
+  const chosen = new Set(chooseMembers([...members.values()].flat(), options.nodes, names, all));
   const others = await nodesInMaintenance([...chosen], cordon, maintenance);
   const othersNodes = new Set(others.map(({ name }) => name));
   const reader = podReader(options);

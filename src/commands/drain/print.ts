@@ -1,7 +1,8 @@
 /** Messages and tables of `drain`, in kubectl's words where it has some. */
-import { EXIT, showError, showWarning } from '../../cli/errors.ts';
+import { EXIT, showError, showNote, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
+import { terminalWidth } from '../../cli/io.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import { type DrainPod, groupByOutcome, podName } from '../../nodepool/drain/drain-filters.ts';
 import type { DrainPace } from '../../nodepool/drain/drain-slots.ts';
@@ -9,9 +10,10 @@ import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { warningText } from '../../nodepool/errors.ts';
 import { andMore, firstFew, plural } from '../../nodepool/text.ts';
 import { shorten } from '../../print/cells.ts';
+import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import { poolRef, sanitizeLine } from '../../print/sanitize.ts';
 import { makeStyle, type Style } from '../../print/style.ts';
-import { type Cell, renderTable } from '../../print/table.ts';
+import { tablePrinter } from '../../print/table.ts';
 import { formatDuration } from '../../print/time.ts';
 import { cordonError, cordonLine, type NodeLine } from '../shared/cordon/print-cordon.ts';
 import { evictionLine, REASON_WIDTH } from '../shared/reconcile/reconcile-deps.ts';
@@ -25,8 +27,10 @@ export interface DrainWords {
   suffix: string;
 }
 
-/** Characters of a reason in a table on a terminal, or the spinner. */
+/** Characters of a reason in the spinner's line. */
 const NOTE_WIDTH = 90;
+/** No cell shows an age. */
+const NO_TIME = new Date(0);
 /** Nodes named in the spinner's line. */
 const MAX_SPINNER_NODES = 2;
 /** What the pods of one node wait for. */
@@ -105,14 +109,24 @@ export function drainProgress(pool: string, drains: readonly NodeDrainState[]): 
   return sanitizeLine(`Draining ${pool}: ${drained}/${plural(drains.length, 'node')}${parts.join('')}`);
 }
 
-/** A line for each node: state, evicted pods, and why pods are not evicted yet. @param isTerminal a long reason is cut */
-export function renderDrains(drains: readonly NodeDrainState[], style: Style, isTerminal: boolean): string {
-  const rows = drains.map((drain): Cell[] => {
-    const { node, phase, pods, gone, blockedPods } = drain;
-    const note = blockedPods.size === 0 ? '' : waitingText(blockedPods, isTerminal ? NOTE_WIDTH : REASON_WIDTH);
-    return [node, { text: phase, paint: paintOf(drain, style) }, `${gone}/${pods}`, note];
-  });
-  return renderTable([['NODE', 'STATE', 'PODS GONE', 'NOTE'], ...rows]);
+/** A line for each node: state, evicted pods, and why pods are not evicted yet. @param terminalWidth fits the table into it */
+export function renderDrains(drains: readonly NodeDrainState[], style: Style, terminalWidth?: number): string {
+  const all: Column<NodeDrainState>[] = [
+    { header: 'NODE', cell: ({ node }) => node, cutFrom: 0, isName: true },
+    { header: 'STATE', cell: drain => ({ text: drain.phase, paint: paintOf(drain, style) }) },
+    { header: 'PODS GONE', cell: ({ gone, pods }) => `${gone}/${pods}` },
+    {
+      header: 'NOTE',
+      cell: ({ blockedPods }) => (blockedPods.size === 0 ? '' : waitingText(blockedPods, REASON_WIDTH)),
+      isText: true,
+    },
+  ];
+  const columns = terminalWidth === undefined ? all : fitColumns(all, drains, NO_TIME, terminalWidth);
+  const rows = drains.map(drain => columns.map(({ cell }) => cell(drain, NO_TIME, Infinity)));
+  return tablePrinter(
+    columns.map(({ header }) => header),
+    terminalWidth,
+  )(rows);
 }
 
 function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => string {
@@ -174,10 +188,12 @@ export function showDrainResult(
     io.out(`${poolRef(pool)} not drained: ${what}${why}${dryRunSuffix(dryRun)}`);
     return EXIT.error;
   }
-  io.out(renderDrains(drains, makeStyle(io.color), io.stdoutIsTTY));
+  io.out(renderDrains(drains, makeStyle(io.color), terminalWidth(io)));
   const how = interrupted ? 'interrupted' : 'not drained';
   const message = `nodepool "${pool}" ${how}: ${undrained.length} of ${plural(drains.length, 'node')} left to drain${why}`;
   const hint = dryRun === 'none' ? uncordonHint(planned, cordoned, drains) : '';
+  const untouched = untouchedText(planned, cordoned, drains);
+  if (dryRun === 'none' && untouched !== undefined) showNote(io, untouched);
   showError(io, { message, next: nextStep(undrained, planned, hint) });
   return interrupted ? EXIT.interrupted : EXIT.error;
 }
@@ -214,8 +230,33 @@ function remainText(drains: readonly NodeDrainState[], returned: readonly DrainP
     .join('');
 }
 
-/** Of pods that are still terminating. */
+/** Of pods that are still terminating, and of nodes. */
 const MAX_NAMED = 10;
+
+/** Undefined where no node was left as it was: only a rolling drain does so. */
+function untouchedText(
+  planned: PlannedPool | undefined,
+  cordoned: ReadonlySet<string>,
+  drains: readonly NodeDrainState[],
+): string | undefined {
+  const notBegun = new Set(drains.flatMap(({ node, phase }) => (phase === 'not begun' ? [node] : [])));
+  const nodes = (planned?.nodes ?? []).map(({ node }) => node);
+  const untouched = nodes.filter(
+    ({ name, unschedulable }) => notBegun.has(name) && !unschedulable && !cordoned.has(name),
+  );
+  if (untouched.length === 0) return undefined;
+  const closed = nodes.filter(({ name, unschedulable }) => unschedulable || cordoned.has(name));
+  const text = (found: readonly { name: string }[], state: string) =>
+    found.length === 0
+      ? []
+      : [
+          `${plural(found.length, 'node')} ${state}: ${firstFew(
+            found.map(({ name }) => name),
+            MAX_NAMED,
+          )}`,
+        ];
+  return sanitizeLine([...text(closed, 'cordoned'), ...text(untouched, 'not touched, and schedulable')].join('; '));
+}
 
 /** More would not fit on a command line that somebody reads. */
 const MAX_NODES = 20;

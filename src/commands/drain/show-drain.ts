@@ -10,6 +10,7 @@ import { interruptible } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../../nodepool/text.ts';
+import { nodesText } from '../../print/question.ts';
 import { sanitizeText } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { PREEMPTION } from '../../scheduling/not-judged.ts';
@@ -60,9 +61,9 @@ export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number>
     // First what stands in the way all the same: people see all of it in one run.
     showObstacles(drainPlan, choice, said, io);
     if (choice.checkFit) await requireFit(drainPlan, connection, io);
-    return { drainPlan, plan: NO_CHANGE, question: question(drainPlan, choice) };
+    return { drainPlan, plan: NO_CHANGE, ...question(drainPlan, choice) };
   };
-  const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection.pods));
+  const agreed = await agree(propose, approver({ yes: choice.yes, dryRun: dryRun !== 'none' }, io, connection));
   if (agreed === undefined) {
     io.err('nothing was drained');
     return EXIT.error;
@@ -163,6 +164,7 @@ function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): vo
 
 /** Named in the error that a script gets; the warnings name all. */
 const MAX_BUDGETS = 5;
+const MAX_POOLS = 5;
 
 /**
  * A yes covers the nodes, the pods that a warning is about, and the number of all pods: which the others are changes by the
@@ -171,13 +173,16 @@ const MAX_BUDGETS = 5;
 function question(
   { pools, blocked }: Pick<PoolsDrainPlan, 'pools' | 'blocked'>,
   { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
-): Question {
+): { action: string; question: Question } {
   const nodes = pools.flatMap(pool => pool.nodes).filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
   const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const pods = all - blocked.pods;
   const of = blocked.pods === 0 ? '' : `${pods} of `;
   const evict = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
-  const names = pools.map(({ pool }) => pool).join(', ');
+  const names = firstFew(
+    pools.map(({ pool }) => pool),
+    MAX_POOLS,
+  );
   const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
   const reasons = [
     // The command line names them otherwise.
@@ -185,20 +190,23 @@ function question(
     ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
   ];
   return {
-    text: `Drain ${noun(pools.length, 'pool')} ${names}: ${cordonAnd(evict, nodes)}?`,
-    covers: [
-      ...nodes.flatMap(({ node, warned }) => [`node ${node.uid}`, ...[...warned].map(uid => `warned pod ${uid}`)]),
-      ...Array.from({ length: pods }, (_, at) => `pod ${at}`),
-    ],
-    needsYes: reasons.length === 0 ? undefined : reasons.join('; '),
+    action: `Drain ${noun(pools.length, 'pool')} ${names}: ${cordonAnd(evict, nodes)}`,
+    question: {
+      covers: [
+        ...nodes.flatMap(({ node, warned }) => [`node ${node.uid}`, ...[...warned].map(uid => `warned pod ${uid}`)]),
+        ...Array.from({ length: pods }, (_, at) => `pod ${at}`),
+      ],
+      needsYes: reasons.length === 0 ? undefined : reasons,
+    },
   };
 }
 
 /** What is to be done to which nodes; those that are cordoned already are not cordoned. */
 function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
   const open = nodes.filter(({ node }) => !node.unschedulable).length;
-  if (open === 0 && nodes.length > 0) return `${evict} from ${plural(nodes.length, 'cordoned node')}`;
-  return `cordon ${open < nodes.length ? `${open} of ` : ''}${plural(nodes.length, 'node')} and ${evict}`;
+  const names = nodesText(nodes.map(({ node }) => node.name));
+  if (open === 0 && nodes.length > 0) return `${evict} from ${names.replace('node', 'cordoned node')}`;
+  return `cordon ${open < nodes.length ? `${open} of ` : ''}${names} and ${evict}`;
 }
 
 function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number): string {

@@ -10,9 +10,11 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { showPlanned } from '../shared/changes/diff.ts';
-import { approver, type EarlierWrite } from '../shared/consent/approve.ts';
+import { approver } from '../shared/consent/approve.ts';
+import type { EarlierWrite } from '../shared/consent/consent.ts';
 import {
   deletingWarning,
+  isKubeletRiskNew,
   readProtection,
   unmanagedWarning,
   warnOfApply,
@@ -38,10 +40,6 @@ ${EXIT_STATUS}`;
       command: '<%= config.bin %> edit worker --label tier=silver --label team-',
     },
     {
-      description: 'Set an annotation, remove another',
-      command: '<%= config.bin %> edit worker --annotation owner="team a, b" --annotation old-',
-    },
-    {
       description: 'Set a taint, remove another, and remove the handler',
       command: '<%= config.bin %> edit worker --taint dedicated=x:NoExecute --taint old:NoSchedule- --handler ""',
     },
@@ -55,7 +53,7 @@ ${EXIT_STATUS}`;
     reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag('Without a terminal, some edits need it.'),
+    yes: yesFlag('Scripts need it for some edits.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
@@ -65,13 +63,14 @@ ${EXIT_STATUS}`;
     if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
     const edits = editsFromFlags(flags);
     const { concurrency } = flags;
-    const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
+    const annotations = Object.keys(edits.annotations);
+    const connection = await connect({ concurrency, dryRun: dryRun !== 'none', annotations });
     let written: EarlierWrite | undefined;
     const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
-    const approve = approver(approval, io, connection.pods, impactTeller(io, connection));
+    const approve = approver(approval, io, connection, impactTeller(io, connection));
     const warn = warnOnce(io);
     const reconciling = flags.reconcile && dryRun === 'none';
-    const showsAhead = dryRun !== 'none' && flags.output === undefined && io.stdoutIsTTY;
+    const showsAhead = dryRun !== 'none' && flags.output === undefined;
     // A controller that runs applies the edit as soon as it is saved.
     const looksAhead = showsAhead || (dryRun === 'none' && !flags.yes && canAsk(io));
     const { cluster, workloads } = connection;
@@ -85,7 +84,8 @@ ${EXIT_STATUS}`;
     }
     if (result.kind === 'edited' && edits.unmanaged === 'Remove') showWarning(io, unmanagedWarning(args.name));
     if (result.kind === 'edited') {
-      await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
+      if (await isKubeletRiskNew(result.before, result.pool))
+        await warnOfKubelets([result.pool], readProtection([result.pool], connection, deps), io);
       await warnOfOthersKeys([result.pool], io, connection.cluster.rules?.transient);
       await warnOfApply(result.pool, io);
     }
@@ -97,7 +97,7 @@ ${EXIT_STATUS}`;
     const reconciles = reconciling && deleting === undefined;
     const printsAfter = reconciles && flags.output !== undefined;
     if (showsAhead && result.kind === 'edited' && result.ahead !== undefined)
-      await showPlanned(result.ahead, io, connection);
+      await showPlanned(result.ahead, io, connection, result.seen);
     if (!printsAfter) await print(result.pool);
     if (deleting !== undefined) {
       showWarning(io, deleting);

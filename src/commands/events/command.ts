@@ -2,14 +2,13 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { namesArg, noHeadersFlag, outputFlag, poolName } from '../../cli/flags.ts';
-import { terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { parsePoolChoice, poolSelectorFlag, showNoPools } from '../shared/pools/choose-pools.ts';
 
 export default class Events extends BaseCommand<typeof Events> {
   static override summary = 'List the recent events of pools, oldest first.';
   static override description =
-    'Lists the Events about NodePools that any controller or person reported. The API server keeps Events for an hour by default. -o json and -o yaml print the Event objects, as kubectl get does.';
+    'Lists the Events about NodePools that any controller or person reported, as history shows them beside what else is known of one pool. The API server keeps Events for an hour by default. -o json and -o yaml print the Event objects, as kubectl get does.';
   static override examples = [
     { description: 'Events of all pools', command: '<%= config.bin %> events' },
     { description: 'Events of two pools', command: '<%= config.bin %> events worker gpu' },
@@ -57,13 +56,12 @@ export default class Events extends BaseCommand<typeof Events> {
       return 0;
     }
     if (found.length === 0) {
-      const { ofPools } = await import('../shared/describe/print-events.ts');
+      const { ofPools } = await import('./print.ts');
       if (!isNone) io.err(`No events found${ofPools(pools)}.`);
       return 0;
     }
-    const { eventsPrinter } = await import('../shared/describe/print-events.ts');
-    const { makeStyle } = await import('../../print/style.ts');
-    io.out(eventsPrinter(!noHeaders, makeStyle(io.color), terminalWidth(io))(found, io.now()));
+    const { eventsPrinter } = await import('./print.ts');
+    io.out(eventsPrinter(!noHeaders, io)(found, io.now()));
     return 0;
   }
 }

@@ -1,10 +1,10 @@
 /** `events --watch`: prints the current events, then each new or repeated one. */
-import { type Io, terminalWidth } from '../../cli/io.ts';
+import type { Io } from '../../cli/io.ts';
 import type { PoolEventObject, PoolEventRecord } from '../../kube/resources/events.ts';
 import { objectStream } from '../../print/printers.ts';
-import { makeStyle } from '../../print/style.ts';
-import { eventsPrinter, ofPools, oldestFirst } from '../shared/describe/print-events.ts';
+import { oldestFirst } from '../shared/describe/print-events.ts';
 import { type FollowChanges, type FollowFlags, showChanges } from '../shared/follow.ts';
+import { eventsPrinter, ofPools } from './print.ts';
 import type { ChosenEvents } from './run.ts';
 
 interface EventChanges extends FollowFlags {
@@ -32,7 +32,7 @@ export function showEventChanges(
     onDeleted() {},
   });
   if (output === undefined) {
-    const render = eventsPrinter(headers, makeStyle(io.color), terminalWidth(io));
+    const render = eventsPrinter(headers, io);
     const rows = changes<PoolEventRecord>(found => io.out(render(found, io.now())));
     return showChanges({ ...rows, watched: events.watch() }, options, io);
   }

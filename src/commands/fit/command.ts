@@ -5,9 +5,10 @@ import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { filenameFlag, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { andMore } from '../../nodepool/text.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
-import type { FitOptions } from './run.ts';
+import type { FitOptions, PodRequests } from './run.ts';
 
 const MAX_WARNINGS = 10;
 
@@ -20,6 +21,7 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
   static override examples = [
     { description: 'A pod that is Pending', command: '<%= config.bin %> fit web-5d4f -n shop' },
     { description: 'Ten replicas of a Deployment', command: '<%= config.bin %> fit -f web.yaml --replicas 10' },
+    { description: 'A pod of this size', command: '<%= config.bin %> fit --cpu 4 --memory 8Gi --gpu 1' },
     { description: 'What another command prints', command: '<%= config.bin %> fit -f - < web.yaml' },
     { description: 'Two pools alone', command: '<%= config.bin %> fit -f web.yaml --pool gpu,worker' },
     { description: 'For a program', command: '<%= config.bin %> fit -f web.yaml -o json' },
@@ -30,6 +32,9 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
   };
   static override flags = {
     filename: filenameFlag,
+    cpu: Flags.string({ summary: 'CPU that a pod requests, in place of a pod.', helpValue: 'QUANTITY' }),
+    memory: Flags.string({ summary: 'Memory that it requests.', helpValue: 'QUANTITY' }),
+    gpu: Flags.string({ summary: 'GPUs that it requests: nvidia.com/gpu, or what the nodes offer.', helpValue: 'N' }),
     replicas: Flags.integer({
       summary: 'How many are to fit, in all pools together. Default: one.',
       helpValue: 'N',
@@ -48,16 +53,56 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
   protected async execute(flags: FlagsOf<typeof Fit>, { pod }: ArgsOf<typeof Fit>, deps: Deps): Promise<number> {
     const { filename = [], replicas, pool: pools = [], selector, output, namespace } = flags;
     if (pod !== undefined) checkPodName(pod);
-    if ((pod === undefined) === (filename.length === 0)) {
-      const problem = pod === undefined ? 'no pod is given' : 'a pod and -f exclude each other';
-      throw new NodepoolError('usage', problem, 'give the name of a pod, or a file: -f FILE');
+    const requests = requestsIn(flags);
+    const given = [
+      ...(pod === undefined ? [] : ['a pod']),
+      ...(filename.length === 0 ? [] : ['-f']),
+      ...(requests === undefined ? [] : ['--cpu, --memory and --gpu']),
+    ];
+    if (given.length !== 1) {
+      const problem = given.length === 0 ? 'no pod is given' : `${given.join(' and ')} exclude each other`;
+      throw new NodepoolError('usage', problem, 'give the name of a pod, a file: -f FILE, or its requests: --cpu 500m');
     }
     if (pools.length > 0 && selector !== undefined) {
       throw new NodepoolError('usage', '--pool and -l exclude each other', 'give one of the two');
     }
-    const of = pod === undefined ? { documents: await documentsOf(filename, deps) } : { pod };
+    const of =
+      pod !== undefined
+        ? { pod }
+        : requests !== undefined
+          ? { requests }
+          : { documents: await documentsOf(filename, deps) };
     return show({ of, namespace, pools, selector, replicas }, { output, headers: !flags['no-headers'] }, deps);
   }
+}
+
+/** Undefined without any of the flags. Throws a usage error that names the flag. */
+function requestsIn(flags: Record<'cpu' | 'memory' | 'gpu', string | undefined>): PodRequests | undefined {
+  const { cpu, memory, gpu } = flags;
+  if (cpu === undefined && memory === undefined && gpu === undefined) return undefined;
+  checkQuantity('--cpu', cpu, '2 or 500m');
+  checkQuantity('--memory', memory, '8Gi');
+  if (gpu !== undefined && !/^[1-9]\d{0,5}$/.test(gpu)) throw notAmount('--gpu', gpu, '1');
+  return { cpu, memory, gpu };
+}
+
+function checkQuantity(flag: string, text: string | undefined, example: string): void {
+  if (text === undefined) return;
+  const isAmount = /\d/.test(text) && (parsedQuantity(text)?.unscaled ?? 0n) > 0n;
+  if (!isAmount) throw notAmount(flag, text, example);
+}
+
+function parsedQuantity(text: string): Quantity | undefined {
+  try {
+    return parseQuantity(text);
+  } catch (error) {
+    if (error instanceof QuantityError) return undefined;
+    throw error;
+  }
+}
+
+function notAmount(flag: string, text: string, example: string): NodepoolError {
+  return new NodepoolError('usage', `${flag}: "${text}" is not an amount`, `write it like ${flag} ${example}`);
 }
 
 function checkPodName(pod: string): void {

@@ -1,13 +1,17 @@
 /** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
 import { plural } from '../../nodepool/text.ts';
 import { NONE } from '../../print/cells.ts';
+import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
-import { type Cell, DESCRIBE, renderTable } from '../../print/table.ts';
+import { DESCRIBE, tablePrinter } from '../../print/table.ts';
 import { reasonsText } from '../../scheduling/fit-reasons.ts';
 import { amountText } from '../../scheduling/node/resources.ts';
 import type { FitRow, PodFit } from './run.ts';
+
+/** No cell shows an age. */
+const NO_TIME = new Date(0);
 
 export interface FitTable {
   headers: boolean;
@@ -25,13 +29,16 @@ export function renderFit(fits: readonly PodFit[], options: FitTable, style: Sty
 function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style: Style): string {
   const { rows, total, subject } = fit;
   const all = rows.length > 1 ? [...rows, total] : rows;
-  const cells = all.map(row => cellsOf(row, row === total ? 'TOTAL' : (row.pool ?? NONE), row === total, style));
-  const header: Cell[] = ['POOL', 'FITS', 'NODES', 'REPLICAS', 'WHY'];
-  const table = renderTable(headers ? [header, ...cells] : cells, DESCRIBE, columns);
+  const shown = columnsOf(total, style);
+  const fitted = columns === undefined ? shown : fitColumns(shown, all, NO_TIME, columns, DESCRIBE);
+  const header = headers ? fitted.map(column => column.header) : undefined;
+  const cells = all.map(row => fitted.map(({ cell }) => cell(row, NO_TIME, Infinity)));
+  const table = tablePrinter(header, columns, DESCRIBE)(cells);
   const title = headers ? [sanitizeLine(titleOf(fit))] : [];
   const lines = [
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
     ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
+    ...(subject.isOfRequests ? ['It has no tolerations and no selector; -f FILE takes a pod with its own.'] : []),
     ...(all.some(({ isAtLeast }) => isAtLeast) ? ['+: at least; more may fit in another order.'] : []),
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
     ...fit.notJudged.map(text => `Not judged: ${text}.`),
@@ -52,15 +59,25 @@ function enoughText({ total, refused }: PodFit, replicas: number): string {
   return refused === undefined ? `${fit}.` : `${fit}, by the scheduler's rules.`;
 }
 
-function cellsOf(row: FitRow, name: string, isTotal: boolean, style: Style): Cell[] {
-  const { nodes, takers, replicas, isAtLeast, reasons } = row;
-  const fits = replicas > 0;
+function columnsOf(total: FitRow, style: Style): Column<FitRow>[] {
   return [
-    isTotal ? { text: name, paint: style.bold } : name,
-    { text: fits ? 'yes' : 'no', paint: fits ? style.green : style.red },
-    `${takers}/${nodes}`,
-    `${replicas}${isAtLeast ? '+' : ''}`,
-    takers === nodes ? NONE : reasonsText(reasons.list(), isTotal),
+    {
+      header: 'POOL',
+      cell: row => (row === total ? { text: 'TOTAL', paint: style.bold } : (row.pool ?? NONE)),
+      cutFrom: 0,
+      isName: true,
+    },
+    {
+      header: 'FITS',
+      cell: ({ replicas }) => (replicas > 0 ? { text: 'yes', paint: style.green } : { text: 'no', paint: style.red }),
+    },
+    { header: 'NODES', cell: ({ takers, nodes }) => `${takers}/${nodes}` },
+    { header: 'REPLICAS', cell: ({ replicas, isAtLeast }) => `${replicas}${isAtLeast ? '+' : ''}` },
+    {
+      header: 'WHY',
+      cell: row => (row.takers === row.nodes ? NONE : reasonsText(row.reasons.list(), row === total)),
+      isText: true,
+    },
   ];
 }
 

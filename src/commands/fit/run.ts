@@ -2,11 +2,12 @@
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject, ownValue } from '../../nodepool/json.ts';
+import { defined, isObject, ownValue } from '../../nodepool/json.ts';
 import { parseLabelSelector } from '../../nodepool/membership/label-selector.ts';
-import { quantityReader } from '../../nodepool/quantity/amounts.ts';
+import { quantityReader, wholeAccelerators } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { firstFew } from '../../nodepool/text.ts';
+import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
@@ -18,13 +19,14 @@ import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../sched
 import { readPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
+import { nodeIn } from '../shared/pools/node-names.ts';
 import { poolNotFound, selectorError } from '../shared/pools/not-found.ts';
 import { readSnapshot } from '../shared/read-snapshot.ts';
 import { allPermitted } from '../shared/refusals.ts';
 
 export interface FitOptions {
-  /** A pod that exists, or documents of files. */
-  of: { pod: string } | { documents: readonly SubjectDocument[] };
+  /** A pod that exists, documents of files, or a pod with these requests alone. */
+  of: { pod: string } | { documents: readonly SubjectDocument[] } | { requests: PodRequests };
   /** Of the pod, and of objects in files that name none; undefined: that of the kubeconfig. */
   namespace: string | undefined;
   /** Empty: all pools, and the nodes of no pool. */
@@ -33,6 +35,14 @@ export interface FitOptions {
   selector: string | undefined;
   /** How many are to fit; undefined: one. */
   replicas: number | undefined;
+}
+
+export interface PodRequests {
+  /** Quantities. */
+  cpu: string | undefined;
+  memory: string | undefined;
+  /** Of the GPUs that the nodes offer. */
+  gpu: string | undefined;
 }
 
 export interface FitDeps {
@@ -81,7 +91,10 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const cluster = allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
   // Awaited below: until then, a refusal must not count as unhandled.
   cluster.catch(() => {});
-  const { subjects, others } = await subjectsOf(options, port);
+  const { subjects, others } =
+    'requests' in options.of
+      ? { subjects: [requestsSubject(options.of.requests, (await cluster)[1], options, port)], others: [] }
+      : await subjectsOf({ ...options, of: options.of }, port);
   const rehearsals = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
   const itself = subjects.find(({ exists }) => exists);
   const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
@@ -96,7 +109,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const state = new ClusterState(pools, nodes, []);
   const known = pools.map(({ metadata }) => metadata.name);
   const missing = options.pools.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound('fit', missing, { pools: known, node: name => state.ownership(name) });
+  if (missing.length > 0) throw poolNotFound('fit', missing, { pools: known, node: nodeIn(state) });
   const matching = pools.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
   const chosen = options.pools.length > 0 ? options.pools : matching.map(({ metadata }) => metadata.name);
   const groups = [...new Set(chosen)]
@@ -123,7 +136,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
 
 /** @returns `others`: about objects without a pod, which stand beside workloads in most files */
 async function subjectsOf(
-  { of, namespace: requested }: FitOptions,
+  { of, namespace: requested }: FitOptions & { of: Exclude<FitOptions['of'], { requests: PodRequests }> },
   port: SchedulingPort,
 ): Promise<{ subjects: FitSubject[]; others: string[] }> {
   const namespace = requested ?? port.namespace;
@@ -143,6 +156,45 @@ async function subjectsOf(
     throw new NodepoolError('input', `there is no pod "${name}" in the namespace ${where}`, next);
   }
   return { subjects: [existingSubject(pod, where, name)], others: [] };
+}
+
+const NVIDIA = 'nvidia.com/gpu';
+
+/** A pod that the strictest PodSecurity admits: only its size is asked about. */
+function requestsSubject(
+  { cpu, memory, gpu }: PodRequests,
+  nodes: readonly Node[],
+  { namespace: requested }: FitOptions,
+  port: SchedulingPort,
+): FitSubject {
+  const namespace = requested ?? port.namespace;
+  const requests = defined({ cpu, memory, ...(gpu === undefined ? {} : { [gpuOf(nodes)]: gpu }) });
+  const container = {
+    name: 'main',
+    image: 'pause',
+    // Of extended resources, the server wants limits.
+    resources: { requests, limits: gpu === undefined ? {} : { [gpuOf(nodes)]: gpu } },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  };
+  const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+  const pod = { metadata: { name: 'pod', namespace }, spec: { securityContext, containers: [container] } };
+  const others = { isDaemon: false, exists: false, isOfRequests: true };
+  return { kind: 'Pod', namespace, name: '', title: 'A pod with these requests', pod, ...others };
+}
+
+/** nvidia.com/gpu, unless the nodes offer one other accelerator alone, as amd.com/gpu. */
+function gpuOf(nodes: readonly Node[]): string {
+  const gpus = wholeAccelerators(
+    nodes.flatMap(({ allocatable }) => Object.keys(allocatable).filter(name => allocatable[name] !== '0')),
+  );
+  if (gpus.includes(NVIDIA) || gpus.length === 0) return NVIDIA;
+  const [only = NVIDIA, ...more] = gpus;
+  if (more.length === 0) return only;
+  throw new NodepoolError(
+    'input',
+    `--gpu: the nodes offer several resources: ${firstFew(gpus, MAX_KINDS)}`,
+    'write a pod that requests one of them to a file, and give it with -f',
+  );
 }
 
 interface FitTrial {
@@ -242,6 +294,8 @@ interface FitSubject {
   isDaemon: boolean;
   /** It exists: its own place counts as free. */
   exists: boolean;
+  /** It has requests, and no tolerations or selectors. */
+  isOfRequests?: boolean;
 }
 
 /** A document of a file. */

@@ -5,12 +5,16 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { formatFlag, labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
 import type { Io } from '../../cli/io.ts';
 import type { RawPool } from '../../kube/cluster.ts';
-import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { NodepoolError, type Warning } from '../../nodepool/errors.ts';
+import { readManagedFields } from '../../nodepool/managed-fields.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
+import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { droppedFields, droppedWarning } from '../../nodepool/spec/schema.ts';
 import { noun, plural } from '../../nodepool/text.ts';
+import { formatAge } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
+import { allPermitted, type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
+import type { LivePool } from './live-counts.ts';
 import type { PoolOutput, PoolsTableOptions } from './print.ts';
 
 export default class Get extends BaseCommand<typeof Get> {
@@ -56,6 +60,7 @@ export default class Get extends BaseCommand<typeof Get> {
     'show-labels': Flags.boolean({ summary: 'Show all labels in the last column.' }),
     'no-headers': noHeadersFlag,
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
+    cached: Flags.boolean({ summary: 'Show the last status; read no nodes.' }),
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for changes.' }),
     'watch-only': Flags.boolean({ summary: 'Watch for changes without listing first.' }),
     'output-watch-events': Flags.boolean({ summary: 'With -w: show the type of each event.' }),
@@ -74,11 +79,15 @@ export default class Get extends BaseCommand<typeof Get> {
     const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
     const { getPools } = await import('../shared/pools/choose-pools.ts');
     const { selector, 'field-selector': fieldSelector, 'ignore-not-found': ignoreNotFound } = flags;
-    const meanwhile = () => void loadPrinter(output).catch(() => {});
-    const connection = await connect({ meanwhile });
-    const choice = { names, selector, fieldSelector, ignoreNotFound };
-    const { pools, missing } = await getPools(choice, connection.cluster);
     const isWatch = flags.watch || flags['watch-only'];
+    const isLive = typeof output === 'object' && !flags.cached && !flags['watch-only'];
+    const meanwhile = () => void Promise.all([loadPrinter(output), ...(isLive ? [loadLive()] : [])]).catch(() => {});
+    const connection = await connect({ meanwhile });
+    const { cluster } = connection;
+    const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
+    const reading = getPools({ names, selector, fieldSelector, ignoreNotFound }, cluster);
+    const read = isLive ? readLive(cluster, isAll ? reading.then(({ pools }) => pools) : undefined) : undefined;
+    const { pools, missing } = await reading;
     for (const pool of pools) {
       const warning = droppedWarning({ ...pool, dropped: droppedFields(pool) });
       if (warning !== undefined) showWarning(io, warning);
@@ -86,33 +95,18 @@ export default class Get extends BaseCommand<typeof Get> {
     if (pools.some(hasLostFields)) showWarning(io, { message: LOST_FIELDS, next: MEND_LOST_FIELDS });
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const hasNoMatch = isNothing && names.length > 0;
+    const found = pools.length === 0 ? undefined : await read?.(io.now());
+    if (found !== undefined && 'refusal' in found) showWarning(io, oldNumbers(found.refusal, pools, io.now()));
+    const live = found !== undefined && 'value' in found ? found.value : undefined;
     if (isWatch && missing.length === 0 && !hasNoMatch) {
       const { showPoolChanges } = await import('./watch.ts');
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
-      const counts = typeof output === 'object' && !changesOnly;
-      const changes = {
-        names,
-        selector,
-        fieldSelector,
-        output,
-        sort,
-        asEvents,
-        changesOnly,
-        verbosity,
-        requestTimeoutMs,
-        matching: counts ? await matchingOf(pools, connection) : undefined,
-      };
-      return showPoolChanges(changes, io, connection);
+      const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
+      return showPoolChanges({ ...changes, requestTimeoutMs, live: new Map(live) }, io, connection);
     }
-    const isAll = names.length === 0 && selector === undefined && fieldSelector === undefined;
-    const counted = isWide(output) ? await withLiveCounts(pools, isAll, connection, io.now()) : undefined;
-    if (counted?.refusal !== undefined) showWarning(io, oldCounts(counted.refusal));
-    const shown = counted?.pools ?? pools;
-    const maintenance = counted?.maintenance;
-    const filled = isWide(output) ? { ...output, maintenance } : output;
-    if (!isNothing) await printPools(sort(shown), asList, filled, io, connection);
-    const late = overdueText(shown, maintenance);
+    if (!isNothing) await printPools(pools, asList, sort, withLiveOption(output, live), io);
+    const late = isWide(output) ? overdueText(pools, live) : undefined;
     if (late !== undefined) showNote(io, late);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
@@ -126,44 +120,55 @@ function isWide(output: PoolOutput): output is PoolsTableOptions {
   return typeof output === 'object' && output.wide;
 }
 
-/** In wide output the nodes are read as they are: the status is as old as the last reconcile, and knows of no maintenance. */
-interface LiveCounts {
-  pools?: RawPool[];
-  maintenance?: ReadonlyMap<string, MaintenanceCounts>;
-  refusal?: NodepoolError;
+type Live = ReadonlyMap<string, LivePool>;
+
+function withLiveOption(output: PoolOutput, live: Live | undefined): PoolOutput {
+  return typeof output === 'object' ? { ...output, live } : output;
 }
 
-/** @param isAll the pools are all that there are */
-async function withLiveCounts(
-  shown: RawPool[],
-  isAll: boolean,
-  { cluster }: Connection,
-  now: Date,
-): Promise<LiveCounts> {
-  if (shown.length === 0) return {};
-  const { liveCounts, withCounts } = await import('./live-counts.ts');
-  const { coercePool } = await import('../../nodepool/spec/coerce.ts');
-  const pools = shown.map(pool => coercePool(pool));
-  const counted = await liveCounts(cluster, now, isAll ? pools : undefined);
-  if ('refusal' in counted) return counted;
-  return {
-    pools: shown.map(pool => withCounts(pool, counted.value.get(pool.metadata.name))),
-    maintenance: new Map([...counted.value].map(([name, { maintenance }]) => [name, maintenance])),
-  };
+const loadLive = () => import('./live-counts.ts');
+
+/**
+ * Lists the nodes beside the pools. @param listed the pools, where all are listed already
+ * @returns what waits for them: with pools that are not there, nobody does
+ */
+function readLive(
+  cluster: Connection['cluster'],
+  listed: Promise<RawPool[]> | undefined,
+): (now: Date) => Promise<ValueOrRefusal<Live>> {
+  const coerced = listed?.then(pools => pools.map(pool => coercePool(pool))) ?? cluster.pools.listCoerced();
+  const reads = [coerced, cluster.nodes.list()] as const;
+  for (const each of reads) each.catch(() => {});
+  return now =>
+    valueOrRefusal(async () => {
+      const [pools, nodes] = await allPermitted(reads);
+      const { livePools } = await loadLive();
+      return livePools(cluster, pools, nodes, now);
+    });
 }
 
 /** Names the pools; undefined where nothing is overdue. */
-function overdueText(pools: RawPool[], counts: LiveCounts['maintenance']): string | undefined {
+function overdueText(pools: RawPool[], live: Live | undefined): string | undefined {
   const late = pools.flatMap(({ metadata: { name } }) => {
-    const overdue = counts?.get(name)?.overdue ?? 0;
+    const overdue = live?.get(name)?.maintenance.overdue ?? 0;
     return overdue === 0 ? [] : [`${name} (${plural(overdue, 'node')})`];
   });
   if (late.length === 0) return undefined;
   return `Maintenance is overdue in ${noun(late.length, 'pool')} ${late.join(', ')}. See \`kubectl nodepool doctor\`.`;
 }
 
-function oldCounts({ oneLine, next }: NodepoolError): Warning {
-  return { message: `the numbers of nodes and resources are as of the last reconcile: ${oneLine}`, next };
+/** The age is that of the oldest status. */
+function oldNumbers({ oneLine, next }: NodepoolError, pools: readonly RawPool[], now: Date): Warning {
+  const times = pools.flatMap(pool => statusTime(pool) ?? []).toSorted();
+  const age = times[0] === undefined ? '' : `, ${formatAge(times[0], now)} ago${times.length > 1 ? ' or later' : ''}`;
+  return { message: `STATUS and the numbers of nodes are as the last reconcile wrote them${age}: ${oneLine}`, next };
+}
+
+/** RFC 3339: when somebody last wrote the status. */
+function statusTime({ metadata }: RawPool): string | undefined {
+  const managers = readManagedFields((metadata as { managedFields?: unknown }).managedFields);
+  const times = managers.flatMap(({ subresource, time }) => (subresource === 'status' ? (time ?? []) : []));
+  return times.toSorted().at(-1);
 }
 
 // The output format, and printing pools in it.
@@ -199,32 +204,21 @@ async function loadPrinter(output: PoolOutput): Promise<void> {
 async function printPools(
   pools: RawPool[],
   asList: boolean,
+  sort: (pools: RawPool[]) => RawPool[],
   output: PoolOutput,
   io: Io,
-  connection: Connection,
 ): Promise<void> {
   if (typeof output === 'function') {
     const { listOrObject } = await import('../../print/printers.ts');
-    io.write(output()([listOrObject(pools, asList)]));
+    io.write(output()([listOrObject(sort(pools), asList)]));
   } else if (typeof output === 'string') {
     const { printObjects } = await import('../../print/printers.ts');
-    const text = printObjects(pools, output, asList);
+    const text = printObjects(sort(pools), output, asList);
     if (text !== '') io.out(text);
   } else if (pools.length > 0) {
-    const { poolsPrinter, widthFor } = await import('./print.ts');
+    const { poolsPrinter, widthFor, withLive } = await import('./print.ts');
     const { makeStyle } = await import('../../print/style.ts');
-    const matching = await matchingOf(pools, connection);
-    io.out(
-      poolsPrinter({ ...output, terminalWidth: widthFor(output, io), matching }, makeStyle(io.color))(pools, io.now()),
-    );
+    const shown = sort(pools.map(pool => withLive(pool, output.live?.get(pool.metadata.name))));
+    io.out(poolsPrinter({ ...output, terminalWidth: widthFor(output, io) }, makeStyle(io.color))(shown, io.now()));
   }
-}
-
-/** How many nodes match the pools that have no status; undefined where all have one. */
-async function matchingOf(pools: RawPool[], connection: Connection): Promise<Map<string, number> | undefined> {
-  // A status without counts is the CRD's default.
-  if (pools.every(({ status }) => status?.nodeCount !== undefined)) return undefined;
-  const { coercePool } = await import('../../nodepool/spec/coerce.ts');
-  const { matchingNodes } = await import('../shared/pools/load-cluster-state.ts');
-  return matchingNodes(pools.map(coercePool), connection);
 }

@@ -3,7 +3,7 @@ import { type Io, terminalWidth as terminalWidthOf } from '../../cli/io.ts';
 import type { MaintenanceCounts } from '../../nodepool/drain/maintenance.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { membershipSelector, selectorText } from '../../nodepool/membership/selector.ts';
-import { inResourceOrder } from '../../nodepool/quantity/amounts.ts';
+import { inResourceOrder, isAccelerator } from '../../nodepool/quantity/amounts.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import type { NodePool, NodePoolStatus } from '../../nodepool/types.ts';
 import {
@@ -12,6 +12,7 @@ import {
   NONE,
   oneWord,
   poolResource,
+  resourceHeaders,
   statusCell,
   taintsText,
   troubleOf,
@@ -25,6 +26,7 @@ import type { Style } from '../../print/style.ts';
 import { type Cell, GET, tablePrinter } from '../../print/table.ts';
 import { formatAge } from '../../print/time.ts';
 import { cut } from '../../print/width.ts';
+import type { LivePool } from './live-counts.ts';
 
 export interface PoolsTableOptions {
   wide: boolean;
@@ -39,10 +41,8 @@ export interface PoolsTableOptions {
   terminalWidth?: number | undefined;
   /** Pools are printed again as they change: leaves room for that. */
   isWatch?: boolean | undefined;
-  /** How many nodes match a pool that has no status, by its name. */
-  matching?: ReadonlyMap<string, number> | undefined;
-  /** Of the members of each pool, by its name; undefined where nodes were not read. */
-  maintenance?: ReadonlyMap<string, MaintenanceCounts> | undefined;
+  /** Pools by their nodes as they are now, by name; without it STATUS and all numbers are those of the status. */
+  live?: ReadonlyMap<string, LivePool> | undefined;
 }
 
 /** A table, a format of objects, or a template. */
@@ -58,12 +58,14 @@ const TAINTS_WIDTH = 32;
 /** What a narrow terminal keeps longest, first; of --resources it keeps all. */
 const RESOURCES = ['cpu', 'memory', 'pods'];
 const STORAGE = 'ephemeral-storage';
-/** Where no pool has cordoned nodes: the first to be left out of a watch, as a list has no such column then. */
-const CORDONED_RANK = 8;
+const [READY_RANK, COUNT_RANK, DEVICE_RANK, AGE_RANK, RESOURCE_RANK] = [1, 2, 3, 4, 5];
+const TAINTS_RANK = RESOURCE_RANK + RESOURCES.length;
+/** A column of zeros: the first to be left out of a watch, as a list has none. */
+const ZEROS_RANK = TAINTS_RANK + 1;
 
 const EVENT_WIDTH = 'MODIFIED'.length;
-/** From `200` to a status with a word. */
-const STATUS_GROWTH = '409,Conflict'.length - 'STATUS'.length;
+/** From `Ready` to another word. */
+const STATUS_GROWTH = 'Progressing'.length - 'STATUS'.length;
 
 /**
  * The first call gives the table, later ones more rows: a watch prints pools again as they change. The pools of the first
@@ -98,26 +100,38 @@ export function poolsPrinter(
   };
 }
 
+/** The pool with these numbers in its status, as the table and --sort-by read them. */
+export function withLive<P extends NodePool>(pool: P, live: LivePool | undefined): P {
+  if (live === undefined) return pool;
+  const { nodes, ready, due, cordoned, allocatable } = live;
+  const counts = { nodeCount: nodes, readyNodeCount: ready, updatedNodeCount: nodes - due };
+  const status = { ...pool.status, ...counts, unschedulableNodeCount: cordoned, allocatable };
+  return { ...pool, status: status as NodePoolStatus };
+}
+
 function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column<NodePool>[] {
-  const { wide, resources, labelColumns = [], showLabels = false, matching, terminalWidth, isWatch } = options;
-  const hasCordoned = pools.some(({ status }) => (status?.unschedulableNodeCount ?? 0) > 0);
+  const { wide, resources, labelColumns = [], showLabels = false, live } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
-  const taintsWidth = wide ? Infinity : TAINTS_WIDTH;
+  const devices = chosen === undefined ? extendedResources(pools).filter(isAccelerator) : [];
+  const headers = resourceHeaders(devices);
+  const counted = (header: string, of: (pool: NodePool) => number | undefined) =>
+    countColumn({ header, of, pools, style }, options);
   return [
     { header: 'NAME', cell: ({ metadata }) => metadata.name, cutFrom: 0, isName: true },
-    { header: 'STATUS', cell: pool => statusCell(pool, style) },
-    { header: 'NODES', cell: ({ metadata, status }) => count(status?.nodeCount ?? matching?.get(metadata.name)) },
-    { header: 'READY', cell: ({ status }) => count(status?.readyNodeCount), rank: 1 },
-    // In a pipe and a watch it is always there: columns that come and go would break scripts.
-    ...(terminalWidth === undefined || isWatch || hasCordoned
-      ? [{ ...cordonedColumn(style), rank: hasCordoned ? 2 : CORDONED_RANK }]
-      : []),
-    ...(chosen ?? RESOURCES).map((name, i) => ({ ...resourceColumn(name), rank: chosen === undefined ? i + 4 : 0 })),
-    taintsColumn(taintsWidth),
-    { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now), rank: 3 },
-    ...(wide
-      ? wideColumns(pools, { withResources: chosen === undefined, maintenance: options.maintenance }, style)
-      : []),
+    { header: 'STATUS', cell: pool => statusCell(pool, style, live?.get(pool.metadata.name)) },
+    { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
+    { header: 'READY', cell: readyCell(style), rank: READY_RANK },
+    ...counted('CORDONED', ({ status }) => status?.unschedulableNodeCount),
+    ...counted('DUE', dueOf),
+    ...counted('DRIFT', ({ metadata }) => live?.get(metadata.name)?.drifted),
+    ...(chosen ?? RESOURCES).map((name, i) => ({
+      ...resourceColumn(name),
+      rank: chosen === undefined ? i + RESOURCE_RANK : 0,
+    })),
+    ...devices.map(name => ({ ...resourceColumn(name), header: headers.get(name) ?? name, rank: DEVICE_RANK })),
+    taintsColumn(wide ? Infinity : TAINTS_WIDTH),
+    { header: 'AGE', cell: ({ metadata }, now) => formatAge(metadata.creationTimestamp, now), rank: AGE_RANK },
+    ...(wide ? wideColumns(pools, { withResources: chosen === undefined, live }, style) : []),
     ...labelColumns.map(labelColumn),
     ...(showLabels ? [{ header: 'LABELS', cell: ({ metadata }: NodePool) => labelsText(metadata.labels) }] : []),
   ];
@@ -127,47 +141,66 @@ function taintsColumn(most: number): Column<NodePool> {
   return {
     header: 'TAINTS',
     cell: ({ spec }, _, width) => cut(withoutSpaces(taintsText(spec.taints, Math.min(width, most))), width),
-    rank: 7,
+    rank: TAINTS_RANK,
     cutFrom: Infinity,
   };
 }
 
-function cordonedColumn(style: Style): Column<NodePool> {
-  return {
-    header: 'CORDONED',
-    cell: ({ status }) => {
-      const number = status?.unschedulableNodeCount;
-      return number ? { text: count(number), paint: style.yellow } : count(number);
-    },
+function readyCell(style: Style): (pool: NodePool) => Cell {
+  return ({ status }) => {
+    const { nodeCount = 0, readyNodeCount } = status ?? {};
+    const text = count(readyNodeCount);
+    return readyNodeCount !== undefined && readyNodeCount < nodeCount ? { text, paint: style.yellow } : text;
   };
+}
+
+/**
+ * A column on a terminal only while there is something to count. In a pipe and a watch it is always there: columns that
+ * come and go would break scripts.
+ */
+function countColumn(
+  {
+    header,
+    of,
+    pools,
+    style,
+  }: { header: string; of: (pool: NodePool) => number | undefined; pools: NodePool[]; style: Style },
+  { terminalWidth, isWatch }: PoolsTableOptions,
+): Column<NodePool>[] {
+  const hasSome = pools.some(pool => (of(pool) ?? 0) > 0);
+  if (terminalWidth !== undefined && !isWatch && !hasSome) return [];
+  const cell = (pool: NodePool): Cell => {
+    const number = of(pool);
+    return number ? { text: count(number), paint: style.yellow } : count(number);
+  };
+  return [{ header, cell, rank: hasSome ? COUNT_RANK : ZEROS_RANK }];
+}
+
+/** Members that are not as the pool says. */
+function dueOf({ status }: NodePool): number | undefined {
+  const { nodeCount = 0, updatedNodeCount } = status ?? {};
+  return updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
 }
 
 function wideColumns(
   pools: NodePool[],
-  { withResources, maintenance }: { withResources: boolean } & Pick<PoolsTableOptions, 'maintenance'>,
+  { withResources, live }: { withResources: boolean } & Pick<PoolsTableOptions, 'live'>,
   style: Style,
 ): Column<NodePool>[] {
-  const extended = withResources ? allResources(pools).filter(name => isExtended(name) && hasSome(pools, name)) : [];
+  const others = withResources ? extendedResources(pools).filter(name => !isAccelerator(name)) : [];
   return [
+    { header: 'CODE', cell: ({ status }) => count(status?.status) },
     { header: 'HANDLER', cell: ({ spec }) => withoutSpaces(spec.handler || NONE) },
     ...(withResources ? [resourceColumn(STORAGE)] : []),
     { header: 'SELECTOR', cell: pool => withoutSpaces(selectorText(membershipSelector(pool)) || NONE) },
     { header: 'REASON', cell: ({ status }) => oneWord(troubleOf(status)?.reason ?? NONE) },
-    { header: 'DRIFT', cell: pool => driftCell(pool, style) },
-    { header: 'MAINTENANCE', cell: ({ metadata }) => maintenanceCountCell(maintenance?.get(metadata.name), style) },
-    ...extended.map(resourceColumn),
+    { header: 'MAINTENANCE', cell: ({ metadata }) => maintenanceCell(live?.get(metadata.name)?.maintenance, style) },
+    ...others.map(resourceColumn),
   ];
 }
 
-function driftCell({ status }: NodePool, style: Style): Cell {
-  const { nodeCount = 0, updatedNodeCount } = status ?? {};
-  const known = updatedNodeCount === undefined ? undefined : nodeCount - updatedNodeCount;
-  const text = count(known);
-  return text === '0' || text === NONE ? text : { text, paint: style.yellow };
-}
-
 /** `2`, or `2,1-overdue`. */
-function maintenanceCountCell(counts: MaintenanceCounts | undefined, style: Style): Cell {
+function maintenanceCell(counts: MaintenanceCounts | undefined, style: Style): Cell {
   if (counts === undefined) return NONE;
   const { active, overdue } = counts;
   return overdue === 0 ? String(active) : { text: `${active},${overdue}-overdue`, paint: style.red };
@@ -191,13 +224,12 @@ function allResources(pools: NodePool[]): string[] {
   return inResourceOrder(pools.flatMap(({ status }) => Object.keys(status?.allocatable ?? {})));
 }
 
-/** Extended resources and huge pages, which most pools do not have. */
-function isExtended(name: string): boolean {
-  return name.includes('/') || name.startsWith('hugepages');
-}
-
-function hasSome(pools: NodePool[], name: string): boolean {
-  return pools.some(({ status }) => isPositive(ownValue(status?.allocatable ?? {}, name) ?? '0'));
+/** Extended resources and huge pages that some pool has. */
+function extendedResources(pools: NodePool[]): string[] {
+  const isExtended = (name: string) => name.includes('/') || name.startsWith('hugepages');
+  const hasSome = (name: string) =>
+    pools.some(({ status }) => isPositive(ownValue(status?.allocatable ?? {}, name) ?? '0'));
+  return allResources(pools).filter(name => isExtended(name) && hasSome(name));
 }
 
 /** Allocatable pods; with pod counts `42/1100`. */

@@ -4,7 +4,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showNote, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { noHeadersFlag, poolName, withoutKind } from '../../cli/flags.ts';
+import { byNodeFlag, noHeadersFlag, poolName, withoutKind } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/text.ts';
@@ -41,6 +41,7 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   static override flags = {
     since: Flags.string({ summary: 'Only the last time, as 30m or 2h.', helpValue: 'TIME' }),
     limit: Flags.integer({ summary: 'Only the last lines.', helpValue: 'N', min: 1 }),
+    'by-node': byNodeFlag,
     output: Flags.option({
       options: ['wide', 'json', 'yaml', 'csv'] as const,
       char: 'o',
@@ -51,17 +52,19 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   };
 
   protected async execute(
-    { since, limit, output, 'no-headers': noHeaders }: FlagsOf<typeof HistoryCommand>,
+    { since, limit, output, 'by-node': byNode, 'no-headers': noHeaders }: FlagsOf<typeof HistoryCommand>,
     args: ArgsOf<typeof HistoryCommand>,
     { io, connect }: Deps,
   ): Promise<number> {
     const subject = await subjectOf(args.poolOrNode);
     const sinceMs = since === undefined ? undefined : parseDuration(since, '--since');
     const { readTimeline } = await import('./run.ts');
-    const { filterEntries } = await import('./entries.ts');
+    const { filterEntries, joinNodes, lastEntries } = await import('./entries.ts');
     const found = await readTimeline(subject, await connect());
     const now = io.now();
-    const entries = filterEntries(found.entries, { sinceMs, limit, now });
+    const recent = filterEntries(found.entries, { sinceMs, now });
+    const isTable = output === undefined || output === 'wide';
+    const entries = lastEntries(isTable && !byNode ? joinNodes(recent) : recent, limit);
     for (const { oneLine, next } of found.forbidden) showWarning(io, { message: `left out: ${oneLine}`, next });
     const render = await import('./print.ts');
     if (output === 'csv') io.out(render.timelineCsv(entries, !noHeaders));
@@ -71,7 +74,8 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
       const { makeStyle } = await import('../../print/style.ts');
       const wide = output === 'wide';
       const table = { wide, headers: !noHeaders, terminalWidth: wide ? undefined : terminalWidth(io) };
-      io.out(render.renderTimeline(found, entries, table, now, makeStyle(io.color)));
+      const { timelinePrinter } = await import('../shared/describe/print-timeline.ts');
+      io.out(timelinePrinter(found.subject.kind, table, makeStyle(io.color))(entries, now));
       for (const note of notesOn(found)) showNote(io, note);
     }
     return EXIT.done;

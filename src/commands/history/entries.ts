@@ -1,6 +1,5 @@
 /** Entries of a history: what they are, what a node itself says of its past, and how they are joined, ordered and chosen. */
 
-import type { PoolEventRecord } from '../../kube/resources/events.ts';
 import { activeMaintenance, maintenanceOf, ownerText } from '../../nodepool/drain/maintenance.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import {
@@ -17,56 +16,10 @@ import { taintId } from '../../nodepool/spec/taints.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import { type Node, type NodePool, RECORD_ANNOTATION } from '../../nodepool/types.ts';
 import { oldestFirst } from '../shared/describe/print-events.ts';
-
-// One thing that happened to a pool or a node, and where that is known from.
-
-type EntrySource =
-  | 'Event'
-  | 'managedFields'
-  | 'ControllerRevision'
-  /** A condition of the status. */
-  | 'condition'
-  /** Fields and annotations of the object that have times of their own, or say what differs now. */
-  | 'object';
-
-export interface TimelineEntry {
-  /** RFC 3339; undefined: it is so now, and since when is not known. */
-  time: string | undefined;
-  /** CamelCase; of an Event its reason. */
-  what: string;
-  /** A field manager, the reporter of an Event, or the owner of a maintenance. */
-  who: string | undefined;
-  detail: string;
-  sources: readonly EntrySource[];
-  pool?: string | undefined;
-  node?: string | undefined;
-  /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
-  count?: number;
-  firstTime?: string;
-  isWarning?: boolean;
-  /** Reasons of Events that tell the same, which stand for this entry. */
-  sameAs?: readonly string[];
-}
+import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
 
 /** Reasons of Events about writes of nodes. */
 export const NODE_WRITES = ['NodeJoined', 'NodeLeft', 'NodesUpdated'];
-
-type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
-
-/** Of an Event; what it is about in `about`. */
-export function eventEntry(event: EventFacts, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
-  const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
-  return {
-    time: lastSeen === '' ? undefined : lastSeen,
-    what: reason,
-    who: reporter === '' ? undefined : reporter,
-    detail: note.trim(),
-    sources: ['Event'],
-    ...about,
-    ...(count > 1 ? { count, firstTime: firstSeen } : {}),
-    ...(type === 'Warning' ? { isWarning: true } : {}),
-  };
-}
 
 // What a node says: by its managedFields, its conditions, and how it differs from its record.
 
@@ -259,8 +212,6 @@ const SECOND_MS = 1_000;
 interface EntryFilter {
   /** Only entries of so many milliseconds up to now, and those without a time. */
   sinceMs: number | undefined;
-  /** Only the last ones. */
-  limit: number | undefined;
   now: Date;
 }
 
@@ -288,13 +239,14 @@ function rankOf({ what, sources, node }: TimelineEntry): number {
 }
 
 /** Of sortEntries(). */
-export function filterEntries(
-  entries: readonly TimelineEntry[],
-  { sinceMs, limit, now }: EntryFilter,
-): TimelineEntry[] {
+export function filterEntries(entries: readonly TimelineEntry[], { sinceMs, now }: EntryFilter): TimelineEntry[] {
   const from = sinceMs === undefined ? Number.NEGATIVE_INFINITY : now.getTime() - sinceMs;
-  const recent = entries.filter(({ time }) => time === undefined || !(Date.parse(time) < from));
-  return limit === undefined ? recent : recent.slice(Math.max(0, recent.length - limit));
+  return entries.filter(({ time }) => time === undefined || !(Date.parse(time) < from));
+}
+
+/** @param limit undefined: all */
+export function lastEntries(entries: readonly TimelineEntry[], limit: number | undefined): TimelineEntry[] {
+  return entries.slice(limit === undefined ? 0 : Math.max(0, entries.length - limit));
 }
 
 /**
@@ -314,6 +266,36 @@ export function mergeEntries(entries: readonly TimelineEntry[]): TimelineEntry[]
     return false;
   });
   return [...rest, ...events.values()];
+}
+
+/** Between two nodes that share a line, at most. */
+export const TOGETHER_MS = 60_000;
+
+/** Of sortEntries(), for people: what happened alike to several nodes within a minute of each other is one, at the time of the last. */
+export function joinNodes(entries: readonly TimelineEntry[]): TimelineEntry[] {
+  const lines: TimelineEntry[][] = [];
+  const latest = new Map<string, { entries: TimelineEntry[]; nodes: Set<string | undefined> }>();
+  for (const entry of entries.toReversed()) {
+    const { time, node, what, who, detail, pool, sources, count } = entry;
+    const key = JSON.stringify([what, who, detail, pool, sources, time === undefined]);
+    const line = node === undefined || count !== undefined ? undefined : latest.get(key);
+    const before = Date.parse(line?.entries.at(-1)?.time ?? '') - Date.parse(time ?? '');
+    // The same on one node twice is told twice.
+    if (line !== undefined && !(before > TOGETHER_MS) && !line.nodes.has(node)) {
+      line.entries.push(entry);
+      line.nodes.add(node);
+      continue;
+    }
+    const begun = [entry];
+    lines.push(begun);
+    if (node !== undefined && count === undefined) latest.set(key, { entries: begun, nodes: new Set([node]) });
+  }
+  return lines.toReversed().flatMap(line => {
+    const [last, ...more] = line;
+    if (last === undefined || more.length === 0) return line;
+    const nodes = line.flatMap(({ node }) => node ?? []).toSorted();
+    return { ...last, node: undefined, nodes };
+  });
 }
 
 function isSame(entry: TimelineEntry, event: TimelineEntry): boolean {

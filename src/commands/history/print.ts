@@ -1,43 +1,7 @@
-/** `history`: the table, and `-o csv|json|yaml`. */
-import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../../print/cells.ts';
-import { type Column, fitColumns } from '../../print/fit-columns.ts';
+/** `history -o csv|json|yaml`. */
 import { printDocument, renderCsv } from '../../print/printers.ts';
-import type { Style } from '../../print/style.ts';
-import { type Cell, tablePrinter } from '../../print/table.ts';
-import { formatAge, UNKNOWN } from '../../print/time.ts';
-import type { TimelineEntry } from './entries.ts';
+import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
 import type { Timeline } from './run.ts';
-
-interface TimelineTableOptions {
-  /** Times as they are, and what each line is known from. */
-  wide: boolean;
-  headers: boolean;
-  /** To which details are wrapped; undefined: not at all. */
-  terminalWidth: number | undefined;
-}
-
-type SubjectKind = Timeline['subject']['kind'];
-
-/** A detail is not wrapped to less while other columns can be cut. */
-const LEAST_DETAIL = 24;
-
-/** The time of an entry that says what is true now, and not since when. */
-const NOW = 'now';
-
-export function renderTimeline(
-  { subject }: Timeline,
-  entries: readonly TimelineEntry[],
-  { wide, headers, terminalWidth }: TimelineTableOptions,
-  now: Date,
-  style: Style,
-): string {
-  const short = entries.map(shortEntry);
-  const all = columnsOf(subject.kind, wide, style);
-  const columns = terminalWidth === undefined ? all : fitColumns(all, short, now, terminalWidth);
-  const header = headers ? columns.map(column => column.header) : undefined;
-  const rows = short.map(entry => columns.map(({ cell }) => cell(entry, now, Infinity)));
-  return tablePrinter(header, terminalWidth)(rows);
-}
 
 /** Without the last newline. @param entries of the history: those that are wanted */
 export function printTimeline(
@@ -67,46 +31,4 @@ function timelineFields(subject: Timeline['subject'], entries: readonly Timeline
       }),
     ),
   };
-}
-
-function shortEntry(entry: TimelineEntry): TimelineEntry {
-  return {
-    ...entry,
-    what: shorten(entry.what, REASON_WIDTH),
-    who: entry.who === undefined ? undefined : shorten(entry.who, REASON_WIDTH),
-    detail: shorten(entry.detail, MESSAGE_WIDTH),
-  };
-}
-
-function columnsOf(kind: SubjectKind, wide: boolean, style: Style): Column<TimelineEntry>[] {
-  return [
-    { header: 'TIME', cell: wide ? timeCell : ageCell, cutFrom: Infinity },
-    { header: 'WHAT', cell: entry => whatCell(entry, style), rank: 1, cutFrom: 1 },
-    { header: 'WHO', cell: ({ who = UNKNOWN }) => who, cutFrom: 1 },
-    ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: TimelineEntry) => sources.join(',') }] : []),
-    { header: 'DETAIL', cell: entry => detailCell(entry, kind), wrapsAt: LEAST_DETAIL },
-  ];
-}
-
-function ageCell({ time, count, firstTime }: TimelineEntry, now: Date, width: number): string {
-  if (time === undefined) return NOW;
-  const age = formatAge(time, now);
-  if (count === undefined) return age;
-  const text = `${age} (x${count} over ${formatAge(firstTime, now)})`;
-  return text.length <= width ? text : `${age} (x${count})`;
-}
-
-function timeCell({ time = NOW }: TimelineEntry): string {
-  return shorten(time, REASON_WIDTH);
-}
-
-function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cell {
-  return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
-}
-
-/** Names the second object of an entry: the node in the history of a pool, the pool in that of a node. */
-function detailCell({ detail, node, pool, sources }: TimelineEntry, kind: SubjectKind): string {
-  if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
-  const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');
-  return isOfPool ? `pool ${shorten(pool, REASON_WIDTH)}: ${detail}` : detail;
 }

@@ -2,7 +2,7 @@
 import type { ControllerRevisionsClient, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
 import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
 import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
@@ -13,20 +13,22 @@ import { specChanges } from '../../nodepool/spec/edits.ts';
 import { firstFew, suggest } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import { specChangeText } from '../shared/changes/print-pools.ts';
 import { MAINTENANCE_ENDED } from '../shared/cordon/maintenance.ts';
+import { eventEntry, type TimelineEntry } from '../shared/describe/print-timeline.ts';
+import { fullName } from '../shared/pools/node-names.ts';
 import { nodesNotFound, poolNotFound } from '../shared/pools/not-found.ts';
 import { isNamedIn } from '../shared/reconcile/earlier-repairs.ts';
 import { allPermitted, type Permitted, permitted } from '../shared/refusals.ts';
 import {
   driftedFrom,
-  eventEntry,
   firstKeys,
   memberEntries,
   mergeEntries,
   NODE_WRITES,
   nodeEntries,
   sortEntries,
-  type TimelineEntry,
+  TOGETHER_MS,
 } from './entries.ts';
 
 export interface TimelineSubject {
@@ -71,14 +73,15 @@ export async function readTimeline({ kind, name }: TimelineSubject, deps: Timeli
   const pool = pools.find(({ metadata }) => metadata.name === name);
   if (kind !== 'Node' && pool !== undefined) return ofPool(pool, pools, deps);
   const events = await permitted(deps.events.list());
-  if (kind !== 'NodePool') {
-    const found = await ofNode(name, pools, events, deps);
-    if (found !== undefined) return found;
-    if (kind === 'Node') throw nodesNotFound([name]);
-  }
-  const about = itemsOf(events).filter(event => event.pool === name);
-  const known = pools.map(({ metadata }) => metadata.name);
+  const node = kind === 'NodePool' ? undefined : await ofNode(name, pools, events, deps);
+  if (node !== undefined) return node;
+  const about = kind === 'Node' ? [] : itemsOf(events).filter(event => event.pool === name);
   if (about.length > 0) return timelineOf({ kind: 'NodePool', name }, about.map(ofPoolEvent), { denied: [events] });
+  // Last: a node that begins with the name of a deleted pool is not what was meant.
+  const short = kind === 'NodePool' ? undefined : await ofShortName(name, pools, events, deps);
+  if (short !== undefined) return short;
+  if (kind === 'Node') throw nodesNotFound([name]);
+  const known = pools.map(({ metadata }) => metadata.name);
   throw kind === undefined ? neither(name, known) : poolNotFound('history', [name], { pools: known });
 }
 
@@ -111,6 +114,21 @@ async function ofPool(pool: RawPool, pools: RawPool[], deps: TimelineDeps): Prom
   const ofEarlier = itemsOf(events).filter(event => !isOwn(event)).length;
   const rest = { denied: [events, revisions], unread, hasNamesake, ofEarlier };
   return timelineOf({ kind: 'NodePool', name }, entries, rest);
+}
+
+/** Of the only node that begins with the name and a dot. */
+async function ofShortName(
+  name: string,
+  pools: readonly RawPool[],
+  events: Permitted<PoolEventRecord[]>,
+  deps: TimelineDeps,
+) {
+  const nodes = await deps.cluster.nodes.list().catch(ifRefused([]));
+  const full = fullName(
+    name,
+    nodes.map(node => node.name),
+  );
+  return full === undefined || full === name ? undefined : ofNode(full, pools, events, deps);
 }
 
 /** Undefined where there is neither the node nor an Event about it. */
@@ -201,7 +219,6 @@ function registrations(owned: readonly Node[]): TimelineEntry[] {
   });
 }
 
-const TOGETHER_MS = 60_000;
 const MAX_NAMED = 5;
 
 function createdAt({ creationTimestamp }: Node): number {
@@ -244,8 +261,6 @@ function neither(name: string, pools: readonly string[]): NodepoolError {
 
 /** Maps of the spec, whose keys are fields of their own. */
 const MAPS = ['annotations', 'labels', 'nodeSelector'];
-/** Characters of a value in a detail. */
-const MAX_VALUE = 80;
 /** Of objects in each other, as in revisions.ts. */
 const MAX_DEPTH = 500;
 
@@ -352,10 +367,7 @@ function isAfter(a: string | undefined, b: string | undefined): boolean {
 function changesText(before: ControllerRevision | undefined, after: ControllerRevision): string {
   if (before === undefined) return 'the oldest spec that is kept';
   if ([before, after].some(({ data }) => isDeep(data))) return 'too many levels to compare';
-  const changes = specChanges(specOf(before), specOf(after)).map(({ path, from, to }) => {
-    if (from === undefined) return `+ ${path}: ${textOf(to)}`;
-    return to === undefined ? `- ${path}: ${textOf(from)}` : `~ ${path}: ${textOf(from)} -> ${textOf(to)}`;
-  });
+  const changes = specChanges(specOf(before), specOf(after)).map(specChangeText);
   return changes.length === 0 ? 'no change' : firstKeys(changes);
 }
 
@@ -371,9 +383,4 @@ function isDeep(value: unknown): boolean {
 
 function specOf({ data }: ControllerRevision): object {
   return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
-}
-
-function textOf(value: unknown): string {
-  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
-  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE).replace(/\p{Cs}$/u, '')}…`;
 }

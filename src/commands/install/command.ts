@@ -10,8 +10,9 @@ import { type Manifests, readBornInPool, readControllerWith, readCrd, readPolici
 import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
+import { whereText } from '../../print/question.ts';
 import { checkNames, type HelmRelease, helmUpgrade, nameOf } from '../shared/install/foreign-objects.ts';
-import { type InstallOutcome, install } from './run.ts';
+import { type InstallOutcome, install, waitUntilAvailable } from './run.ts';
 
 export default class Install extends BaseCommand<typeof Install> {
   static override summary = 'Install or update the NodePool CRD in the cluster.';
@@ -24,14 +25,17 @@ export default class Install extends BaseCommand<typeof Install> {
       command: '<%= config.bin %> install --dry-run -o yaml',
     },
     {
-      description: 'Install the controller too',
-      command: '<%= config.bin %> install --controller',
+      description: 'Install the controller too, and wait for it',
+      command: '<%= config.bin %> install --controller --wait',
+    },
+    {
+      description: 'Keep kubelets from moving their own nodes between pools',
+      command: '<%= config.bin %> install --policies',
     },
     {
       description: 'The same, from a registry of your own',
       command: '<%= config.bin %> install --controller --image registry.example.com/kubectl-nodepool:0.1.0',
     },
-    { description: 'Validate on the server without a change', command: '<%= config.bin %> install --dry-run=server' },
   ];
   static override flags = {
     controller: Flags.boolean({ summary: 'Also install the controller.' }),
@@ -46,14 +50,19 @@ export default class Install extends BaseCommand<typeof Install> {
     evictions: Flags.boolean({
       summary: 'Let the controller evict pods, for pools with noExecute: Drain; grants it that.',
     }),
+    policies: Flags.boolean({
+      summary: 'Also install the admission policies for kubelets.',
+      exclusive: ['no-policies'],
+    }),
     'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
     'dry-run': dryRunFlag(
       'Change nothing: "client" compares with the cluster, or with -o only prints; "server" has the server validate every write.',
     ),
     output: outputFlag('Print the manifests instead of messages.'),
+    wait: Flags.boolean({ summary: 'Also wait until the controller is available.' }),
     timeout: Flags.string({
       default: '60s',
-      summary: 'Maximum time to wait until the CRD is served.',
+      summary: 'Maximum time to wait.',
       helpValue: 'TIME',
     }),
     yes: yesFlag('Without a terminal, --controller needs it where others may get rights.'),
@@ -65,6 +74,7 @@ export default class Install extends BaseCommand<typeof Install> {
     { io, root, connect, progress }: Deps,
   ): Promise<number> {
     const timeoutMs = parseDuration(flags.timeout, '--timeout');
+    let untilAvailable: (() => Promise<void>) | undefined;
     const manifest = await readCrd(root);
     const controller = await readWanted(root, flags);
     const apply = async () => {
@@ -75,9 +85,15 @@ export default class Install extends BaseCommand<typeof Install> {
       const agree = async (risks: readonly string[]) => {
         spinner.stop();
         if (flags.yes || flags['dry-run'] !== 'none') for (const risk of risks) showWarning(io, risk);
-        else await ask(risks.join('; '), io);
+        else await ask(risks, whereText(connection), io);
       };
       const { crd, manifests } = connection;
+      const deployment = controller?.objects.find(({ kind }) => kind === 'Deployment');
+      if (flags.wait && flags['dry-run'] === 'none' && deployment !== undefined)
+        untilAvailable = async () => {
+          const waiting = await progress('Waiting for the controller');
+          await waitUntilAvailable(deployment, timeoutMs, manifests).finally(() => waiting.stop());
+        };
       return install({ ...options, dryRun: flags['dry-run'] }, { crd, manifests, agree }).finally(() => spinner.stop());
     };
     // A client dry run with -o needs no cluster.
@@ -98,27 +114,43 @@ export default class Install extends BaseCommand<typeof Install> {
     if (outcome?.crdRelease !== undefined) showWarning(io, ofHelm(outcome.crdRelease));
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
     if (status === 'warning') showWarning(io, { message, next: remedy });
+    await untilAvailable?.();
     return 0;
   }
 }
 
 /** Throws unless a person says yes. */
-async function ask(risk: string, io: Io): Promise<void> {
+async function ask(losses: readonly string[], where: string | undefined, io: Io): Promise<void> {
   const next = 'if that is meant, run the command again with --yes';
-  const refusal = () => new NodepoolError('input', `${risk}; nothing was changed`, next);
-  if (!(await confirmOrRefuse(io, `${risk}. Continue?`, refusal))) throw new DeclinedError();
+  const refusal = () => new NodepoolError('input', `${losses.join('; ')}; nothing was changed`, next);
+  const question = { action: 'Install the controller', where, losses };
+  if (!(await confirmOrRefuse(io, question, refusal))) throw new DeclinedError();
 }
 
 async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise<Manifests | undefined> {
-  const { admission, controller, image, 'pod-counts': podCounts, evictions, 'no-policies': noPolicies } = flags;
+  const {
+    admission,
+    controller,
+    policies,
+    image,
+    'pod-counts': podCounts,
+    evictions,
+    wait,
+    'no-policies': noPolicies,
+  } = flags;
   if (!controller) {
-    const granted = podCounts ? '--pod-counts' : evictions ? '--evictions' : undefined;
-    const alone = image !== undefined ? '--image' : granted;
+    const ofController = {
+      '--image': image !== undefined,
+      '--pod-counts': podCounts,
+      '--evictions': evictions,
+      '--wait': wait,
+    };
+    const alone = Object.entries(ofController).find(([, isSet]) => isSet)?.[0];
     const policiesAlone = noPolicies && !admission ? '--no-policies' : undefined;
     const wrong = alone ?? policiesAlone;
     if (wrong !== undefined)
       throw new NodepoolError('usage', `${wrong} is only valid with --controller`, 'add --controller');
-    if (!admission) return undefined;
+    if (!admission && !policies) return undefined;
   }
   const transientKeys = await transientKeysFrom(flags['transient-keys']);
   const parts = [

@@ -1,5 +1,6 @@
 /** Installs or updates the CRD, and the controller if wanted. Idempotent. */
 
+import { type Clock, sleep, systemClock } from '../../controller/clock.ts';
 import type { AccessQuestion } from '../../kube/api/access-reviews.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import type { CrdPort } from '../../kube/resources/crd.ts';
@@ -101,6 +102,59 @@ export async function install(
   if (dryRun === 'none' && 'value' in grants)
     await refuseLateShares(grants.value, controller, written, ports.manifests);
   return outcome;
+}
+
+/** Throws where the pods of the Deployment are not available in time. */
+export async function waitUntilAvailable(
+  deployment: ManifestObject,
+  timeoutMs: number,
+  { get }: Pick<ManifestsPort, 'get'>,
+  clock: Clock = systemClock,
+): Promise<void> {
+  const started = clock.now();
+  const { name, namespace } = deployment.metadata;
+  for (;;) {
+    const read = await valueOrTransient(() => get(deployment));
+    const { metadata, spec, status } = ('value' in read ? (read.value ?? {}) : {}) as LiveDeployment;
+    const {
+      observedGeneration = 0,
+      replicas = 0,
+      updatedReplicas: updated = 0,
+      availableReplicas: available = 0,
+    } = status ?? {};
+    const wanted = spec?.replicas ?? 1;
+    const isSeen = 'value' in read && observedGeneration >= (metadata?.generation ?? 0);
+    // The available ones may be among those of the spec before.
+    const old = Math.max(0, replicas - updated);
+    if (isSeen && available >= wanted && updated >= wanted && old === 0) return;
+    if (clock.now() - started >= timeoutMs) {
+      if ('transient' in read) throw read.transient;
+      throw new NodepoolError(
+        'cluster',
+        `the controller is not available after ${timeoutMs / 1000} s: ${available} of ${wanted} pods are${old === 0 ? '' : `, and ${old} of them may be of the earlier version`}`,
+        `look for the cause: kubectl -n ${namespace} describe deployment ${name}, and kubectl -n ${namespace} get pods`,
+      );
+    }
+    await sleep(clock, POLL_MS);
+  }
+}
+
+const POLL_MS = 1_000;
+
+/** Throws errors that another try does not help. */
+async function valueOrTransient<T>(read: () => Promise<T>): Promise<{ value: T } | { transient: NodepoolError }> {
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (!(error instanceof NodepoolError) || error.kind !== 'cluster' || error.isPermanent) throw error;
+    return { transient: error };
+  }
+}
+
+interface LiveDeployment {
+  metadata?: { generation?: number };
+  spec?: { replicas?: number };
+  status?: { observedGeneration?: number; replicas?: number; availableReplicas?: number; updatedReplicas?: number };
 }
 
 /** The other field managers of its spec. */

@@ -12,14 +12,14 @@ import type { PoolNode } from '../shared/pools/nodes.ts';
 import type { NodesTableOptions } from './print.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
-  static override summary = 'List the nodes of pools, with state, taints and drift.';
+  static override summary = 'List the nodes of pools, with state, taints and what is due.';
   static override description =
-    'APPLIED has the labels, taints and annotations that the pool set on the node. DRIFT has what the next reconcile would change on it: + sets, ~ changes, - removes. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
+    'APPLIED has the labels, taints and annotations that the pool set on the node. DUE has what the next reconcile would change on it: + sets, ~ changes, - removes; SET-BY who set what differs. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
   static override examples = [
     { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
     { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
     { description: 'Nodes of no pool', command: '<%= config.bin %> nodes --unassigned' },
-    { description: 'Why a node is, or is not, in each pool', command: '<%= config.bin %> nodes --why node-a' },
+    { description: 'Why a node is, or is not, in a pool', command: '<%= config.bin %> nodes gpu --why node-a' },
     {
       description: 'With their zones, oldest first',
       command: '<%= config.bin %> nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp',
@@ -34,7 +34,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
   static override args = { pool: namesArg('Names of the pools; none means all.') };
   static override flags = {
     unassigned: Flags.boolean({ summary: 'List the nodes of no pool.' }),
-    why: Flags.string({ summary: 'Explain one node, pool by pool.', helpValue: 'NODE', parse: nodeName }),
+    why: Flags.string({ summary: "Explain one node, pool by pool, as 'why'.", helpValue: 'NODE', parse: nodeName }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     output: formatFlag,
     'sort-by': Flags.string({ summary: 'Sort by the field at this JSONPath, as .allocatable.cpu.', helpValue: 'PATH' }),
@@ -66,8 +66,8 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
         connection,
       );
     }
-    const isDrifting = listed.some(({ changes }) => changes.length > 0);
-    const nodes = isDrifting && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
+    const isDue = listed.some(({ changes }) => changes.length > 0);
+    const nodes = isDue && output !== 'name' ? await withSettersOf(listed, connection, io) : listed;
     await printPoolNodes(sort(nodes), output, io);
     if (ownedByOthers.size > 0) showNote(io, ownedByOthersText(ownedByOthers));
     return 0;
@@ -77,7 +77,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
 /** Why the table has fewer nodes than match the pools. */
 function ownedByOthersText(ownedByOthers: ReadonlyMap<string, number>): string {
   const pools = [...ownedByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
-  return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool nodes --why NODE\`.`;
+  return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool why NODE\`.`;
 }
 
 async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) => PoolNode[]> {
@@ -98,23 +98,19 @@ async function explain(
   node: string,
   { output, selector, unassigned, ...flags }: FlagsOf<typeof Nodes>,
   pools: string[],
-  { io, connect }: Deps,
+  deps: Deps,
 ): Promise<number> {
   const ofLists = [selector, flags['sort-by'], flags['label-columns']].some(flag => flag !== undefined);
   const isFormat = output === undefined || output === 'json' || output === 'yaml';
-  if (pools.length > 0 || unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
-    throw new NodepoolError('usage', '--why explains one node', 'leave out all but -o json or -o yaml');
+  if (unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
+    throw new NodepoolError(
+      'usage',
+      '--why explains one node',
+      'leave out all but names of pools, and -o json or -o yaml',
+    );
   }
-  const { whyNode } = await import('../shared/describe/print-why.ts');
-  const explanation = await whyNode(node, await connect());
-  if (output !== undefined) {
-    const { printDocument } = await import('../../print/printers.ts');
-    io.out(printDocument('NodeExplanation', explanation, output));
-    return 0;
-  }
-  const { renderWhy } = await import('../shared/describe/print-why.ts');
-  const { makeStyle } = await import('../../print/style.ts');
-  io.out(renderWhy(explanation, makeStyle(io.color)));
+  const { showWhy } = await import('../shared/describe/why.ts');
+  await showWhy(node, pools, output, deps);
   return 0;
 }
 

@@ -97,7 +97,7 @@ function columnsOf(most: number, style: Style): Column<PoolNode>[] {
       cutFrom: Infinity,
     },
     {
-      header: 'DRIFT',
+      header: 'DUE',
       cell: ({ changes, circle }, _, width) => {
         if (circle) return { text: cut(betweenPools(circle), width), paint: style.red };
         const text = list(changes.map(changeText), width);
@@ -135,7 +135,7 @@ function maintenanceColumn(most: number, style: Style): Column<PoolNode> {
 }
 
 const setterColumn: Column<PoolNode> = {
-  header: 'DRIFT-SET-BY',
+  header: 'SET-BY',
   cell: ({ changes }, now, width) => {
     const setters = changes.flatMap(({ setBy }) => (setBy === undefined ? [] : setterText(setBy, now)));
     return cut(listText([...new Set(setters)], width), width);

@@ -46,7 +46,7 @@ export function showNodeChanges(
   );
 }
 
-// Watches the nodes of pools as listNodes() lists them. Pools are watched too: they decide on members and drift.
+// Watches the nodes of pools as listNodes() lists them. Pools are watched too: they decide on members and what is due.
 
 interface FollowNodesOptions extends NodesOptions {
   /** Called once, with what is there, by name. */

@@ -3,7 +3,7 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../../cli/flags.ts';
+import { byNodeFlag, concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { dnsLabelProblem } from '../../nodepool/spec/syntax.ts';
@@ -17,6 +17,7 @@ import { showReconcile } from '../shared/reconcile/show-reconcile.ts';
 const WATCH = { helpGroup: 'WATCH' };
 const RESYNC = '10m';
 const LOG_FORMAT = 'text';
+const WAIT = '10m';
 
 const watchFlags = {
   resync: Flags.string({
@@ -35,7 +36,7 @@ const watchFlags = {
   }),
   'metrics-bind-address': Flags.string({
     ...WATCH,
-    summary: 'Address of /metrics: PORT on loopback, HOST:PORT, or :PORT on all addresses.',
+    summary: 'Address of /metrics: PORT or [HOST]:PORT.',
     helpValue: 'ADDRESS',
   }),
   'metrics-secure': Flags.boolean({
@@ -63,27 +64,27 @@ const watchFlags = {
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = "Apply the pools' labels and taints to their nodes.";
   static override description =
-    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --watch, after each change until Ctrl-C.
+    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --wait, until rollouts are complete or stopped; with --watch, after each change until Ctrl-C.
 
 ${EXIT_STATUS}`;
   static override examples = [
-    { description: 'All pools', command: '<%= config.bin %> reconcile' },
-    {
-      description: 'Have the server validate every write, and store nothing',
-      command: '<%= config.bin %> reconcile --dry-run=server',
-    },
-    { description: 'Reconcile after each change until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
+    { description: 'Until the rollout is complete or stopped', command: '<%= config.bin %> reconcile worker --wait' },
+    { description: 'After each change, until Ctrl-C', command: '<%= config.bin %> reconcile --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolChoiceFlags,
     'dry-run': dryRunFlag('Only show the changes; with "server", the server validates every write.'),
+    'by-node': byNodeFlag,
     concurrency: concurrencyFlag,
     yes: yesFlag(),
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
     output: outputFlag('Print the results as a list.'),
+    wait: Flags.boolean({
+      summary: 'Go on until rollouts are complete or stopped.',
+    }),
     timeout: Flags.string({
-      summary: 'Longest wait for an eviction; default 15m.',
+      summary: `Limit of an eviction (15m), or of --wait (${WAIT}).`,
       helpValue: 'TIME',
     }),
     quiet: Flags.boolean({
@@ -107,18 +108,34 @@ ${EXIT_STATUS}`;
     const pools = parsePoolChoice(args.name, flags, { all: true });
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
+    if (flags['by-node'] && dryRun === 'none') {
+      throw new NodepoolError(
+        'usage',
+        '--by-node is for --dry-run, which shows the changes',
+        'add --dry-run, or leave it out',
+      );
+    }
+    if (flags.wait && dryRun !== 'none')
+      throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
+    const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
+    const waitMs = flags.wait ? (ofFlag ?? parseDuration(WAIT, '--timeout')) : undefined;
+    // An eviction that a budget blocks is waited for as long as the rest.
+    const optional = defined({ waitMs, timeoutMs: flags.wait ? 0 : ofFlag });
     const connection = await deps.connect({ concurrency, dryRun: dryRun !== 'none' });
     const podCounts = flags['pod-counts'];
     const approve = approver(
       { yes: flags.yes, dryRun: dryRun !== 'none' },
       deps.io,
-      connection.pods,
+      connection,
       impactTeller(deps.io, connection),
     );
     const print = flags.quiet ? 'nothing' : (flags.output ?? 'lines');
-    const timeoutMs = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
-    const optional = defined({ timeoutMs });
-    return showReconcile({ pools, concurrency, dryRun, podCounts, approve, print, ...optional }, deps, connection);
+    const byNode = flags['by-node'];
+    return showReconcile(
+      { pools, concurrency, dryRun, podCounts, approve, print, byNode, ...optional },
+      deps,
+      connection,
+    );
   }
 }
 
@@ -139,8 +156,10 @@ async function watch(flags: FlagsOf<typeof Reconcile>, pools: PoolChoice, deps: 
     throw new NodepoolError('usage', '-o prints the results of one run', 'with --watch use --log-format json');
   }
   if (flags.timeout !== undefined) throw new NodepoolError('usage', '--watch and --timeout exclude each other');
+  if (flags.wait) throw new NodepoolError('usage', '--watch and --wait exclude each other');
   if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
   if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
+  if (flags['by-node']) throw new NodepoolError('usage', '--watch and --by-node exclude each other');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
   if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
   if (flags['metrics-secure'] && flags['metrics-bind-address'] === undefined) {

@@ -1,9 +1,9 @@
 /** `report -o html`: one page, without scripts and without anything from elsewhere. */
 import type { Change } from '../../nodepool/plan/plan.ts';
 import { percentOf, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
-import { MESSAGE_WIDTH, REASON_WIDTH, shorten, statusCell } from '../../print/cells.ts';
+import { type StateWord, stateText, stateWord } from '../../nodepool/status/state-word.ts';
+import { MESSAGE_WIDTH, REASON_WIDTH, shorten } from '../../print/cells.ts';
 import { makeStyle } from '../../print/style.ts';
-import { safeText } from '../../print/table.ts';
 import { changeCell } from '../shared/changes/print-diff.ts';
 import type { TopPool } from '../shared/top/top.ts';
 import { amount } from '../shared/top/top-cells.ts';
@@ -35,11 +35,14 @@ function less(ready: number, nodes: number): string | Html {
   return ready === nodes ? String(ready) : badge('warn', String(ready));
 }
 
-function statusMark({ pool }: ReportPool): Html {
-  const text = safeText(statusCell(pool, PLAIN)).replace(',', ', ');
-  const status = pool.status?.status;
-  if (text === '200') return badge('good', '200, Normal');
-  return badge(status === undefined || status === 200 ? 'warn' : 'bad', text);
+function statusMark({ pool, live }: ReportPool): Html {
+  const word = stateWord(pool, live);
+  const tone = word === 'Ready' ? 'good' : isSerious(word) ? 'bad' : 'warn';
+  return badge(tone, stateText(pool, live).replace(',', ', '));
+}
+
+function isSerious(word: StateWord): boolean {
+  return ['Invalid', 'Failing', 'Conflict', 'NotReady', 'Stopped'].includes(word);
 }
 
 function conditionsSection({ conditions }: Report): Html {
@@ -57,11 +60,11 @@ function conditionsSection({ conditions }: Report): Html {
 function capacitySection({ capacity }: Report): Html {
   const { pools, total, resources } = capacity;
   const rows = pools.length > 1 ? [...pools, { pool: 'All of them', tally: total }] : pools;
-  const columns: Column<TopPool>[] = [
+  const columns: Column<Omit<TopPool, 'members'>>[] = [
     { header: 'Pool', cell: ({ pool = 'Nodes of no pool' }) => pool, kind: 'name' },
     { header: 'Nodes for pods', cell: ({ tally }) => `${tally.schedulable} of ${tally.nodes}`, kind: 'number' },
     ...resources.map(
-      (resource): Column<TopPool> => ({
+      (resource): Column<Omit<TopPool, 'members'>> => ({
         header: shorten(resource, REASON_WIDTH),
         cell: ({ tally }) => capacityCell(tally, resource),
         kind: 'number',

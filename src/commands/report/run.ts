@@ -6,7 +6,9 @@ import type { EventsPort, PoolEventRecord } from '../../kube/resources/events.ts
 import { activeMaintenance, isOverdue, type Maintenance } from '../../nodepool/drain/maintenance.ts';
 import type { NodepoolError } from '../../nodepool/errors.ts';
 import { allChanges, dueOf } from '../../nodepool/plan/plan.ts';
+import type { LiveState } from '../../nodepool/status/state-word.ts';
 import type { Condition, Node, NodePool } from '../../nodepool/types.ts';
+import { liveState } from '../../reconciler/plan/live-state.ts';
 import { nodePlan } from '../../reconciler/plan/node-plan.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
@@ -37,6 +39,7 @@ export interface ReportDeps {
 
 export interface ReportPool {
   pool: NodePool;
+  live: LiveState;
   nodes: number;
   ready: number;
   unschedulable: number;
@@ -114,7 +117,7 @@ export async function report({ names, selector }: ReportOptions, deps: ReportDep
   const isAll = names.length === 0 && selector === undefined;
   const isChosen = (pool: string | undefined) => (pool === undefined ? isAll : chosen.has(pool));
   const seen = findProblems(state, time, isChosen);
-  const pools = [...chosen].toSorted().flatMap(name => poolOf(name, state, seen.driftedOf) ?? []);
+  const pools = [...chosen].toSorted().flatMap(name => poolOf(name, state, seen.driftedOf, time) ?? []);
   const { planned, unread } = await withSetters(seen.drift.items, deps.cluster.nodes);
   const known = 'value' in events ? events.value.filter(({ pool }) => isAll || chosen.has(pool)) : [];
   const refusals = [...found.refusals, ...('forbidden' in events ? [events.forbidden] : [])];
@@ -179,12 +182,17 @@ function add<T>(to: ListExcerpt<T>, item: () => T): void {
   if (to.items.length < MAX_ITEMS) to.items.push(item());
 }
 
-function poolOf(name: string, state: ClusterState, driftedOf: ReadonlyMap<string, number>): ReportPool | undefined {
+function poolOf(
+  name: string,
+  state: ClusterState,
+  driftedOf: ReadonlyMap<string, number>,
+  now: Date,
+): ReportPool | undefined {
   const pool = state.pool(name);
   if (pool === undefined) return undefined;
   const members = state.members(name);
   return {
-    ...{ pool, nodes: members.length, ready: count(members, ({ ready }) => ready) },
+    ...{ pool, live: liveState(state, pool, now), nodes: members.length, ready: count(members, ({ ready }) => ready) },
     unschedulable: count(members, ({ unschedulable }) => unschedulable),
     drifted: driftedOf.get(name) ?? 0,
     conflicts: state.lost(name).length,

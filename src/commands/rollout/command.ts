@@ -1,7 +1,7 @@
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, showError } from '../../cli/errors.ts';
+import { EXIT, showError, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
 import { withoutType } from '../../cli/unknown/unknown-flag.ts';
@@ -22,7 +22,7 @@ const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;
 export default class Rollout extends BaseCommand<typeof Rollout> {
   static override summary = 'Follow, pause, resume or undo how a spec reaches the nodes.';
   static override description =
-    `status follows until every node has the spec of the pool, and fails where that is stopped. pause keeps every write from the nodes of the pool; resume lifts that. Where the pool is not paused and its rollout is stopped by a node that turned NotReady, resume accepts that node, and the rollout goes on. history shows the specs that were rolled out, kept for pools with spec.rollout; undo writes one of them back.
+    `status follows until every node has the spec of the pool, and fails where that is stopped. pause keeps every write from the nodes of the pool; resume lifts that. Where the pool is not paused and its rollout is stopped by a node that turned NotReady, resume accepts that node, and the rollout goes on. history shows the specs that were rolled out; undo writes one of them back.
 
 Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usage.`;
   static override examples = [
@@ -33,7 +33,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     },
     { description: 'Write nothing to the nodes of a pool', command: '<%= config.bin %> rollout pause worker' },
     { description: 'Go on', command: '<%= config.bin %> rollout resume worker' },
-    { description: 'Go back to the spec of before', command: '<%= config.bin %> rollout undo worker' },
+    { description: 'Go back to the previous spec', command: '<%= config.bin %> rollout undo worker' },
   ];
   static override args = {
     action: Args.string({
@@ -69,7 +69,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
     }),
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pool instead of a message; of history the revisions.'),
-    yes: yesFlag('Without a terminal, some undos need it.'),
+    yes: yesFlag('Without a terminal, undo and resume may need it.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Rollout>, args: ArgsOf<typeof Rollout>, deps: Deps): Promise<number> {
@@ -116,18 +116,22 @@ async function act(
     case 'undo':
       return (await import('./undo.ts')).undo(name, { toRevision, dryRun, yes, output }, deps, connection);
     default:
-      return setPaused(name, { paused: action === 'pause', dryRun, output }, deps, connection);
+      return setPaused(name, { paused: action === 'pause', dryRun, yes, output }, deps, connection);
   }
 }
 
 async function setPaused(
   name: string,
-  { paused, dryRun, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'output'>,
+  { paused, dryRun, yes, output }: { paused: boolean } & Pick<UndoFlags, 'dryRun' | 'yes' | 'output'>,
   { io }: Deps,
-  { cluster }: Connection,
+  connection: Connection,
 ): Promise<number> {
   const { setPaused } = await import('./pause.ts');
-  const pool = await setPaused(name, { paused, dryRun }, { ...cluster, now: io.now });
+  const { approver } = await import('../shared/consent/approve.ts');
+  const { cluster, workloads } = connection;
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection);
+  const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false, now: io.now };
+  const pool = await setPaused(name, paused, options);
   if (output !== undefined) {
     const { printObjects } = await import('../../print/printers.ts');
     io.out(printObjects([pool], output, false));

@@ -1,5 +1,5 @@
-/** `rollout`: pauses and resumes a pool. */
-import type { DryRun, NodePoolsClient, NodesClient, RawPool } from '../../kube/cluster.ts';
+/** `rollout pause` and `resume`. */
+import type { NodesClient, RawPool } from '../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch } from '../../nodepool/json.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
@@ -10,31 +10,32 @@ import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { assertWhole } from '../../nodepool/spec/schema.ts';
 import { parseTime, timestamp } from '../../nodepool/timestamp.ts';
 import { GROUP, type Node, type NodePool, RESUMED_ANNOTATION } from '../../nodepool/types.ts';
+import { agreedTo } from '../shared/edit/edit.ts';
 import { patchPool } from '../shared/edit/guarded-patch.ts';
-import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
-
-export interface SetPausedDeps extends NamesDeps {
-  pools: NodePoolsClient;
-  nodes: Pick<NodesClient, 'get' | 'list'>;
-  now: () => Date;
-}
+import { type EditOptions, proposeEdit } from '../shared/edit/plan-edit.ts';
+import { existingPool } from '../shared/pools/not-found.ts';
 
 /**
  * Resuming a pool that is not paused continues a rollout that is stopped, or waits for a node that is NotReady. Throws NodepoolError,
- * as kubectl rollout, where there is nothing to do.
+ * as kubectl rollout, where there is nothing to do. Resuming asks where an edit would: a controller writes at once what waited.
  */
 export async function setPaused(
   name: string,
-  { paused, dryRun }: { paused: boolean; dryRun: DryRun },
-  { pools, nodes, now }: SetPausedDeps,
+  paused: boolean,
+  { now, ...options }: EditOptions & { now: () => Date },
 ): Promise<RawPool> {
+  const { cluster, dryRun, approve, warn } = options;
+  const { pools, nodes } = cluster;
   const propose = async () => {
-    const before = await existingPool('rollout', name, { pools, nodes });
+    const before = await existingPool('rollout', name, cluster);
     assertWhole(coercePool(before));
     const patch = paused ? pausing(before) : await resuming(before, nodes, now());
-    return { before, after: applyMergePatch(before, patch) as RawPool, patch };
+    const after = applyMergePatch(before, patch) as RawPool;
+    const { warnings, ...proposal } = await proposeEdit(before, after, options);
+    warn(warnings);
+    return { before, after, patch, ...proposal, action: `${paused ? 'Pause' : 'Resume'} pool ${name}` };
   };
-  const { pool } = await patchPool(name, 'rollout', { pools, dryRun }, propose);
+  const { pool } = await patchPool(name, 'rollout', { pools, dryRun }, () => agreedTo(propose, approve));
   return pool;
 }
 

@@ -5,14 +5,14 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
-import { troubleIn } from '../../nodepool/status/status.ts';
-import { ellipsize } from '../../nodepool/text.ts';
 import { GROUP, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
+import { controllerRuns } from '../shared/leases.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
+import { type RolloutState, rolloutState } from '../shared/rollout-state.ts';
 import { assertLatest } from './history.ts';
 
 /** A controller that runs takes a new spec within a second or two. */
@@ -23,16 +23,29 @@ export async function rolloutStatus(
   name: string,
   flags: { watch: boolean; timeout: string; revision: number },
   { io }: Deps,
-  { cluster }: Connection,
+  { cluster, lease }: Connection,
 ): Promise<number> {
   const timeoutMs = parseDuration(flags.timeout, '--timeout');
   if (flags.revision > 0) await assertLatest(name, flags.revision, { cluster });
-  // Without a controller it would wait for ever without output.
-  const hint = {
-    message: `no news for ${QUIET_MS / 1000} s`,
-    next: 'if no controller runs, `kubectl nodepool reconcile --watch`, which does step after step',
-  };
+  const reconcile = `\`kubectl nodepool reconcile ${name} --wait\``;
+  // `reconcile --wait` of a paused pool ends at once, with 3.
+  let isPausedNow = false;
   let cancelHint = () => {};
+  const over = new AbortController();
+  let [isSaid, isLookedFor] = [false, false];
+  // Without a controller it would wait for ever without output.
+  const hint = (message: string) => {
+    const first = isPausedNow ? `\`kubectl nodepool rollout resume ${name}\`, then ` : '';
+    if (!over.signal.aborted && !isSaid) showWarning(io, { message, next: `run ${first}${reconcile}` });
+    isSaid = true;
+  };
+  const lookForController = async () => {
+    const runs = await controllerRuns({ cluster, lease }, over.signal);
+    if (runs === false)
+      hint('no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool');
+    // Who may not read leases is told after a while.
+    isSaid ||= runs === true;
+  };
   const state = await followRollout(
     name,
     { timeoutMs, watch: flags.watch },
@@ -44,13 +57,24 @@ export async function rolloutStatus(
         if (level === 'warning') showWarning(io, message);
         if (level === 'error') showError(io, { message });
       },
-      onState: ({ kind, text }) => {
+      onState: ({ kind, text }, pool) => {
+        isPausedNow = isPaused(pool);
         if (kind !== 'failed') io.out(sanitizeLine(text));
         cancelHint();
-        if (kind === 'waiting' && flags.watch) cancelHint = systemClock.after(QUIET_MS, () => showWarning(io, hint));
+        if (kind !== 'waiting' || !flags.watch) return;
+        if (!isLookedFor) void lookForController();
+        isLookedFor = true;
+        // There is no progress to be had.
+        if (isPausedNow) return;
+        cancelHint = systemClock.after(QUIET_MS, () =>
+          hint(`no progress for ${QUIET_MS / 1000} s: is a controller running?`),
+        );
       },
     },
-  ).finally(() => cancelHint());
+  ).finally(() => {
+    cancelHint();
+    over.abort();
+  });
   if (state.kind !== 'failed') return EXIT.done;
   showError(io, { message: state.text });
   return EXIT.error;
@@ -60,8 +84,8 @@ export async function rolloutStatus(
 
 interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'watchRaw' | 'firstNames'>;
-  /** Gets each new state, the last one too. */
-  onState: (state: RolloutState) => void;
+  /** Gets each new state, the last one too, with its pool. */
+  onState: (state: RolloutState, pool: NodePool) => void;
 }
 
 /**
@@ -76,9 +100,10 @@ export async function followRollout(
 ): Promise<RolloutState> {
   const { metadata } = await existingPool('rollout', name, { pools, nodes });
   let last: RolloutState | undefined;
-  const showState = (pool: RawPool): RolloutState => {
-    const state = rolloutState(coercePool(pool));
-    if (state.text !== last?.text) onState(state);
+  const showState = (raw: RawPool): RolloutState => {
+    const pool = coercePool(raw);
+    const state = rolloutState(pool);
+    if (state.text !== last?.text) onState(state, pool);
     last = state;
     return state;
   };
@@ -119,50 +144,4 @@ export async function followRollout(
   if (isGone) throw new NodepoolError('cluster', `nodepool ${name} was deleted`);
   if (isLate || last === undefined) throw new NodepoolError('cluster', 'timed out waiting for the condition');
   return last;
-}
-
-// How far a spec has reached the nodes of its pool, as `kubectl rollout status` says it of a Deployment.
-
-/** In bytes. A message of the server can have any length. */
-const MAX_TEXT = 1024;
-
-interface RolloutState {
-  kind: 'done' | 'waiting' | 'failed';
-  /** One line. */
-  text: string;
-}
-
-/** By its status: of a pool without spec.rollout, too. */
-export function rolloutState(pool: NodePool): RolloutState {
-  const { kind, text } = stateOf(pool);
-  return { kind, text: ellipsize(text, MAX_TEXT) };
-}
-
-function stateOf(pool: NodePool): RolloutState {
-  const { metadata, status } = pool;
-  const { name, generation } = metadata;
-  const waiting = (what: string): RolloutState => ({
-    kind: 'waiting',
-    text: `Waiting for nodepool "${name}" rollout to finish: ${what}...`,
-  });
-  if (metadata.deletionTimestamp !== undefined) return { kind: 'failed', text: `nodepool "${name}" is being deleted` };
-  if (status?.observedGeneration !== generation || status?.status === undefined) {
-    return { kind: 'waiting', text: `Waiting for nodepool "${name}" spec update to be observed...` };
-  }
-  const stalled = status.conditions?.find(({ type, status: value }) => type === 'Stalled' && value === 'True');
-  // A failed write is tried again.
-  if (stalled !== undefined && status.status !== 500)
-    return { kind: 'failed', text: `nodepool "${name}": ${stalled.message}` };
-  // Waiting does not help: somebody has to change one of the pools, or the RuntimeClass.
-  const conflict = status.conditions?.find(({ type, status: value }) => type === 'Conflict' && value === 'True');
-  if (conflict !== undefined && status.status === 409)
-    return { kind: 'failed', text: `nodepool "${name}": ${conflict.message}` };
-  const progress = progressOf(pool);
-  const done: RolloutState = { kind: 'done', text: `nodepool "${name}" successfully rolled out` };
-  if (progress?.reason === 'RolloutInProgress') return waiting(progress.message);
-  const { nodeCount, updatedNodeCount = nodeCount } = status;
-  if (updatedNodeCount >= nodeCount && status.status !== 500) return done;
-  if (progress?.reason === 'RolloutComplete' && status.status !== 500) return done;
-  if (progress?.reason === 'Paused') return waiting(progress.message);
-  return waiting(troubleIn(status)?.message ?? `${updatedNodeCount} of ${nodeCount} nodes updated`);
 }

@@ -19,7 +19,7 @@ import { type SpecChange, specChanges } from '../../nodepool/spec/edits.ts';
 import { fieldErrors } from '../../nodepool/spec/field-error.ts';
 import { validatePool } from '../../nodepool/spec/validation.ts';
 import type { ObjectFormat } from '../../print/printers.ts';
-import { poolRef } from '../../print/sanitize.ts';
+import { poolRef, sanitizeScreen } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { recreatedError } from '../../reconciler/state/live-reads.ts';
 import { approver } from '../shared/consent/approve.ts';
@@ -50,14 +50,18 @@ export async function undo(
 ): Promise<number> {
   const { cluster, workloads } = connection;
   // In a dry run, the changes are the result.
-  const print = dryRun === 'none' || output !== undefined ? io.err : io.out;
+  const isResult = dryRun !== 'none' && output === undefined;
   let shown = '';
   const show = (changes: readonly SpecChange[]) => {
-    const text = renderSpecChanges(changes, makeStyle(io.color));
-    if (text !== shown && text !== '') print(text);
+    const text = renderSpecChanges(changes, makeStyle(isResult ? io.color : io.errorColor));
+    if (text !== shown && text !== '') {
+      if (isResult) io.out(text);
+      // io.err() would escape the colour.
+      else io.stderr.write(`${sanitizeScreen(text)}\n`);
+    }
     shown = text;
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection));
   const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false };
   const { kind, pool, before, revision } = await rolloutUndo(name, { toRevision, show }, options);
   const suffix = dryRunSuffix(dryRun);
@@ -108,8 +112,9 @@ async function rolloutUndo(
     show(specChanges(before.spec, after.spec));
     const { warnings, ...proposal } = await proposeEdit(before, after, options);
     warn(warnings);
-    const question = withWriter(proposal.question, chosen, name);
-    return { before, after, patch, revision, ...proposal, ...(question === undefined ? {} : { question }) };
+    const question = withWriter(proposal.question, chosen);
+    const action = proposal.action?.replace(`Save pool ${name}`, `Roll pool ${name} back to revision ${revision}`);
+    return { before, after, patch, revision, ...proposal, action: action ?? '', question };
   };
   const { pool, before, patch, revision } = await patchPool(name, 'rollout', { pools: cluster.pools, dryRun }, () =>
     agreedTo(propose, approve),
@@ -118,16 +123,12 @@ async function rolloutUndo(
 }
 
 /** Also asks before a revision that another field manager created. */
-function withWriter(question: Question | undefined, revision: ControllerRevision, pool: string): Question | undefined {
+function withWriter(question: Question | undefined, revision: ControllerRevision): Question | undefined {
   const writer = foreignWriter(revision);
   if (writer === undefined) return question;
   const reason = `revision ${revision.revision} was made by ${writer}, not by kubectl-nodepool`;
-  const { text = `Save pool ${pool}?`, covers = [], needsYes } = question ?? {};
-  return {
-    text,
-    covers: [...covers, reason],
-    needsYes: [reason, ...(needsYes === undefined ? [] : [needsYes])].join('; '),
-  };
+  const { losses = [], covers = [] } = question ?? {};
+  return { losses: [reason, ...losses], covers: [...covers, reason], needsYes: [] };
 }
 
 function choose({ pool, revisions }: PoolRevisions, toRevision: number): ControllerRevision {

@@ -41,6 +41,7 @@ export const CHECKS = [
   'overlaps',
   'orphans',
   'pools',
+  'rollouts',
   'members',
   'maintenance',
   'drift',

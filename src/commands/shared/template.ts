@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { formatNext, unknownFormat } from '../../cli/unknown/unknown-flag.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { decodeText } from '../../nodepool/text.ts';
 import { parseTemplate } from '../../print/jsonpath/parse.ts';
 import { explainFor } from '../../print/jsonpath/template.ts';
 import {
@@ -64,7 +65,7 @@ async function textOf(format: string, argument: string, isFile: boolean): Promis
   if (!isFile) return argument;
   try {
     // Without an editor's byte order mark.
-    return (await readFile(argument, 'utf8')).replace(/^\uFEFF/, '');
+    return decodeText(await readFile(argument));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     throw new NodepoolError(

@@ -1,20 +1,27 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, showWarning } from '../../cli/errors.ts';
-import type { Deps } from '../../cli/factory.ts';
-import { namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
+import { EXIT, warningLine, warnOnce } from '../../cli/errors.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
+import { labelColumnsFlag, namesArg, noHeadersFlag, parseResources } from '../../cli/flags.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 import { andMore } from '../../nodepool/text.ts';
+import { formatDuration } from '../../print/time.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { TopResult as Figures, TopOptions } from '../shared/top/top.ts';
 
 /** Warnings shown: thousands of pods can have the same error. */
 const MAX_WARNINGS = 10;
 
+/** Between two reads of --watch: kubelets report usage every 15 s, pods come and go more often. */
+const SECONDS = 5;
+
 interface TopOutput {
   options: TopOptions;
   /** Undefined: a table. */
   output: 'json' | 'yaml' | 'csv' | undefined;
   headers: boolean;
+  /** Labels of nodes with a column each. */
+  labels: readonly string[];
   /** A line for each resource, instead of columns. */
   byResource: boolean;
 }
@@ -31,10 +38,13 @@ export default class Top extends BaseCommand<typeof Top> {
       description: 'The pods of a pool that request most CPU',
       command: '<%= config.bin %> top gpu --pods --sort-by cpu.requested',
     },
-    { description: 'The fullest pools first', command: '<%= config.bin %> top --sort-by memory' },
     {
       description: 'Free GPUs',
       command: '<%= config.bin %> top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free',
+    },
+    {
+      description: 'The nodes of a pool with their zones, again and again',
+      command: '<%= config.bin %> top gpu --nodes -L topology.kubernetes.io/zone --watch',
     },
     { description: 'Numbers for a spreadsheet', command: '<%= config.bin %> top --nodes -o csv' },
   ];
@@ -63,7 +73,9 @@ export default class Top extends BaseCommand<typeof Top> {
       summary: 'Output format, with exact quantities.',
       helpValue: 'json|yaml|csv',
     })(),
+    'label-columns': labelColumnsFlag,
     'no-headers': noHeadersFlag,
+    watch: Flags.boolean({ char: 'w', summary: `Print again every ${SECONDS} s.` }),
     ...poolSelectorFlag,
   };
 
@@ -71,28 +83,96 @@ export default class Top extends BaseCommand<typeof Top> {
     const { nodes, pods: eachPod, by, output, selector, 'no-pods': noPods, 'sort-by': sortBy } = flags;
     const resources = flags.resources === undefined ? ('usual' as const) : parseResources(flags.resources);
     const options = { names: args.name ?? [], selector, pods: !noPods, nodes, eachPod, resources, sortBy };
-    const found = await read(options, deps);
-    return show(found, { options, output, headers: !flags['no-headers'], byResource: by !== undefined }, deps);
+    const labels = (flags['label-columns'] ?? []).filter(Boolean);
+    if (labels.length > 0 && (by !== undefined || output !== undefined)) {
+      const without = by === undefined ? `-o ${output}` : '--by';
+      throw new NodepoolError('usage', `--label-columns is for tables without ${without}`, 'leave out one of the two');
+    }
+    if (flags.watch && output !== undefined) {
+      throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');
+    }
+    const shown = { options, output, labels, headers: !flags['no-headers'], byResource: by !== undefined };
+    if (flags.watch) return watch(shown, flags.verbosity, deps);
+    const found = await read(options, await deps.connect(), deps.progress);
+    warnOnce(deps.io)(warningsIn(found));
+    return show(found, shown, deps);
   }
 }
 
-async function read(options: TopOptions, { io, connect, progress }: Deps): Promise<Figures> {
-  const { systemClock } = await import('../../controller/clock.ts');
-  const { top } = await import('../shared/top/top.ts');
-  const connection = await connect();
-  // Nodes alone are read too fast for a spinner.
-  const spinner = options.pods ? await progress('Reading nodes and pods') : undefined;
-  const found = await top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
-  const { warnings, usage, podUsage } = found;
-  for (const warning of warnings.slice(0, MAX_WARNINGS)) showWarning(io, warning);
-  if (warnings.length > MAX_WARNINGS) showWarning(io, andMore(warnings.length - MAX_WARNINGS));
-  const failure = [podUsage, usage].find(each => each?.kind === 'failed');
-  if (failure?.kind === 'failed') showWarning(io, `no usage: metrics.k8s.io: ${failure.reason}`);
-  return found;
+const CLEAR = '\x1b[H\x1b[2J';
+
+/**
+ * A terminal shows the last table alone, with all that is wrong now below it; a pipe gets a table whenever it differs. Ends as
+ * other watches do.
+ */
+async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<number> {
+  const { untilStopped } = await import('../shared/follow.ts');
+  const { sleep } = await import('../../controller/clock.ts');
+  const { io, requestTimeoutMs } = deps;
+  const warn = warnOnce(io);
+  // What is wrong with the command line, or refused, is no matter of time.
+  const connection = await deps.connect();
+  let found = await read(shown.options, connection, deps.progress);
+  return untilStopped(
+    async (signal, guarded, { clock, log }) => {
+      let last: string | undefined;
+      let readAt = clock.now();
+      let failure: string | undefined;
+      const print = guarded((text: string) => {
+        const warnings = warningsIn(found);
+        // Not a second time where stderr is the same terminal.
+        if (!io.stdoutIsTTY || !io.stderrIsTTY) {
+          warn(warnings);
+          if (failure !== undefined) log('warning', failure, {});
+        }
+        if (io.stdoutIsTTY) {
+          const age = formatDuration(clock.now() - readAt);
+          const notes = failure === undefined ? warnings : [...warnings, `${failure}; the table is ${age} old`];
+          const lines = notes.map(note => warningLine(note, io.columns));
+          io.stdout.write(CLEAR);
+          io.out([text, ...lines].join('\n'));
+        } else if (text !== last) io.out(last === undefined ? text : `\n${text}`);
+        last = text;
+      });
+      while (!signal.aborted) {
+        print(await tableOf(found, shown, deps));
+        await sleep(clock, SECONDS * 1000, signal);
+        if (signal.aborted) return;
+        try {
+          found = await read(shown.options, connection);
+          readAt = clock.now();
+          failure = undefined;
+        } catch (error) {
+          if (!(error instanceof NodepoolError)) throw error;
+          failure = error.oneLine;
+        }
+      }
+    },
+    { verbosity, requestTimeoutMs },
+    io,
+  );
 }
 
-async function show(found: Figures, shown: TopOutput, { io }: Deps): Promise<number> {
+async function read(options: TopOptions, connection: Connection, progress?: Deps['progress']): Promise<Figures> {
+  const { systemClock } = await import('../../controller/clock.ts');
+  const { top } = await import('../shared/top/top.ts');
+  // Nodes alone are read too fast for a spinner.
+  const spinner = options.pods ? await progress?.('Reading nodes and pods') : undefined;
+  return top(options, { ...connection, clock: systemClock }).finally(() => spinner?.stop());
+}
+
+function warningsIn({ warnings, usage, podUsage }: Figures): string[] {
+  const failure = [podUsage, usage].find(each => each?.kind === 'failed');
+  return [
+    ...warnings.slice(0, MAX_WARNINGS),
+    ...(warnings.length > MAX_WARNINGS ? [andMore(warnings.length - MAX_WARNINGS)] : []),
+    ...(failure?.kind === 'failed' ? [`no usage: metrics.k8s.io: ${failure.reason}`] : []),
+  ];
+}
+
+async function show(found: Figures, shown: TopOutput, deps: Deps): Promise<number> {
   const { options, output, headers } = shown;
+  const { io } = deps;
   if (output !== undefined) {
     const { printTop, topCsv } = await import('../shared/top/top-data.ts');
     const rows = options.eachPod ? 'pods' : options.nodes ? 'nodes' : 'pools';
@@ -100,17 +180,21 @@ async function show(found: Figures, shown: TopOutput, { io }: Deps): Promise<num
     return EXIT.done;
   }
   const nothing = whatIsMissing(found, options);
-  if (nothing !== undefined) {
-    io.err(`No ${nothing} found.`);
-    return EXIT.done;
-  }
+  if (nothing === undefined) io.out(await tableOf(found, shown, deps));
+  else io.err(`No ${nothing} found.`);
+  return EXIT.done;
+}
+
+async function tableOf(found: Figures, shown: TopOutput, { io }: Deps): Promise<string> {
+  const { options, headers, labels } = shown;
+  const nothing = whatIsMissing(found, options);
+  if (nothing !== undefined) return `No ${nothing} found.`;
   const { makeStyle } = await import('../../print/style.ts');
   const { barGlyphs } = await import('../../print/bar.ts');
   const terminal = io.stdoutIsTTY ? { columns: io.columns, glyphs: barGlyphs(io.env) } : undefined;
-  const table = { headers, everyResource: Array.isArray(options.resources), terminal };
+  const table = { headers, everyResource: Array.isArray(options.resources), terminal, labelColumns: labels };
   const render = await rendererOf(shown);
-  io.out(render(found, table, makeStyle(io.color)));
-  return EXIT.done;
+  return render(found, table, makeStyle(io.color));
 }
 
 function whatIsMissing({ pools, nodes, pods }: Figures, options: TopOptions): string | undefined {

@@ -1,8 +1,10 @@
 /** The tables of `kubectl nodepool top`: a line for each pool, node or pod. No cell has a space in it. */
 import type { NoUsage, PodUsage } from '../../kube/resources/pods.ts';
+import { ownValue } from '../../nodepool/json.ts';
 import { percentOf, type ResourceFigures, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
+import type { Node } from '../../nodepool/types.ts';
 import { bar } from '../../print/bar.ts';
-import { NONE, nodeStatusCell, oneWord } from '../../print/cells.ts';
+import { labelHeader, listText, NONE, nodeStatusCell, oneWord, resourceHeaders } from '../../print/cells.ts';
 import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.ts';
@@ -27,10 +29,10 @@ interface FigureColumn {
 /** No cell shows an age. */
 const NO_TIME = new Date(0);
 
-const METERED = ['cpu', 'memory'];
+/** Values of a label beyond this many characters are counted. */
+const MAX_LIST_WIDTH = 40;
 
-/** Narrow enough for several such columns in 80 characters. */
-const SHORT: Readonly<Record<string, string>> = { memory: 'MEM', 'ephemeral-storage': 'STORAGE' };
+const METERED = ['cpu', 'memory'];
 
 /** Pools, then their total. */
 export function renderTopPools(
@@ -46,6 +48,11 @@ export function renderTopPools(
     { header: 'POOL', cells: [...names, ...sum], cutFrom: 1, isName: true },
     { header: 'NODES', cells: all.map(nodesCell), rank: 3 },
     ...resourceColumns(all, resources, measuresOf(usage, true, style), usage !== undefined),
+    ...labelColumns(
+      options,
+      pools.map(({ members }) => members),
+      all.length,
+    ),
   ];
   return tableOf(columns, options);
 }
@@ -73,19 +80,28 @@ export function renderTopNodes(
       measuresOf(usage, false, style),
       usage !== undefined,
     ),
+    ...labelColumns(
+      options,
+      nodes.map(({ node }) => [node]),
+      tallies.length + (hasSum ? 1 : 0),
+    ),
   ];
   return tableOf(columns, options);
 }
 
 /** Pods, without a total. */
 export function renderTopPods(
-  { pods, podUsage, resources }: TopResult,
+  { pods, pools, podUsage, resources }: TopResult,
   options: TopTableOptions,
   style: Style,
 ): string {
+  const byName = Map.groupBy(
+    pools.flatMap(({ members }) => members),
+    ({ name }) => name,
+  );
   const columns = [
     { header: 'POOL', cells: pods.map(({ pool }) => pool ?? NONE), rank: 7 },
-    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1 },
+    { header: 'NODE', cells: pods.map(({ pod }) => pod.node), rank: 1, cutFrom: 1, isName: true },
     { header: 'NAMESPACE', cells: pods.map(({ pod }) => pod.namespace), cutFrom: 0 },
     { header: 'POD', cells: pods.map(({ pod }) => pod.name), cutFrom: 0, isName: true },
     ...resourceColumns(
@@ -94,8 +110,27 @@ export function renderTopPods(
       podMeasures(podUsage, style),
       true,
     ),
+    ...labelColumns(
+      options,
+      pods.map(({ pod }) => byName.get(pod.node) ?? []),
+      pods.length,
+    ),
   ];
   return tableOf(columns, options);
+}
+
+/** As kubectl get -L. Of several nodes, each value once. @param rows the nodes of each row; a total has none */
+function labelColumns(
+  { labelColumns: labels = [] }: TopTableOptions,
+  rows: readonly (readonly Node[])[],
+  count: number,
+): Column[] {
+  const valuesOf = (nodes: readonly Node[], label: string) =>
+    [...new Set(nodes.flatMap(node => ownValue(node.labels, label) || []))].toSorted();
+  return labels.map(label => ({
+    header: labelHeader(label),
+    cells: Array.from({ length: count }, (_, row) => listText(valuesOf(rows[row] ?? [], label), MAX_LIST_WIDTH)),
+  }));
 }
 
 function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style): FigureColumn[] {
@@ -116,7 +151,7 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style)
   };
   return [
     { suffix: '-REQ', rank: 7, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ%', rank: 1, cell: figures => percentCell(figures.requested, figures, style) },
     ...(usage.kind === 'served' ? [used] : []),
     { suffix: '-FREE', rank: isOfPools ? 5 : 0, cell: ({ free }, resource) => amount(free, resource) },
     // Of one node it is FREE.
@@ -131,7 +166,7 @@ function podMeasures(usage: PodUsage | NoUsage | undefined, style: Style): Figur
   ];
   return [
     { suffix: '-REQ', rank: 0, cell: ({ requested }, resource) => amount(requested, resource) },
-    { suffix: '%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
+    { suffix: '-REQ%', rank: 5, cell: figures => percentCell(figures.requested, figures, style) },
     ...(usage?.kind === 'served' ? used : []),
   ];
 }
@@ -143,7 +178,7 @@ function resourceColumns(
   measures: readonly FigureColumn[],
   seesPods: boolean,
 ): Column[] {
-  const headers = headersOf(resources);
+  const headers = resourceHeaders(resources);
   const columnOf = (resource: string, header: string, { rank, cell }: Omit<FigureColumn, 'suffix'>): Column => {
     const cells = tallies.map(({ figures }): Cell => {
       const its = figures.get(resource);
@@ -157,18 +192,6 @@ function resourceColumns(
     const its = METERED.includes(resource) ? measures : measures.filter(({ isUsage = false }) => !isUsage);
     return its.map(measure => columnOf(resource, `${header}${measure.suffix}`, measure));
   });
-}
-
-/** `CPU`, `MEM`, `GPU` of nvidia.com/gpu; the whole name where two would be the same. */
-function headersOf(resources: readonly string[]): Map<string, string> {
-  const short = (resource: string) => SHORT[resource] ?? resource.slice(resource.lastIndexOf('/') + 1).toUpperCase();
-  const times = (header: string) => resources.filter(resource => short(resource) === header).length;
-  return new Map(
-    resources.map(resource => {
-      const header = short(resource);
-      return [resource, oneWord(times(header) > 1 ? resource.toUpperCase() : header)];
-    }),
-  );
 }
 
 function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOptions): string {

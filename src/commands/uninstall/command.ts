@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { confirm } from '../../cli/confirm.ts';
 import { parseDuration } from '../../cli/duration.ts';
-import { showWarning, warnOnce } from '../../cli/errors.ts';
+import { showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../cli/flags.ts';
 import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';
@@ -10,6 +10,7 @@ import { interruptible } from '../../cli/signals.ts';
 import type { DryRun } from '../../kube/cluster.ts';
 import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
 import { noun, plural } from '../../nodepool/text.ts';
+import { whereText } from '../../print/question.ts';
 import { approver } from '../shared/consent/approve.ts';
 import { deletedLine, showDeletion, showPlan } from '../shared/delete/print-delete.ts';
 import { impactTeller } from '../shared/impact/show-impact.ts';
@@ -75,14 +76,8 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
           await interruptible(io, signal => release({ ...work, signal }).finally(work.stop));
         },
         stoppable: work => interruptible(io, work),
-        question,
-        warn: warnOnce(io),
-        approve: approver(
-          { yes: flags.yes, dryRun: dryRun !== 'none' },
-          io,
-          connection.pods,
-          impactTeller(io, connection),
-        ),
+        actionOf,
+        approve: approver({ yes: flags.yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection)),
       },
     );
     const suffix = dryRunSuffix(dryRun);
@@ -115,7 +110,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
   }
 }
 
-function question({ pools, orphans }: CrdUsage): string {
+function actionOf({ pools, orphans }: CrdUsage): string {
   const nodes = orphans.reduce((sum, orphan) => sum + orphan.nodes, 0);
   const steps = [
     ...(pools.length > 0 ? [`delete ${noun(pools.length, 'pool')} ${pools.join(', ')}`] : []),
@@ -123,7 +118,7 @@ function question({ pools, orphans }: CrdUsage): string {
     'delete the NodePool CRD',
   ];
   const text = steps.join(' and ');
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}?`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 // `uninstall --controller`: asks, deletes the controller's objects and prints their names.
@@ -135,9 +130,10 @@ interface RemoveOptions extends UninstallControllerOptions {
 /** Returns the exit code. Throws NodepoolError. */
 async function removeController({ yes, ...options }: RemoveOptions, deps: Deps): Promise<number> {
   const { io, connect } = deps;
-  const { manifests } = await connect({ dryRun: options.dryRun !== 'none' });
-  const ask = async (found: ManifestObject[]) => yes || confirm(io, `Delete ${found.map(quotedNameOf).join(', ')}?`);
-  const outcome = await uninstallController(options, { manifests, confirm: ask });
+  const connection = await connect({ dryRun: options.dryRun !== 'none' });
+  const ask = async (found: ManifestObject[]) =>
+    yes || confirm(io, { action: `Delete ${found.map(quotedNameOf).join(', ')}`, where: whereText(connection) });
+  const outcome = await uninstallController(options, { manifests: connection.manifests, confirm: ask });
   for (const object of outcome.foreign) {
     showWarning(io, `${textOf(object)} was not made by kubectl nodepool, and stays`);
   }

@@ -49,9 +49,7 @@ export interface UninstallDeps {
   /** Runs the removal of the CRD, with a signal that ends the wait. */
   stoppable(work: (signal: AbortSignal) => Promise<void>): Promise<void>;
   /** In words, what is to be deleted and released. */
-  question(found: CrdUsage): string;
-  /** Gets sentences about workloads that name a RuntimeClass which is deleted, again with each proposal. */
-  warn(warnings: readonly string[]): void;
+  actionOf(found: CrdUsage): string;
   approve: Approve;
 }
 
@@ -87,13 +85,10 @@ export async function uninstall(options: UninstallOptions, deps: UninstallDeps):
     const pools = [...state.pools()];
     const uids = pools.map(({ metadata }) => `pool ${metadata.uid}`);
     const users = await findRuntimeClassUsers(classesDeletedWith(pools, state.runtimeClasses()), deps.workloads);
-    deps.warn(users.warnings);
-    const question = {
-      text: deps.question(found),
-      covers: ['the CRD', ...uids, ...covers, ...users.covers],
-      needsYes: needsYesFor(found.pools, users.needsYes),
-    };
-    return { found, plan: planCluster(state, intent), question };
+    const { losses } = users;
+    const all = ['the CRD', ...uids, ...covers, ...users.covers];
+    const question = { losses, covers: all, needsYes: needsYesFor(found.pools, losses) };
+    return { found, plan: planCluster(state, intent), action: deps.actionOf(found), question };
   }, deps.approve);
   if (agreed === undefined) return { kind: 'declined' };
   const { found, plan } = agreed.proposal;

@@ -3,15 +3,15 @@ import { BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import type { Flags } from '../../cli/completion/grammar.ts';
 import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
-import { createLog } from '../../cli/io.ts';
+import { createLog, type Io } from '../../cli/io.ts';
 import { leaveSoon, onStopSignal } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { Log } from '../../controller/log.ts';
 import type { NodePoolsClient } from '../../kube/cluster.ts';
 import { NodepoolError, warningText } from '../../nodepool/errors.ts';
 import { makeStyle } from '../../print/style.ts';
-import type { CordonTarget, DrainTarget } from '../../view/places.ts';
-import type { ReadPlace, RunningView, ViewEnd } from '../../view/run.ts';
+import { type CordonTarget, NO_POOL, type ReadPlace, type TerminalCommand } from '../../view/places.ts';
+import type { RunningView, ViewEnd } from '../../view/run.ts';
 import { createLiveView, type LiveView } from '../../view/view.ts';
 import { createUsagePoll } from '../../view/view-usage.ts';
 import { cordonNode } from '../shared/cordon/cordon.ts';
@@ -21,7 +21,7 @@ import { maintenanceClient } from '../shared/cordon/maintenance.ts';
 export default class View extends BaseCommand<typeof View> {
   static override summary = 'Show pools, nodes and events on a live full screen.';
   static override description =
-    'Lists pools with bars of their nodes; enter opens a pool, a node or an event. d describes, y shows YAML, t shows requested and used resources, : jumps to a pool or node. It writes only after asking: c and u cordon and uncordon the selected node, D drains the pool or node. ? shows the keys, q goes back, ctrl-c quits.';
+    'Lists pools with bars of their nodes; enter opens a pool, a node or an event. d describes, y shows YAML, t shows requested and used resources, : jumps to a pool or node. p lists pods, = shows what reconcile would change. It writes only after asking: c and u cordon and uncordon the selected node or pool, D drains it, r reconciles the pool. ? shows the keys, q goes back, ctrl-c quits.';
   static override examples = [{ description: 'All pools', command: '<%= config.bin %> view' }];
 
   protected async execute(flags: FlagsOf<typeof View>, _args: object, deps: Deps): Promise<number> {
@@ -29,32 +29,38 @@ export default class View extends BaseCommand<typeof View> {
     if (!stdinIsTTY || !stdoutIsTTY || env.TERM === 'dumb') {
       throw new NodepoolError('usage', 'view needs a terminal', 'use `kubectl nodepool get --watch` without one');
     }
-    const shell = {
-      io: deps.io,
-      version: deps.version,
-      flags: this.config.findCommand('drain', { must: true }).flags as Flags,
-    };
     return showView(flags.verbosity, deps, async (target, connection) => {
-      const [{ default: Drain }, { drainOnTerminal }] = await Promise.all([
-        import('../drain/command.ts'),
-        import('./drain.ts'),
+      const [{ default: Command }, { runOnTerminal }] = await Promise.all([
+        COMMANDS[target.command](),
+        import('./terminal-command.ts'),
       ]);
       // A new connection would go to another cluster where somebody has changed the current context.
-      const run = (words: string[]) => new Drain(words, this.config).runOn(connection);
-      await drainOnTerminal(target, { ...shell, clusterName: connection.clusterName, run });
+      const run = (words: string[]) => new Command(words, this.config).runOn(connection);
+      const commandFlags = this.config.findCommand(target.command, { must: true }).flags as Flags;
+      const { io, version } = deps;
+      const { clusterName } = connection;
+      await runOnTerminal(target, { io, version, flags: commandFlags, clusterName, run });
     });
   }
 }
 
+/** Those that run on the restored terminal. */
+const COMMANDS = {
+  cordon: () => import('../cordon/command.ts'),
+  uncordon: () => import('../uncordon/command.ts'),
+  drain: () => import('../drain/command.ts'),
+  reconcile: () => import('../reconcile/command.ts'),
+} as const;
+
 /**
  * Runs until q, Ctrl-C or a signal. Returns the exit code.
  * @param verbosity of the log, which is written only if stderr is no terminal
- * @param drain drains a pool or node on the restored terminal
+ * @param runCommand of a pool, or of a node to drain, on the restored terminal
  */
 async function showView(
   verbosity: number,
   { io, connect, progress }: Deps,
-  drain: (target: DrainTarget, connection: Connection) => Promise<void>,
+  runCommand: (target: TerminalCommand, connection: Connection) => Promise<void>,
 ): Promise<number> {
   let running: RunningView | undefined;
   const write = createLog(io, 'text', verbosity);
@@ -86,13 +92,13 @@ async function showView(
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
         ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
         cordon: target => cordonMember(target, live, connection, io.now),
-        read: place => readText(place, connection, io.now),
+        read: (place, width) => readText(place, { live, connection, io, width }),
       });
       ended = await running.ended.finally(stopOnSignal(running));
       running = undefined;
-      if (ended.drain !== undefined) await drain(ended.drain, connection);
+      if (ended.command !== undefined) await runCommand(ended.command, connection);
       // After Ctrl-D no more keys come.
-    } while (ended.drain !== undefined && !io.stdin.readableEnded);
+    } while (ended.command !== undefined && !io.stdin.readableEnded);
     return EXIT.done;
   } finally {
     leaveSoon();
@@ -100,7 +106,7 @@ async function showView(
   }
 }
 
-/** As `cordon` of the pool with this node alone. */
+/** As `cordon` and `uncordon` of the node. */
 async function cordonMember(
   { node, unschedulable }: CordonTarget,
   live: LiveView,
@@ -112,11 +118,10 @@ async function cordonMember(
   const maintenance = maintenanceClient(connection.maintenance, pause);
   const deps = { cluster, maintenance, dryRun: 'none', now, sleep: pause } as const;
   const result = await cordonNode(node, { unschedulable }, deps);
-  const pool = live.clusterState.ownership(node.name)?.owner;
-  const isRecorded = result.kind !== 'changed' || pool === undefined;
+  const owner = result.kind === 'changed' ? live.clusterState.ownership(node.name)?.owner : undefined;
   const warnings = [
     ...('warnings' in result ? result.warnings.map(warningText) : []),
-    isRecorded ? undefined : await recordCordoned([pool], cluster),
+    owner === undefined ? undefined : await recordCordoned([owner], cluster),
   ].filter(warning => warning !== undefined);
   return { result, warning: warnings.length === 0 ? undefined : warnings.join('; ') };
 }
@@ -144,37 +149,101 @@ function stopOnSignal(running: RunningView): () => void {
   };
 }
 
-// The texts that are read from the server: describe and YAML of a pool or a node.
+// The texts that are read from the server, as the commands print them, without colour.
 
-/** As the commands print them, without colour. Throws NodepoolError. */
-async function readText(
-  { kind, pool = '', subject }: ReadPlace,
-  connection: Connection,
-  now: () => Date,
-): Promise<string> {
-  if (kind === 'describe')
-    return subject === undefined ? describePool(pool, connection, now) : explainNode(subject, connection);
-  const object = subject === undefined ? connection.cluster.pools.get(pool) : connection.nodeObject(subject);
+interface Reading {
+  live: LiveView;
+  connection: Connection;
+  io: Io;
+  /** Of the terminal. */
+  width: number;
+}
+
+/** Throws NodepoolError. */
+async function readText({ kind, pool, subject }: ReadPlace, reading: Reading): Promise<string> {
+  switch (kind) {
+    case 'describe':
+      return subject === undefined ? describePool(pool ?? '', reading) : describeNode(subject, reading);
+    case 'yaml':
+      return yamlOf(pool ?? '', subject, reading);
+    case 'pods':
+      return podsText(pool, subject, reading);
+    case 'diff':
+      return diffOf(pool ?? '', reading);
+    case 'why':
+      return explainNode(subject ?? '', reading);
+  }
+}
+
+async function yamlOf(pool: string, node: string | undefined, { connection }: Reading): Promise<string> {
+  const object = node === undefined ? connection.cluster.pools.get(pool) : connection.nodeObject(node);
   const found = await object;
-  const name = subject === undefined ? `nodepool "${pool}"` : `node "${subject}"`;
+  const name = node === undefined ? `nodepool "${pool}"` : `node "${node}"`;
   if (found === undefined) throw new NodepoolError('input', `${name} not found`);
   const { printObjects } = await import('../../print/printers.ts');
   return printObjects([found], 'yaml', false).trimEnd();
 }
 
-async function describePool(pool: string, connection: Connection, now: () => Date): Promise<string> {
+async function describePool(pool: string, { connection, io, width }: Reading): Promise<string> {
   const { describe } = await import('../shared/describe/describe.ts');
   const { renderDescription } = await import('../shared/describe/print-describe.ts');
-  const { makeStyle } = await import('../../print/style.ts');
   const { descriptions, missing } = await describe([pool], connection);
   if (missing[0] !== undefined) throw missing[0];
-  return descriptions.map(description => renderDescription(description, now(), makeStyle(false))).join('\n');
+  return descriptions.map(description => renderDescription(description, io.now(), makeStyle(false), width)).join('\n');
 }
 
-/** As `nodes --why`: what kubectl describe prints of a node takes requests for its pods, lease and events. */
-async function explainNode(node: string, connection: Connection): Promise<string> {
-  const { whyNode } = await import('../shared/describe/print-why.ts');
+async function describeNode(name: string, { connection, io, width }: Reading): Promise<string> {
+  const { renderNode } = await import('./print-node.ts');
+  const [node, pods] = await Promise.all([
+    connection.nodeObject(name),
+    connection.pods.rows([name]).catch((error: unknown) => {
+      if (error instanceof NodepoolError) return error;
+      throw error;
+    }),
+  ]);
+  if (node === undefined) throw new NodepoolError('input', `node "${name}" not found`);
+  return renderNode(node, pods, io.now(), width);
+}
+
+/** @param pool NO_POOL: the nodes of no pool. Undefined, as the node: all nodes */
+async function podsText(
+  pool: string | undefined,
+  node: string | undefined,
+  { live, connection, io, width }: Reading,
+): Promise<string> {
+  const { MAX_PODS, renderPods } = await import('./print-node.ts');
+  const { nodeRows } = await import('../../view/rows.ts');
+  // The list of a pool also has nodes that another pool owns, and nodes that left.
+  const rows = pool === undefined ? undefined : nodeRows(live.clusterState, pool);
+  const ofPool = rows
+    ?.filter(({ membership }) => pool === NO_POOL || membership?.kind === 'member')
+    .map(({ key }) => key);
+  const nodes = node === undefined ? ofPool : [node];
+  // One more tells that there are more.
+  return renderPods(await connection.pods.rows(nodes, MAX_PODS + 1), {
+    now: io.now(),
+    width,
+    hasNode: node === undefined,
+  });
+}
+
+/** As `diff`. */
+async function diffOf(pool: string, { connection, io }: Reading): Promise<string> {
+  const { diff } = await import('../shared/changes/diff.ts');
+  const { renderDiff } = await import('../shared/changes/print-diff.ts');
+  const { plan, warnings, notes, forbidden } = await diff([pool], connection);
+  const text = renderDiff(plan, makeStyle(false), { now: io.now() });
+  return [
+    text === '' ? `reconcile would change nothing in pool ${pool}` : text,
+    ...warnings.map(warning => `warning: ${warningText(warning)}`),
+    ...notes.map(note => `note: ${note}`),
+    ...(forbidden === undefined ? [] : [`warning: RuntimeClasses are not shown: ${forbidden.oneLine}`]),
+  ].join('\n\n');
+}
+
+/** As `why`. */
+async function explainNode(node: string, { connection, io }: Reading): Promise<string> {
+  const { whyNode } = await import('../shared/describe/why.ts');
   const { renderWhy } = await import('../shared/describe/print-why.ts');
-  const { makeStyle } = await import('../../print/style.ts');
-  return renderWhy(await whyNode(node, connection), makeStyle(false));
+  return renderWhy(await whyNode(node, [], connection), makeStyle(false), io.now());
 }

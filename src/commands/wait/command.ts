@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showError, showWarning } from '../../cli/errors.ts';
-import type { Deps } from '../../cli/factory.ts';
+import type { Connection, Deps } from '../../cli/factory.ts';
 import { nameOutputFlag, namesArg } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { poolRef } from '../../print/sanitize.ts';
@@ -76,8 +76,12 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
     const limitMs = parseDuration(isEndless ? timeout.slice(1) : timeout, '--timeout');
     const timeoutMs = isEndless ? WEEK_MS : limitMs;
     const { systemClock } = await import('../../controller/clock.ts');
-    const { waitForEach } = await import('./run.ts');
-    const { cluster } = await connect();
+    const { isWritten, waitForEach } = await import('./run.ts');
+    const connection = await connect();
+    const { cluster } = connection;
+    const over = new AbortController();
+    const kept = conditions.find(isWritten);
+    let look: Promise<void> | undefined;
     const errors = await waitForEach(
       { pools, conditions, timeoutMs },
       {
@@ -89,15 +93,36 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
           if (level === 'warning') showWarning(io, message);
           if (level === 'error') showError(io, { message });
         },
+        onFound(names) {
+          if (kept !== undefined) look ??= warnIfUnkept(kept, names, { io, connection, signal: over.signal });
+        },
         onMet(name, isLast) {
           if (flags.output === undefined) io.out(`${poolRef(name)} condition met`);
           else if (isLast) io.out(poolRef(name));
         },
       },
     );
+    over.abort();
+    await look;
     for (const error of errors) showError(io, error);
     return errors.length === 0 ? EXIT.done : EXIT.error;
   }
+}
+
+/** Without a controller the status is as old as the last reconcile, and nothing is to be waited for. Says so once. */
+async function warnIfUnkept(
+  condition: WaitCondition,
+  pools: readonly string[],
+  { io, connection, signal }: { io: Deps['io']; connection: Connection; signal: AbortSignal },
+): Promise<void> {
+  const { controllerRuns } = await import('../shared/leases.ts');
+  if ((await controllerRuns(connection, signal)) !== false) return;
+  const what = condition.kind === 'condition' ? `condition ${condition.type}` : 'the status';
+  const which = pools.length > 3 ? '' : ` ${pools.join(' ')}`;
+  showWarning(io, {
+    message: `${what} is as of the last reconcile: unless \`reconcile --watch\` runs elsewhere, nobody keeps it`,
+    next: `run \`kubectl nodepool reconcile${which}\``,
+  });
 }
 
 // The value of `wait --for`.

@@ -2,7 +2,7 @@
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { coercePool, NEVER_OBSERVED } from '../../nodepool/spec/coerce.ts';
-import { deletionText } from '../../nodepool/status/status.ts';
+import { deletionText, OUR_CONDITIONS } from '../../nodepool/status/status.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { chosenPools, type PoolChoice } from '../shared/pools/choose-pools.ts';
@@ -18,6 +18,8 @@ export interface WaitOptions {
 
 export interface WaitDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'list' | 'watchRaw' | 'firstNames'>;
+  /** Called once there are pools to look at. */
+  onFound: (pools: readonly string[]) => void;
   /** Called for each pool and condition that it meets. */
   onMet: (pool: string, isLast: boolean) => void;
 }
@@ -61,6 +63,7 @@ async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolErr
   const { condition, timeoutMs, onMet } = options;
   const { found, missing } = await chosenPools(options.pools, deps.pools);
   const { kind } = condition;
+  if (found.length > 0) deps.onFound(found.map(({ metadata }) => metadata.name));
   // As kubectl wait.
   if (found.length + missing.length === 0 && kind !== 'delete')
     return [new NodepoolError('input', 'no matching pools found')];
@@ -187,6 +190,12 @@ export function isMet(condition: WaitCondition, pool: NodePool): boolean {
     case 'object':
       return condition.matches(pool);
   }
+}
+
+/** Whether a reconcile writes what the condition is about. */
+export function isWritten(condition: WaitCondition): boolean {
+  if (condition.kind === 'condition') return OUR_CONDITIONS.some(type => isSame(type, condition.type));
+  return condition.kind in FIELDS;
 }
 
 /** What stands in the place of the condition now: `condition Applied is False (NodesDiffer)`. Undefined: only that the pool exists. */

@@ -101,12 +101,14 @@ export class Api {
   /**
    * Lists in pages, of which it requests one ahead. Returns what `map` returns for each item, without undefined.
    * @param onRestart resets the state of `map`, if it has any
+   * @param most it stops once so many are kept
    */
   async list<Item, T>(
     resource: Resource,
     map: (item: Item) => T | undefined,
     query: Query = {},
     onRestart = () => {},
+    most = Infinity,
   ): Promise<T[]> {
     const items: T[] = [];
     let form = resource;
@@ -133,10 +135,10 @@ export class Api {
         const kept = read === undefined ? map(item as Item) : (item as T);
         if (kept !== undefined) items.push(kept);
       }
-      if (!metadata?.continue) {
+      if (!metadata?.continue || items.length >= most) {
         // What was read for a long list would stand beside what its caller makes of it.
         if (tokens.areUsed) collectGarbage();
-        return items;
+        return items.slice(0, most);
       }
       if (tokens.isRepeat(metadata.continue)) throw endlessList(resource, this.#transport.access);
       tokens.use(metadata.continue);

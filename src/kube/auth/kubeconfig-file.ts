@@ -5,6 +5,7 @@ import { CORE_SCHEMA, loadAll, mergeTag, YAMLException } from 'js-yaml';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject } from '../../nodepool/json.ts';
 import { checkExpanded, checkLength } from '../../nodepool/spec/text-limits.ts';
+import { decodeText } from '../../nodepool/text.ts';
 
 export interface ClusterEntry {
   name: string;
@@ -61,7 +62,7 @@ export interface KubeconfigFile {
 export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = decodeText(readFileSync(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -47,6 +47,8 @@ export interface ClusterAccess {
   user: UserEntry;
   /** For errors: a file, a list of files, or `the service account`. */
   source: string;
+  /** Its credentials are those of a pod. */
+  isInCluster?: boolean;
   /** The address is that of --server. */
   isServerFlag?: boolean;
   /** The name in the server's certificate is that of --tls-server-name. */
@@ -228,6 +230,7 @@ function inCluster(options: AccessOptions, lookedAt: string[]): ClusterAccess {
     cluster: overrideCluster(cluster, options),
     user: overrideUser({ name: 'service account', tokenFile }, options),
     source: 'the service account',
+    isInCluster: true,
   };
 }
 

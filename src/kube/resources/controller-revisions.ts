@@ -1,5 +1,5 @@
 /** apps/v1 ControllerRevisions with the history of pools, in the namespace of their Events. */
-import type { ControllerRevision } from '../../nodepool/rollout/revisions.ts';
+import { type ControllerRevision, revisionHead } from '../../nodepool/rollout/revisions.ts';
 import { POOL_LABEL } from '../../nodepool/types.ts';
 import { type Api, MERGE_PATCH } from '../api/api.ts';
 import { CONTROLLER_REVISIONS } from '../api/resource.ts';
@@ -13,6 +13,10 @@ export function controllerRevisionsClient(api: Api): ControllerRevisionsClient {
     list: pool =>
       api.list(CONTROLLER_REVISIONS, (revision: ControllerRevision) => ({ ...TYPE, ...revision }), {
         labelSelector: `${POOL_LABEL}=${pool}`,
+      }),
+    heads: pool =>
+      api.list(CONTROLLER_REVISIONS, revisionHead, {
+        labelSelector: pool === undefined ? POOL_LABEL : `${POOL_LABEL}=${pool}`,
       }),
     get: name => api.get(CONTROLLER_REVISIONS, name),
 

@@ -56,9 +56,14 @@ export function toNodeEvent(
   return eventBody({ ...event, regarding, first: now(), id: suffix() }, commandOn(hostname));
 }
 
-/** A command that a person or a script runs; the watch reports as CONTROLLER. */
-function commandOn(hostname: string): Reporter {
+/** A command that a person or a script runs, `reconcile --watch` outside of a cluster too. @param hostname as `alice@laptop` */
+export function commandOn(hostname: string): Reporter {
   return { controller: FIELD_MANAGER, instance: `${FIELD_MANAGER}-${hostname}` };
+}
+
+/** The controller in a cluster. @param hostname of its pod */
+export function controllerOn(hostname: string): Reporter {
+  return { controller: CONTROLLER, instance: `${CONTROLLER}-${hostname}` };
 }
 
 /** Of an Event of either API: core/v1 has count and times in the deprecated fields. */
@@ -99,7 +104,8 @@ function toObject(event: WireEvent): PoolEventObject {
   return { ...toRecord(event), object: { apiVersion: 'events.k8s.io/v1', kind: 'Event', ...rest, metadata: named } };
 }
 
-export function eventsPort(api: Api, transport: Transport): EventsPort {
+/** @param reporter of the events of a watch */
+export function eventsPort(api: Api, transport: Transport, reporter = commandOn(hostname())): EventsPort {
   // Async: a name that is none rejects, as a request that the server refuses.
   const list = async <T>(map: (event: WireEvent) => T, pool: string | undefined) =>
     api.list(EVENTS, (event: WireEvent) => (isOurs(event) ? map(event) : undefined), aboutPools(pool));
@@ -121,7 +127,7 @@ export function eventsPort(api: Api, transport: Transport): EventsPort {
     watch: pool => watch(toRecord, pool),
     listObjects: pool => list(toObject, pool),
     watchObjects: pool => watch(toObject, pool),
-    sink: () => eventSink(api, CONTROLLER, `${CONTROLLER}-${hostname()}`),
+    sink: () => eventSink(api, reporter.controller, reporter.instance),
   };
 }
 

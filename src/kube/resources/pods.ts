@@ -5,12 +5,13 @@ import type { Amounts } from '../../nodepool/quantity/amounts.ts';
 import type { NodeLoad } from '../../nodepool/quantity/resource-usage.ts';
 import type { ResourceList, Toleration } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
-import { PODS, type Resource } from '../api/resource.ts';
+import { inJson, PODS, type Resource } from '../api/resource.ts';
 import { listWatch } from '../api/watch.ts';
 import { decodeToleratingPod } from '../protobuf/evicted-pod.ts';
 import type { Query } from '../transport/request.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Wire } from '../wire.ts';
+import { type PodStatus, podStatusOf } from './pod-status.ts';
 
 export const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
@@ -92,6 +93,16 @@ export interface PodsPort {
    * @param eachPod also keeps what each pod requests
    */
   demand(nodes?: readonly string[], eachPod?: boolean): Promise<PodDemand>;
+  /** Those on these nodes, ended ones too, for a list. @param nodes default: all @param most reads no more than the first of them */
+  rows(nodes?: readonly string[], most?: number): Promise<PodRow[]>;
+}
+
+/** As `kubectl get pods` shows it. */
+export interface PodRow extends PodStatus {
+  namespace: string;
+  name: string;
+  node: string;
+  creationTimestamp: string | undefined;
 }
 
 // The pods on some nodes, with the fields that decide their eviction by a taint.
@@ -125,5 +136,32 @@ function placed({ metadata, spec, status }: Wire<V1Pod>, meant: ReadonlySet<stri
     tolerations: (spec?.tolerations ?? []) as Toleration[],
     hasEnded: status?.phase === 'Succeeded' || status?.phase === 'Failed',
     controller: owner && { kind: owner.kind ?? '', name: owner.name ?? '' },
+  };
+}
+
+// The pods of a list.
+
+/** By namespace and name. */
+export async function podRows(api: Api, nodes?: readonly string[], most?: number): Promise<PodRow[]> {
+  const meant = nodes && new Set(nodes);
+  const list = (fieldSelector: string): Promise<PodRow[]> =>
+    api.list(inJson(PODS), (pod: Wire<V1Pod>) => podRow(pod, meant), { fieldSelector }, undefined, most);
+  const isShort = meant !== undefined && meant.size <= MAX_LISTS;
+  const lists = isShort ? [...meant].map(node => list(`spec.nodeName=${node}`)) : [list('spec.nodeName!=')];
+  const key = ({ namespace, name }: PodRow) => `${namespace}/${name}`;
+  const rows = (await Promise.all(lists)).flat().sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  return rows.slice(0, most);
+}
+
+function podRow(pod: Wire<V1Pod>, meant: ReadonlySet<string> | undefined): PodRow | undefined {
+  const { metadata } = pod;
+  const { node } = toPlace(pod);
+  if (meant !== undefined && !meant.has(node)) return undefined;
+  return {
+    namespace: metadata?.namespace ?? '',
+    name: metadata?.name ?? '',
+    node,
+    ...podStatusOf(pod),
+    creationTimestamp: metadata?.creationTimestamp === undefined ? undefined : String(metadata.creationTimestamp),
   };
 }

@@ -23,6 +23,7 @@ import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { addressPlace, type ClusterAccess } from '../auth/kubeconfig.ts';
+import { isNoRoute, withRoute } from '../route.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { within } from '../within.ts';
 import { DeadlineError, exchange, StaleSocketError, TooLongError } from './exchange.ts';
@@ -109,8 +110,8 @@ export class Transport {
       const received = opening.then(({ statusCode }) => statusCode);
       this.#count('GET', url, received);
       signal.addEventListener('abort', fellSilent, { once: true });
-      const response = await opening.catch((error: unknown) => {
-        throw connectionError(error, this.access, this.#deadlineOf({}), false);
+      const response = await opening.catch(async (error: unknown) => {
+        throw connectionError(await withRoute(error), this.access, this.#deadlineOf({}), false);
       });
       this.#noteDate(response.headers);
       logStream(this.#options.log, url, response);
@@ -164,7 +165,7 @@ export class Transport {
         const isLate = request.signal !== undefined && isTimeout(request.signal);
         if (isLate || (error instanceof DeadlineError && error.isSilent)) this.#distrust(session);
         if (!isStale || replayed || !replayable)
-          throw connectionError(error, this.access, deadlineMs, isWrite(request));
+          throw connectionError(await withRoute(error), this.access, deadlineMs, isWrite(request));
         replayed = true;
         continue;
       }
@@ -270,15 +271,7 @@ export class Transport {
 // Errors for requests that got no response, each with a next step.
 
 /** Without ENOTFOUND: there, a name server has answered that the name does not exist. */
-const TRANSIENT = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EAI_AGAIN',
-]);
+const TRANSIENT = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EAI_AGAIN']);
 
 /**
  * Any error that is no NodepoolError counts as a failure of the connection.
@@ -293,7 +286,8 @@ export function connectionError(
   if (error instanceof NodepoolError) return error;
   const problem = error instanceof StaleSocketError ? (error.cause ?? error) : error;
   const { message, next } = explain(problem as NodeJS.ErrnoException, access, deadlineMs, isWrite);
-  const isTransient = problem instanceof DeadlineError || TRANSIENT.has((problem as NodeJS.ErrnoException).code ?? '');
+  const { code = '' } = problem as NodeJS.ErrnoException;
+  const isTransient = problem instanceof DeadlineError || TRANSIENT.has(code) || isNoRoute(problem);
   return new NodepoolError('cluster', message, next, { cause: error, isGeneral: true, isTransient });
 }
 
@@ -322,6 +316,9 @@ function explain(
       next: `check that ${named} names a Kubernetes API server, and what stands before it${unknown}`,
     };
   }
+  if (isNoRoute(error)) {
+    return { message: `${unreachable}: no route to it, or it does not answer`, next: 'check your network or VPN' };
+  }
   switch (error.code) {
     case 'ECONNREFUSED':
       return {
@@ -334,10 +331,6 @@ function explain(
         message: `${unreachable}: the name ${hostname} cannot be resolved`,
         next: `check the server's name in ${named} and your network`,
       };
-    case 'ETIMEDOUT':
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-      return { message: `${unreachable}: no route to it, or it does not answer`, next: 'check your network or VPN' };
     case 'CERT_HAS_EXPIRED':
       return { message: `${untrusted} has expired`, next: "renew it on the server, or check this machine's clock" };
     case 'CERT_NOT_YET_VALID':

@@ -8,6 +8,7 @@ import { isSelectorKnown } from '../spec/validation.ts';
 import { type Node, type NodePool, POOL_LABEL, type Taint } from '../types.ts';
 import { meetsNode } from './label-query.ts';
 import type { Ownership } from './membership.ts';
+import { type NearMiss, nearMiss } from './near-miss.ts';
 import { matches, memberLabels, membershipSelector, partsOf } from './selector.ts';
 
 /** A label or an expression of the pool's selector. */
@@ -18,6 +19,8 @@ export interface SelectorReason {
   isMet: boolean;
   /** The value on the node; undefined when the node does not have the label. */
   live: string | undefined;
+  /** A label of the node by which it nearly is: another spelling of the value or the key; absent when there is none. */
+  near?: NearMiss;
 }
 
 /** The rule by which one of two matching pools owns the node. */
@@ -57,7 +60,7 @@ export interface StartupReason {
 export interface MembershipExplanation {
   node: string;
   owner: string | undefined;
-  /** The owner first, then the pools that match but do not own the node, then the others by name. */
+  /** The owner first, then the pools that match but do not own the node, then those that nearly match, then the others by name. */
   pools: PoolReason[];
   /** The startup taints that its record has, of the owner; absent when there are none. */
   startup?: StartupReason[];
@@ -154,17 +157,20 @@ function ruleOf(holder: string | undefined, winner: NodePool, other: NodePool): 
 }
 
 function reasonsOf(pool: NodePool, { labels }: Node): SelectorReason[] {
-  return partsOf(membershipSelector(pool)).map(({ text, ...requirement }) => {
-    const live = ownValue(labels, requirement.key);
-    return { key: requirement.key, requirement: text, isMet: meetsNode(requirement, live), live };
+  return partsOf(membershipSelector(pool)).map(part => {
+    const live = ownValue(labels, part.key);
+    const isMet = meetsNode(part, live);
+    const near = isMet ? undefined : nearMiss(part, labels);
+    return { key: part.key, requirement: part.text, isMet, live, ...(near === undefined ? {} : { near }) };
   });
 }
 
-function rank({ verdict, toBeCleaned }: PoolReason): number {
+function rank({ selector, verdict, toBeCleaned }: PoolReason): number {
   if (verdict.kind === 'member' || (verdict.kind === 'unknown selector' && verdict.keeps)) return 0;
   if (verdict.kind === 'lost') return 1;
   if (toBeCleaned) return 2;
-  return verdict.kind === 'no match' ? 4 : 3;
+  if (verdict.kind !== 'no match') return 3;
+  return selector.every(({ isMet, near }) => isMet || near !== undefined) ? 4 : 5;
 }
 
 // POOL_LABEL on a node where no pool has set it: somebody else has, or the record was lost with the node's membership. Pods

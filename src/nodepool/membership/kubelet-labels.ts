@@ -132,7 +132,7 @@ export function kubeletRegistrationText(risk: KubeletRisk, pool: NodePool): stri
 export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED_DOMAIN}/, which no kubelet may set, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
 
 /** An imperative without a trailing full stop. */
-export const KUBELET_RISK_REMEDY = `select by a label under node-restriction.kubernetes.io/, apply manifests/protect-membership.yaml as install --controller does, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
+export const KUBELET_RISK_REMEDY = `run \`kubectl nodepool install --policies\`, select by a label under ${RESTRICTED_DOMAIN}/, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
 
 /** For warnings, which have no room for the remedies. */
 export const KUBELET_RISK_PAGE =

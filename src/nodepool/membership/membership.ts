@@ -244,3 +244,8 @@ export function hasLostFields(pool: NodePool): boolean {
 
 export const LOST_FIELDS = 'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status';
 export const MEND_LOST_FIELDS = 'run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
+
+/** Of a pool that is not created yet: it takes no node from another. */
+export function asYoungest(pool: NodePool): NodePool {
+  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: '9999-12-31T23:59:59Z' } };
+}

@@ -80,6 +80,16 @@ export function isAccelerator(resource: string): boolean {
   return resource.includes('/') && ACCELERATOR.test(resource);
 }
 
+/** Offered beside the device that they are a part of: gpu.intel.com/memory.max, aws.amazon.com/neuroncore. */
+const PART_OF_ACCELERATOR = /mem(ory)?(?![a-z])|cores?(?![a-z])|tiles|monitoring|percentage|ratio/i;
+
+/** The accelerators among these resources, without those that are a part of another. */
+export function wholeAccelerators(resources: Iterable<string>): string[] {
+  const all = [...new Set(resources)].filter(isAccelerator).toSorted();
+  const whole = all.filter(resource => !PART_OF_ACCELERATOR.test(resource.slice(resource.indexOf('/'))));
+  return whole.length > 0 ? whole : all;
+}
+
 /** cpu, memory and pods, then the others by name. */
 export function inResourceOrder(resources: Iterable<string>): string[] {
   const names = new Set(resources);

@@ -1,9 +1,9 @@
 /**
  * The history of a pool's specs: an apps/v1 ControllerRevision for each, as StatefulSets and DaemonSets have
- * (kubernetes pkg/controller/restore-detector). A spec that comes back is the same revision with a higher number.
+ * (kubernetes pkg/controller/history). A spec that comes back is the same revision with a higher number.
  */
 import { NodepoolError } from '../errors.ts';
-import { deepEqual, isObject } from '../json.ts';
+import { deepEqual, defined, isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
 import { ellipsize } from '../text.ts';
 import { API_VERSION, GROUP, type NodePool, type ObjectMeta, POOL_LABEL } from '../types.ts';
@@ -13,6 +13,14 @@ export interface ControllerRevision {
   metadata: ObjectMeta;
   data?: unknown;
   revision: number;
+}
+
+/** What is remembered of a revision whose spec is not needed any more: the watch has those of all pools in memory. */
+export interface RevisionHead {
+  metadata: ObjectMeta;
+  revision: number;
+  /** Of its spec: see digestOf(). Undefined: it has none, or one that no pool of ours can have. */
+  digest: string | undefined;
 }
 
 /** Of a pool, as it was read. */
@@ -39,7 +47,7 @@ export type RevisionPlan =
   | { kind: 'none' }
   | { kind: 'create'; revision: number }
   /** The number or the cause of a revision that is there already. */
-  | { kind: 'update'; current: ControllerRevision; revision: number };
+  | { kind: 'update'; current: RevisionHead; revision: number };
 
 /** What a revision restores: the spec without `noExecute`, `paused` and `rollout`. */
 export function keptSpec(spec: object): Record<string, unknown> {
@@ -53,17 +61,36 @@ export function restoredSpec(spec: object, revision: ControllerRevision): Record
 }
 
 /** The revisions of the pool with this UID, the oldest first. */
-export function poolRevisions(
+export function poolRevisions<Revision extends ControllerRevision | RevisionHead>(
   { metadata }: Pick<NodePool, 'metadata'>,
-  all: readonly ControllerRevision[],
-): ControllerRevision[] {
+  all: readonly Revision[],
+): Revision[] {
   return all.filter(revision => isOwn(revision, metadata)).toSorted(byAge);
 }
 
-/** What is to be written so that the last revision is the spec of the pool. @param own see poolRevisions() */
-export function planRevision(pool: Pool, revisions: readonly ControllerRevision[]): RevisionPlan {
+export function revisionHead({ metadata, data, revision }: ControllerRevision): RevisionHead {
+  const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp, ownerReferences } = metadata;
+  const cause = causeOf({ metadata });
+  return {
+    metadata: defined({
+      name,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      deletionTimestamp,
+      ownerReferences,
+      annotations: cause === undefined ? undefined : { [CHANGE_CAUSE]: cause },
+    }) as ObjectMeta,
+    revision,
+    digest: isObject(data) && isObject(data.spec) ? digestOf(data.spec) : undefined,
+  };
+}
+
+/** What is to be written so that the last revision is the spec of the pool. @param revisions see poolRevisions() */
+export function planRevision(pool: Pool, revisions: readonly RevisionHead[]): RevisionPlan {
   const last = revisions.at(-1);
-  const current = revisions.findLast(revision => isRevisionOf(pool, revision));
+  const digest = digestOf(pool.spec);
+  const current = digest === undefined ? undefined : revisions.findLast(each => each.digest === digest);
   const next = (last?.revision ?? 0) + 1;
   if (current === undefined) return { kind: 'create', revision: next };
   if (current !== last) return { kind: 'update', current, revision: next };
@@ -72,7 +99,7 @@ export function planRevision(pool: Pool, revisions: readonly ControllerRevision[
 }
 
 /** Those that are too many, the oldest first. The last one is the current spec. */
-export function excessRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
+export function excessRevisions(revisions: readonly RevisionHead[]): RevisionHead[] {
   return revisions.slice(0, Math.max(0, revisions.length - 1 - MAX_FORMER));
 }
 
@@ -130,12 +157,24 @@ export function revisionToRestore(
 }
 
 /** Not so of what somebody else made with the name or label of the pool, or for an earlier pool of its name. */
-function isOwn({ metadata, data, revision }: ControllerRevision, pool: ObjectMeta): boolean {
+function isOwn(each: ControllerRevision | RevisionHead, pool: ObjectMeta): boolean {
+  const { metadata, revision } = each;
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner === undefined || pool.uid === undefined || owner.uid !== pool.uid) return false;
   const isPool = owner.kind === 'NodePool' && owner.apiVersion.startsWith(`${GROUP}/`);
   const isNumbered = Number.isInteger(revision) && revision > 0 && revision <= MAX_REVISION;
-  return isPool && isNumbered && isObject(data) && isObject(data.spec) && metadata.deletionTimestamp === undefined;
+  const hasSpec = 'digest' in each ? each.digest !== undefined : isObject(each.data) && isObject(each.data.spec);
+  return isPool && isNumbered && hasSpec && metadata.deletionTimestamp === undefined;
+}
+
+/** Equal where the specs restore the same; undefined of a spec that is nested too deep for a revision. */
+function digestOf(spec: object): string | undefined {
+  try {
+    return fingerprint(canonical(keptSpec(spec)));
+  } catch (error) {
+    if (error instanceof NodepoolError) return undefined;
+    throw error;
+  }
 }
 
 function specOf({ data }: ControllerRevision): Record<string, unknown> {
@@ -143,7 +182,7 @@ function specOf({ data }: ControllerRevision): Record<string, unknown> {
 }
 
 /** As byRevision of kubernetes. */
-function byAge(a: ControllerRevision, b: ControllerRevision): number {
+function byAge(a: Pick<RevisionHead, 'metadata' | 'revision'>, b: Pick<RevisionHead, 'metadata' | 'revision'>): number {
   if (a.revision !== b.revision) return a.revision - b.revision;
   const [first, second] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ''} ${metadata.name}`);
   return (first ?? '') < (second ?? '') ? -1 : 1;
@@ -155,6 +194,20 @@ function hash(data: object, attempt: number): string {
   let sum = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) sum = (Math.imul(sum, 0x01000193) ^ byte) >>> 0;
   return [...String(sum)].map(digit => SAFE[digit.charCodeAt(0) % SAFE.length]).join('');
+}
+
+/** 128 bits and the length: two specs of one pool do not have the same by chance. */
+function fingerprint(text: string): string {
+  const sums = [0x811c9dc5, 0x050c5d1f, 0x9e3779b9, 0x7f4a7c15];
+  const primes = [0x01000193, 0x5bd1e995, 0x85ebca6b, 0xc2b2ae35];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    for (let i = 0; i < sums.length; i++) {
+      const sum = Math.imul((sums[i] ?? 0) ^ code, primes[i] ?? 1);
+      sums[i] = sum ^ (sum >>> 15);
+    }
+  }
+  return `${text.length} ${sums.map(sum => (sum >>> 0).toString(36)).join(' ')}`;
 }
 
 /** JSON with sorted keys: the same spec has the same name, whoever sends it. Throws NodepoolError for one that is nested too deep. */

@@ -15,8 +15,14 @@ export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
  * not have, none: client-side apply keeps those. It replaces lists as a whole, as a custom resource gets a JSON merge patch.
  */
 export function takenBackByApply({ metadata, spec }: NodePool): string[] {
-  const file = parsed(metadata.annotations?.[LAST_APPLIED]);
-  return isObject(file) && isObject(file.spec) ? differing('spec', file.spec, { ...spec }) : [];
+  const file = lastApplied(metadata);
+  return isObject(file?.spec) ? differing('spec', file.spec, { ...spec }) : [];
+}
+
+/** The file as client-side apply has kept it; undefined where there was no such apply. */
+export function lastApplied({ annotations }: NodePool['metadata']): Record<string, unknown> | undefined {
+  const file = parsed(annotations?.[LAST_APPLIED]);
+  return isObject(file) ? file : undefined;
 }
 
 function differing(path: string, file: Record<string, unknown>, live: Record<string, unknown>): string[] {

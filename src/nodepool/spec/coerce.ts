@@ -20,6 +20,14 @@ import { CONDITION_SCHEMA, droppedFields, POOL_SCHEMA, type Schema, SPEC_SCHEMA,
 /** The CRD's default: the pool was never reconciled, or by the earlier operator alone. Here that is no generation. */
 export const NEVER_OBSERVED = -1;
 
+/** Specs as they were read, by what coercePool() made of them, where that differs. */
+const rawSpecs = new WeakMap<object, object>();
+
+/** The spec with the fields that this version does not know, as the server has it. */
+export function rawSpecOf({ spec }: Pick<NodePool, 'spec'>): object {
+  return rawSpecs.get(spec) ?? spec;
+}
+
 /** @param raw the pool with metadata as the API server validates it for every object */
 export function coercePool<P extends NodePool>(raw: P): P {
   const errors: FieldError[] = [];
@@ -33,6 +41,7 @@ export function coercePool<P extends NodePool>(raw: P): P {
     })),
   );
   const status = coerceStatus(raw.status);
+  if (spec !== raw.spec && isObject(raw.spec)) rawSpecs.set(spec, raw.spec);
   return {
     ...rest,
     spec: spec as NodePoolSpec,

@@ -2,7 +2,7 @@
 import { deepEqual, isObject, ownValue, setOwn } from '../json.ts';
 import type { Requirement } from '../membership/label-query.ts';
 import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
-import type { NodePool, NodePoolSpec, StartupTaint, Taint, TaintEffect } from '../types.ts';
+import type { NodePool, NodePoolSpec, RolloutStrategy, StartupTaint, Taint, TaintEffect } from '../types.ts';
 import { taintId } from './taints.ts';
 
 interface TaintRemoval {
@@ -28,6 +28,10 @@ export interface SpecEdits {
   handler: string | undefined;
   unmanaged: 'Keep' | 'Remove' | undefined;
   noExecute: 'Immediate' | 'Drain' | undefined;
+  /** Fields to set; the others stay. */
+  rollout: RolloutStrategy | undefined;
+  /** As `rollout resume`, false removes the field. */
+  paused: boolean | undefined;
 }
 
 /**
@@ -57,6 +61,9 @@ export function applyEdits(spec: NodePoolSpec, edits: SpecEdits): { spec: NodePo
   else if (edits.handler !== undefined) next.handler = edits.handler;
   if (edits.unmanaged !== undefined) next.unmanaged = edits.unmanaged;
   if (edits.noExecute !== undefined) next.noExecute = edits.noExecute;
+  if (edits.rollout !== undefined) next.rollout = { ...spec.rollout, ...edits.rollout };
+  if (edits.paused) next.paused = true;
+  else if (edits.paused === false) delete next.paused;
   return { spec: next, notFound };
 }
 

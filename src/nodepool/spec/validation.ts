@@ -223,7 +223,7 @@ function push(errors: FieldError[], field: string, message: string | undefined):
 
 // The rules for spec.rollout, which the CRD has as well.
 
-const MAX_SETTLE_SECONDS = 86_400;
+export const MAX_SETTLE_SECONDS = 86_400;
 const MAX_COUNT = 1_000_000;
 
 function rolloutErrors({ spec: { rollout } }: NodePool): FieldError[] {
@@ -242,7 +242,7 @@ function rolloutErrors({ spec: { rollout } }: NodePool): FieldError[] {
 }
 
 /** A number of nodes, or a percentage of the members. */
-function countProblem(value: number | string | undefined, least: 0 | 1): string | undefined {
+export function countProblem(value: number | string | undefined, least: 0 | 1): string | undefined {
   if (value === undefined) return undefined;
   const isCount = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= MAX_COUNT;
   const isPercentage = typeof value === 'string' && /^([1-9]?\d|100)%$/.test(value) && (least === 0 || value !== '0%');

@@ -31,7 +31,7 @@ export const STATUS_WORDS: Readonly<Record<number, string>> = {
 const MAX_NAMED = 5;
 /** In bytes. */
 const MAX_SENTENCE_BYTES = 1024;
-const OUR_CONDITIONS = [
+export const OUR_CONDITIONS = [
   'Ready',
   'Applied',
   'Conflict',

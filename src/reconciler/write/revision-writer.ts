@@ -1,37 +1,49 @@
 /**
- * Keeps the history of a pool with spec.rollout (docs/decisions/0045): before anything else of a new spec is written, the last
- * revision is that spec. Killed after any write, the next run finds what was written, and adds nothing.
+ * Keeps the history of the pools (docs/decisions/0045): before anything else of a new spec is written, the last revision is that
+ * spec. Killed after any write, the next run finds what was written, and adds nothing.
  *
- * Without caches: revisions are read once for each spec of a pool in a process, as are those of the pools that it starts with.
+ * The revisions of all pools are listed once in a process, and a spec that has none costs its write; what was kept since is
+ * remembered. Only the list tells whether the spec of an unchanged pool was kept: by an earlier version, or without the
+ * permission, it was not. A pool that is new has none: it is not listed for.
  * Not guaranteed: a revision of each spec. One that cannot be kept costs a warning, and the nodes are written all the same. A spec
  * that changes during a reconcile may reach nodes before the next reconcile keeps it.
  */
-import type { RawPool } from '../../kube/cluster.ts';
-import { NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
+import { ForbiddenError, NodepoolError, type Warning, warningText } from '../../nodepool/errors.ts';
 import {
   CHANGE_CAUSE,
-  type ControllerRevision,
   causeOf,
   excessRevisions,
-  isRevisionOf,
   newRevision,
   planRevision,
   poolRevisions,
+  type RevisionHead,
+  revisionHead,
 } from '../../nodepool/rollout/revisions.ts';
 import { isPaused } from '../../nodepool/rollout/rollout.ts';
+import { rawSpecOf } from '../../nodepool/spec/coerce.ts';
 import type { NodePool } from '../../nodepool/types.ts';
-import type { ReconcilerOptions } from '../options.ts';
-import { RestoredError, readPool } from '../state/live-reads.ts';
+import type { ReconcilerOptions, RevisionKeeper } from '../options.ts';
 
-/** `changed`: the pool is another one by now, which the cluster state has. */
-export type RevisionResult = 'kept' | 'changed';
+/** A pool with its spec as the server has it. */
+type Pool = Pick<NodePool, 'metadata' | 'status'> & { spec: object };
 
-/** A spec whose revision is kept, or was refused. */
-interface TriedSpec {
-  /** Of the spec and its cause, of the pool with its UID. */
-  key: string;
-  /** When it is tried again, if it failed. */
+/** What this process knows of a pool. */
+interface KnownPool {
+  uid: string | undefined;
+  generation: number;
+  cause: string | undefined;
+  /** When a revision that failed is tried again. */
   retryAt: number;
+  /** The list is too old for it. */
+  isAhead: boolean;
+}
+
+/** The answer to the one list. */
+interface ListedRevisions {
+  /** By name of the pool. */
+  heads: Map<string, RevisionHead[]>;
+  /** UIDs of the pools that were there: of a later one it says nothing. */
+  pools: ReadonlySet<string | undefined>;
 }
 
 /** Attempts after conflicts with another process. */
@@ -41,10 +53,14 @@ const MAX_NAMES = 5;
 /** Roles and policies are not watched. */
 const RETRY_MS = 300_000;
 
-export class RevisionWriter {
+export class RevisionWriter implements RevisionKeeper {
   readonly #options: ReconcilerOptions;
-  /** By name of the pool. */
-  readonly #tried = new Map<string, TriedSpec>();
+  readonly #known = new Map<string, KnownPool>();
+  /** Of pools that this process has written or read since the list, by name. */
+  readonly #heads = new Map<string, RevisionHead[]>();
+  #listed: Promise<ListedRevisions> | undefined;
+  /** The permission lacks, of all pools: until then nothing is asked for. */
+  #refused: { error: ForbiddenError; until: number } | undefined;
   /** The last warning: of many pools, one says it. */
   #lastWarning: string | undefined;
 
@@ -52,96 +68,162 @@ export class RevisionWriter {
     this.#options = options;
   }
 
-  /** A paused pool is not rolled out, so its spec is none yet. Throws RestoredError. @param warnings gets why it was not kept */
-  async keep(pool: NodePool, warnings: Warning[]): Promise<RevisionResult> {
+  /** A paused pool is not rolled out, so its spec is none yet. @param warnings gets why it was not kept */
+  async keep(pool: NodePool, warnings: Warning[]): Promise<void> {
     const { clock, limitObjects } = this.#options;
-    const { name } = pool.metadata;
-    if (pool.spec.rollout === undefined) this.forget(name);
-    if (pool.spec.rollout === undefined || isPaused(pool)) return 'kept';
-    const key = keyOf(pool);
-    const known = this.#tried.get(name);
-    if (known?.key === key && clock.now() < known.retryAt) return 'kept';
-    let retryAt = Number.POSITIVE_INFINITY;
+    const { name, uid, generation = 0 } = pool.metadata;
+    if (isPaused(pool)) return;
+    const cause = causeOf(pool);
+    const known = this.#known.get(name);
+    const isSame = known?.uid === uid && known?.generation === generation && known.cause === cause;
+    if (isSame && clock.now() < known.retryAt) return;
+    // Another process may have kept a spec that this one has not seen.
+    const isAhead = known !== undefined && (known.uid !== uid || generation > known.generation + 1);
+    if (isAhead) this.#heads.delete(name);
+    this.#known.set(name, {
+      uid,
+      generation,
+      cause,
+      retryAt: Number.POSITIVE_INFINITY,
+      isAhead: isAhead || known?.isAhead === true,
+    });
+    if (this.#refused !== undefined && clock.now() < this.#refused.until) return this.#refuse(pool, warnings);
     let failed = '`rollout undo` will not find this spec';
     try {
-      const excess = await limitObjects(() => this.#write(pool));
-      if (excess === 'changed') return 'changed';
+      const raw: Pool = { metadata: pool.metadata, spec: rawSpecOf(pool), ...(pool.status && { status: pool.status }) };
+      const excess = await limitObjects(() => this.#write(raw));
       failed = 'an old revision was not deleted';
-      await limitObjects(() => this.#deleteAll(excess));
+      await limitObjects(() => this.#deleteAll(name, excess));
       this.#lastWarning = undefined;
+      this.#refused = undefined;
     } catch (error) {
-      // The pool is not the one of this reconcile: neither are its nodes to be written.
-      if (!(error instanceof NodepoolError) || error instanceof RestoredError) throw error;
-      retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
+      if (!(error instanceof NodepoolError)) throw error;
+      const retryAt = clock.now() + (error.isPermanent ? RETRY_MS : 0);
+      if (error instanceof ForbiddenError && isOfAllPools(error)) {
+        this.#refused = { error, until: retryAt };
+        return this.#refuse(pool, warnings);
+      }
+      this.#retry(name, retryAt);
       this.#warn(failed, error, warnings);
     }
-    this.#tried.set(name, { key, retryAt });
-    return 'kept';
   }
 
-  /** Of a pool that is gone, or has no history. */
+  /** Of a pool that is gone. */
   forget(pool: string): void {
-    this.#tried.delete(pool);
+    this.#known.delete(pool);
+    this.#heads.delete(pool);
   }
 
-  #warn(failed: string, { oneLine, next }: NodepoolError, warnings: Warning[]): void {
-    const warning = { message: `${failed}: ${oneLine}`, next };
-    const text = warningText(warning);
+  /** A spec that the status tells of was warned about when it was new: nothing gets lost by this run. */
+  #refuse({ metadata, status }: NodePool, warnings: Warning[]): void {
+    if (this.#refused === undefined) return;
+    this.#retry(metadata.name, this.#refused.until);
+    const isTold = status?.observedGeneration === metadata.generation && status?.status !== 422;
+    if (!isTold) this.#warn('`rollout undo` will not find new specs of pools', this.#refused.error, warnings);
+  }
+
+  #retry(name: string, retryAt: number): void {
+    const known = this.#known.get(name);
+    if (known !== undefined) known.retryAt = retryAt;
+  }
+
+  #warn(failed: string, error: NodepoolError, warnings: Warning[]): void {
+    const isForbidden = error instanceof ForbiddenError;
+    const next = isForbidden
+      ? 'ask for a role with verbs get, list, create, patch and delete on controllerrevisions.apps in namespace default'
+      : error.next;
+    const warning = { message: `${failed}: ${error.oneLine}`, next };
+    // The message of a refusal may name one revision of many.
+    const text = isForbidden ? failed : warningText(warning);
     if (text !== this.#lastWarning) warnings.push(warning);
     this.#lastWarning = text;
   }
 
   /** Returns the revisions that are too many, once the spec has its own. */
-  async #write(pool: NodePool): Promise<ControllerRevision[] | 'changed'> {
+  async #write(pool: Pool): Promise<RevisionHead[]> {
     const { cluster } = this.#options;
-    let raw: RawPool | undefined;
+    const { name } = pool.metadata;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const revisions = poolRevisions(pool, await cluster.revisions.list(pool.metadata.name));
-      if (planRevision(raw ?? pool, revisions).kind === 'none') return excessRevisions(revisions);
-      // The pool in the cluster state lacks fields that this version does not know.
-      raw ??= await this.#latest(pool);
-      if (raw === undefined) return 'changed';
-      const plan = planRevision(raw, revisions);
-      const isDone = plan.kind === 'none' || (await this.#change(plan, raw));
+      const revisions = attempt === 0 ? await this.#revisionsOf(pool) : await this.#readOwn(pool);
+      const plan = planRevision(pool, revisions);
+      if (plan.kind === 'none') {
+        this.#heads.set(name, revisions);
+        return excessRevisions(revisions);
+      }
+      const written = await this.#change(plan, pool);
+      if (written === undefined) continue;
       // A dry run does not store it.
-      if (isDone && cluster.isDryRun) return [];
+      if (cluster.isDryRun) return [];
+      const others = revisions.filter(({ metadata }) => metadata.name !== written.metadata.name);
+      const now = poolRevisions(pool, [...others, written]);
+      this.#heads.set(name, now);
+      if (planRevision(pool, now).kind === 'none') return excessRevisions(now);
     }
-    const problem = `the ControllerRevisions of nodepool ${pool.metadata.name} are changed by somebody else all the time`;
+    const problem = `the ControllerRevisions of nodepool ${name} are changed by somebody else all the time`;
     throw new NodepoolError('cluster', problem, 'try again');
   }
 
-  async #deleteAll(revisions: readonly ControllerRevision[]): Promise<void> {
-    for (const revision of revisions) await this.#options.cluster.revisions.delete(revision);
+  async #revisionsOf(pool: Pool): Promise<RevisionHead[]> {
+    const { name, uid, generation } = pool.metadata;
+    const remembered = this.#heads.get(name);
+    if (remembered !== undefined) return poolRevisions(pool, remembered);
+    const isAhead = this.#known.get(name)?.isAhead === true;
+    // It has had no other spec: whoever has kept this one has the name that is tried.
+    if (!isAhead && generation === 1 && pool.status?.observedGeneration === undefined) return [];
+    const listed = isAhead ? undefined : await this.#list();
+    const found = listed?.heads.get(name) ?? [];
+    const own = listed?.pools.has(uid) ? poolRevisions(pool, found) : await this.#readOwn(pool);
+    listed?.heads.delete(name);
+    this.#heads.set(name, own);
+    return own;
   }
 
-  /** Undefined where it is not the pool of this reconcile any more. */
-  async #latest({ metadata }: NodePool): Promise<RawPool | undefined> {
-    const { name, uid, generation } = metadata;
-    const pool = await this.#options.cluster.pools.get(name);
-    if (pool?.metadata.uid === uid && pool?.metadata.generation === generation) return pool;
-    await readPool(name, uid, this.#options);
-    return undefined;
+  async #readOwn(pool: Pool): Promise<RevisionHead[]> {
+    return poolRevisions(pool, await this.#options.cluster.revisions.heads(pool.metadata.name));
   }
 
-  /** False where the revision was not as it was read. */
-  async #change(plan: Exclude<ReturnType<typeof planRevision>, { kind: 'none' }>, pool: RawPool): Promise<boolean> {
+  #list(): Promise<ListedRevisions> {
+    const { cluster, state } = this.#options;
+    const pools = new Set([...state.pools()].map(({ metadata }) => metadata.uid));
+    this.#listed ??= cluster.revisions.heads().then(
+      all => ({ heads: Map.groupBy(all, ownerOf), pools }),
+      error => {
+        this.#listed = undefined;
+        throw error;
+      },
+    );
+    return this.#listed;
+  }
+
+  async #deleteAll(pool: string, revisions: readonly RevisionHead[]): Promise<void> {
+    for (const revision of revisions) {
+      await this.#options.cluster.revisions.delete(revision);
+      const rest = this.#heads.get(pool)?.filter(({ metadata }) => metadata.name !== revision.metadata.name);
+      if (rest !== undefined) this.#heads.set(pool, rest);
+    }
+  }
+
+  /** Undefined where the revision was not as it was read. */
+  async #change(plan: Exclude<ReturnType<typeof planRevision>, { kind: 'none' }>, pool: Pool) {
     if (plan.kind === 'create') return this.#create(plan.revision, pool);
-    const { cluster } = this.#options;
     const to = { revision: plan.revision, annotations: { [CHANGE_CAUSE]: causeOf(pool) ?? null } };
-    return (await cluster.revisions.update(plan.current, to)).kind === 'written';
+    const write = await this.#options.cluster.revisions.update(plan.current, to);
+    return write.kind === 'written' ? revisionHead(write.revision) : undefined;
   }
 
-  async #create(revision: number, pool: RawPool): Promise<boolean> {
+  async #create(revision: number, pool: Pool): Promise<RevisionHead | undefined> {
     const { cluster } = this.#options;
-    const taken: ControllerRevision[] = [];
+    const taken: RevisionHead[] = [];
     for (let attempt = 0; attempt < MAX_NAMES; attempt++) {
       const desired = newRevision(pool, revision, attempt);
-      if ((await cluster.revisions.create(desired)).kind === 'created') return true;
+      const made = await cluster.revisions.create(desired);
+      if (made.kind === 'created') return revisionHead(made.revision);
       const found = await cluster.revisions.get(desired.metadata.name);
-      if (found === undefined) return false;
-      // Another process, or our own request sent again.
-      if (poolRevisions(pool, [found]).some(each => isRevisionOf(pool, each))) return true;
-      taken.push(found);
+      if (found === undefined) return undefined;
+      const head = revisionHead(found);
+      // Another process, or our own request sent again: all are read again.
+      if (planRevision(pool, poolRevisions(pool, [head])).kind !== 'create') return undefined;
+      taken.push(head);
     }
     const names = taken.map(({ metadata }) => metadata.name).join(', ');
     throw new NodepoolError(
@@ -153,7 +235,11 @@ export class RevisionWriter {
   }
 }
 
-function keyOf(pool: NodePool): string {
-  const { uid, generation } = pool.metadata;
-  return `${uid} ${generation} ${causeOf(pool) ?? ''}`;
+/** Lists and creates are of no single revision; a role may let some be read, changed or deleted. */
+function isOfAllPools({ missing }: ForbiddenError): boolean {
+  return missing.some(each => /^verb (list|create) /.test(each));
+}
+
+function ownerOf({ metadata }: RevisionHead): string {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true)?.name ?? '';
 }

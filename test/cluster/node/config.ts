@@ -24,6 +24,9 @@ state = "${join(dir, 'run')}"
   [plugins."io.containerd.cri.v1.runtime".cni]
     bin_dirs = ["${plugins}"]
     conf_dir = "${join(dir, 'cni')}"
+# Its socket has a fixed path, which two nodes at once would both listen on.
+[plugins."io.containerd.nri.v1.nri"]
+  disable = true
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "${PAUSE_IMAGE}"
 `;

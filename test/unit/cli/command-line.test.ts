@@ -11,6 +11,7 @@ describe('the help that is requested', () => {
     [['-h'], ''],
     [['help', 'create'], 'create'],
     [['help', '--help'], ''],
+    [['help', 'help'], ''],
     [['create', '--help'], 'create'],
     [['create', '--help=true'], 'create'],
     [['create', '--help=false'], undefined],

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { confirm, confirmOrRefuse } from '../../../src/cli/confirm.ts';
 import { testIo } from './test-io.ts';
 
+const QUESTION = { action: 'Continue', where: undefined };
 const TERMINAL = { stdinIsTTY: true, stderrIsTTY: true };
 
 describe('confirm', () => {
@@ -18,8 +19,8 @@ describe('confirm', () => {
   for (const [answer, expected] of cases) {
     test(`${JSON.stringify(answer)} is ${expected ? 'yes' : 'no'}`, async () => {
       const io = testIo({ ...TERMINAL, stdin: answer });
-      assert.equal(await confirm(io, 'Delete it?'), expected);
-      assert.match(io.stderrText(), /^Delete it\? \[y\/N\] /);
+      assert.equal(await confirm(io, { action: 'Delete it', where: 'context prod' }), expected);
+      assert.match(io.stderrText(), /^Delete it in context prod\? \[y\/N\] /);
       assert.equal(io.stdoutText(), '');
     });
   }
@@ -27,23 +28,34 @@ describe('confirm', () => {
   for (const facts of [{ stdinIsTTY: true }, { stderrIsTTY: true }]) {
     test(`does not ask a script: ${JSON.stringify(facts)}`, async () => {
       const io = testIo({ ...facts, stdin: '' });
-      assert.equal(await confirm(io, 'Delete it?'), true);
+      assert.equal(await confirm(io, { action: 'Delete it', where: 'context prod' }), true);
       assert.equal(io.stderrText(), '');
     });
   }
 });
 
+test('a question that is withdrawn is a no, leaves stdin to others, and is not asked after that', async () => {
+  const io = testIo(TERMINAL);
+  const stopping = new AbortController();
+  const answer = confirm(io, QUESTION, stopping.signal);
+  stopping.abort();
+  assert.equal(await answer, false);
+  assert.deepEqual([io.stdin.listenerCount('data'), io.stderrText()], [0, 'Continue? [y/N] \n']);
+  assert.equal(await confirm(io, QUESTION, stopping.signal), false);
+  assert.equal(io.stderrText(), 'Continue? [y/N] \n');
+});
+
 describe('confirmOrRefuse', () => {
   test('asks on a terminal', async () => {
     const io = testIo({ ...TERMINAL, stdin: 'y\n' });
-    assert.equal(await confirmOrRefuse(io, 'Continue?', () => assert.fail('it refused')), true);
-    assert.equal(await confirmOrRefuse(testIo({ ...TERMINAL, stdin: 'n\n' }), 'Continue?', () => assert.fail()), false);
+    assert.equal(await confirmOrRefuse(io, QUESTION, () => assert.fail('it refused')), true);
+    assert.equal(await confirmOrRefuse(testIo({ ...TERMINAL, stdin: 'n\n' }), QUESTION, () => assert.fail()), false);
   });
 
   test('throws in a script without asking', async () => {
     const io = testIo({ stdin: 'y\n' });
     await assert.rejects(
-      confirmOrRefuse(io, 'Continue?', () => new Error('say --yes')),
+      confirmOrRefuse(io, QUESTION, () => new Error('say --yes')),
       { message: 'say --yes' },
     );
     assert.equal(io.stderrText(), '');

@@ -3,8 +3,23 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createFactory } from '../../../src/cli/factory.ts';
+import { type Connection, type ConnectOptions, createFactory } from '../../../src/cli/factory.ts';
 import { testIo } from './test-io.ts';
+
+test('on an open connection a dry run is one, and options that it cannot have are refused', async t => {
+  const dry = {} as Connection;
+  const open = { dryRun: () => dry } as Connection;
+  const connect = (options?: ConnectOptions) =>
+    createFactory({ io: testIo(), version: '0.0.0', root: '' }, { verbosity: 0 }, open).deps.connect(options);
+  assert.equal(await connect(), open);
+  assert.equal(await connect({ concurrency: 32, dryRun: false }), open);
+  assert.equal(await connect({ dryRun: true }), dry);
+  const meanwhile = t.mock.fn();
+  assert.equal(await connect({ meanwhile }), open);
+  assert.equal(meanwhile.mock.callCount(), 1);
+  for (const options of [{ mayWrite: () => true }, { annotations: ['a'] }, { loginLimitMs: 1 }])
+    await assert.rejects(connect(options), /cannot run on a connection that is open already/);
+});
 
 test('a second connect() throws, as its options would be ignored', async t => {
   const dir = mkdtempSync(join(tmpdir(), 'nodepool-factory-'));

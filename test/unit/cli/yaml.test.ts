@@ -40,8 +40,25 @@ describe('positions of documents', () => {
       ],
     ],
     [
+      'a byte order mark of each file of several, with and without a separator at its start',
+      '\uFEFFa: 1\n---\n\uFEFFb: 2\n\uFEFF---\nc: 3\n',
+      [
+        [{ a: 1 }, 'p:1'],
+        [{ b: 2 }, 'p:3'],
+        [{ c: 3 }, 'p:5'],
+      ],
+    ],
+    [
+      'the items of a NodePoolList, with and without their kind',
+      'apiVersion: v\nkind: NodePoolList\nitems:\n- a: 1\n- {kind: Other}\n',
+      [
+        [{ apiVersion: 'v', kind: 'NodePool', a: 1 }, 'p:1 items[0]'],
+        [{ kind: 'Other' }, 'p:1 items[1]'],
+      ],
+    ],
+    [
       'the items of a List',
-      '---\nkind: NodePoolList\nitems:\n- a: 1\n- b: 2\n',
+      '---\nkind: List\nitems:\n- a: 1\n- b: 2\n',
       [
         [{ a: 1 }, 'p:2 items[0]'],
         [{ b: 2 }, 'p:2 items[1]'],

@@ -24,6 +24,8 @@ const NO_EDITS = {
   handler: undefined,
   unmanaged: undefined,
   noExecute: undefined,
+  rollout: undefined,
+  paused: undefined,
 };
 
 for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {

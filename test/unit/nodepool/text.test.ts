@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { andMore, firstFew, noun, plural, resourceOf } from '../../../src/nodepool/text.ts';
+import { andMore, decodeText, firstFew, noun, plural, resourceOf } from '../../../src/nodepool/text.ts';
 
 test('forms plurals of counted nouns', () => {
   assert.deepEqual(
@@ -43,4 +43,11 @@ test('no other file forms plurals', () => {
   const byHand = /=== 1 \? '(\w+)' : '\1s'|=== 1 \? '' : 's'|toLowerCase\(\)\}s\b/;
   const files = globSync('src/**/*.ts').filter(file => byHand.test(readFileSync(file, 'utf8')));
   assert.deepEqual(files, []);
+});
+
+test('reads UTF-16 with a byte order mark, and UTF-8 with and without one', () => {
+  const little = Buffer.from('\uFEFFß: 1', 'utf16le');
+  const texts = [little, Buffer.from(little).swap16(), Buffer.from('\uFEFFß: 1'), Buffer.from('ß: 1')];
+  assert.deepEqual(texts.map(decodeText), Array(4).fill('ß: 1'));
+  assert.equal(decodeText(Buffer.of()), '');
 });

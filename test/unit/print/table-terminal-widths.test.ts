@@ -4,9 +4,10 @@ import { test } from 'node:test';
 import { renderCandidates } from '../../../src/commands/adopt/print.ts';
 import { poolsPrinter } from '../../../src/commands/get/print.ts';
 import { nodesPrinter } from '../../../src/commands/nodes/print.ts';
-import { eventsPrinter } from '../../../src/commands/shared/describe/print-events.ts';
+import { eventEntry, timelinePrinter } from '../../../src/commands/shared/describe/print-timeline.ts';
 import type { PoolNode } from '../../../src/commands/shared/pools/nodes.ts';
 import type { PoolCandidate } from '../../../src/nodepool/adopt/adopt.ts';
+import { EKS, GKE as GKE_NODES } from '../../cloud-names.ts';
 import { gpuPool, makeNode, NOW, plain, workerPool } from './fixtures.ts';
 
 const POOLS = ['team-payments-batch-spot-large-a', 'team-payments-batch-spot-large-b'];
@@ -63,6 +64,14 @@ function candidates(): PoolCandidate[] {
   }));
 }
 
+function eventsText(terminalWidth: number, list: ReturnType<typeof events>): string {
+  const render = timelinePrinter('Events', { wide: false, headers: true, terminalWidth }, plain);
+  return render(
+    list.map(event => eventEntry(event, { pool: event.pool })),
+    NOW,
+  );
+}
+
 function events(pool: string) {
   return ['Normal', 'Warning'].map((type, i) => ({
     pool,
@@ -72,7 +81,7 @@ function events(pool: string) {
     lastSeen: '2026-11-21T08:55:00Z',
     firstSeen: '2026-11-21T07:00:00Z',
     count: i === 0 ? 3 : 1,
-    reporter: '',
+    reporter: 'nodepool-controller',
   }));
 }
 
@@ -89,8 +98,8 @@ const TABLES: Record<string, (width: number) => string> = {
   'nodes with drift, short names': width => nodesTable(width, nodes(['node-1', 'node-2'], ['a', 'b'], true)),
   'nodes alike up to the end': width => nodesTable(width, nodes(GKE, POOLS, true)),
   'nodes with a label': width => nodesTable(width, nodes(NODES, POOLS, false), ['topology.kubernetes.io/zone']),
-  events: width => eventsPrinter(true, plain, width)(events(POOLS[0] ?? ''), NOW),
-  'events, short names': width => eventsPrinter(true, plain, width)(events('a'), NOW),
+  events: width => eventsText(width, events(POOLS[0] ?? '')),
+  'events, short names': width => eventsText(width, events('a')),
   adopt: width => renderCandidates(candidates(), plain, width),
 };
 
@@ -108,46 +117,87 @@ for (const [name, tableFor] of Object.entries(TABLES)) {
   });
 }
 
-test('NAME is cut last: at the end, or in the middle where names would be the same', () => {
+test('NAME is cut last, and an empty DUE is left out first', () => {
   assert.equal(
     poolsTable(60),
-    `NAME                               STATUS         NODES …
-team-payments-batch-spot-large-a   200            2
-team-payments-batch-spot-large-b   409,Conflict   1`,
+    `NAME                               STATUS     NODES …
+team-payments-batch-spot-large-a   Ready      2
+team-payments-batch-spot-large-b   Conflict   1`,
   );
   assert.equal(
     nodesTable(80, nodes(NODES, POOLS, false)),
-    `NAME                                           STATUS   POOL             DRIFT …
-ip-10-0-123-45.eu-central-1.compute.internal   Ready    team-pa…arge-a   <none>
-ip-10-0-123-46.eu-central-1.compute.internal   Ready    team-pa…arge-b   <none>`,
+    `NAME                                           STATUS   POOL …
+ip-10-0-123-45.eu-central-1.compute.internal   Ready    team-payment…pot-large-a
+ip-10-0-123-46.eu-central-1.compute.internal   Ready    team-payment…pot-large-b`,
   );
   assert.equal(
     nodesTable(60, nodes(NODES, POOLS, true)),
-    `NAME              STATUS                     DRIFT …
+    `NAME              STATUS                     DUE …
 ip-10-0-123-45…   Ready,SchedulingDisabled   ~payments.exam…
 ip-10-0-123-46…   Ready                      ~payments.exam…`,
   );
   assert.equal(
     nodesTable(60, nodes(GKE, POOLS, false)),
-    `NAME                                        STATUS   DRIFT …
-gke-production-europ…t-pool-8f3a1c2d-k4tz   Ready    <none>
-gke-production-europ…t-pool-8f3a1c2d-x9bq   Ready    <none>`,
+    `NAME                                               STATUS …
+gke-production-europe-default-pool-8f3a1c2d-k4tz   Ready
+gke-production-europe-default-pool-8f3a1c2d-x9bq   Ready`,
   );
 });
 
-test('events: TYPE and REASON give way to the message, whose long words are broken', () => {
+test('events: a message without room for 60 characters is below its line, and no name is broken', () => {
   assert.equal(
-    eventsPrinter(true, plain, 60)(events(POOLS[0] ?? '').slice(0, 1), NOW),
+    eventsText(60, events(POOLS[0] ?? '').slice(0, 1)),
     `
-LAST SEEN   POOL              MESSAGE …
-5m (x3)     team-payments-…   2 nodes joined:
-                                ip-10-0-123-45.eu-central-1.
-                                compute.internal,
-                                ip-10-0-123-46.eu-central-1.
-                                compute.internal;
-                                see \`kubectl nodepool \\
-                                describe \\
-                                team-payments-batch-spot-lar
-                                ge-a\``.slice(1),
+TIME      WHAT             POOL             DETAIL …
+5m (x3)   NodesReconcil…   team-pa…arge-a
+  2 nodes joined:
+    ip-10-0-123-45.eu-central-1.compute.internal,
+    ip-10-0-123-46.eu-central-1.compute.internal; see
+    \`kubectl nodepool describe \\
+    team-payments-batch-spot-large-a\``.slice(1),
   );
+});
+
+test('events: a short message stands beside the columns', () => {
+  const [event] = events('a');
+  assert.ok(event);
+  const short = eventsText(60, [{ ...event, note: 'short' }]);
+  assert.match(short, / DETAIL( …)?\n5m .* a +short$/);
+});
+
+/** Eighteen nodes in drift, one of them cordoned. */
+function cloudNodes(names: readonly string[]): PoolNode[] {
+  return nodes(
+    [...names],
+    names.map((_, i) => POOLS[i % 2] ?? ''),
+    true,
+  );
+}
+
+for (const [cloud, names] of Object.entries({ EKS, GKE: GKE_NODES })) {
+  test(`nodes: no line is wider than the terminal, with 18 names of ${cloud}, and all names differ`, () => {
+    for (let width = 60; width <= 240; width++) {
+      for (const labels of [[], ['topology.kubernetes.io/zone', 'eks.amazonaws.com/capacityType']]) {
+        const lines = nodesTable(width, cloudNodes(names), labels).split('\n');
+        assert.deepEqual(
+          lines.filter(line => line.length > width),
+          [],
+          `${width}`,
+        );
+        assert.equal(new Set(lines.map(line => line.split(' ')[0])).size, 19, `${width}`);
+      }
+    }
+  });
+}
+
+test('nodes: a column without a value is left out before one with values, whatever their ranks', () => {
+  const fresh = cloudNodes(EKS).map(each => ({
+    ...each,
+    changes: [],
+    applied: { labels: {}, taints: [], annotations: {} },
+  }));
+  const header = (width: number) => nodesTable(width, fresh).split('\n')[0];
+  assert.match(header(200) ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DUE +AGE$/);
+  assert.match(header(150) ?? '', /^NAME +STATUS +POOL +TAINTS +AGE …$/);
+  assert.match(header(100) ?? '', /^NAME +STATUS +POOL …$/);
 });

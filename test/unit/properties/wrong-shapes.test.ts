@@ -205,7 +205,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
   revision: [
     async api => {
       const pool = { metadata: { ...metadata }, spec: { labels: { a: 'b' } } };
-      return planRevision(pool as never, poolRevisions(pool as never, await controllerRevisionsClient(api).list('a')));
+      return planRevision(pool as never, poolRevisions(pool as never, await controllerRevisionsClient(api).heads('a')));
     },
   ],
   crd: [api => crdPort(api, systemClock).get(), established],

@@ -6,6 +6,7 @@ import type { WriterOptions } from '../../../src/reconciler/options.ts';
 import { Reconciler } from '../../../src/reconciler/reconciler.ts';
 import type { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { type NodeOutcome, NodeWriter } from '../../../src/reconciler/write/node-writer.ts';
+import { NO_HISTORY } from '../../override.ts';
 import { FakeClock } from '../controller/fake-clock.ts';
 
 /** Any number of objects at once, and no wait takes time; `more` replaces that. */
@@ -15,6 +16,7 @@ export function reconcilerOptions(
   more: Partial<WriterOptions> = {},
 ): WriterOptions {
   const clock = more.clock ?? new FakeClock();
+  cluster.revisions ??= NO_HISTORY;
   return {
     cluster,
     state,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterPort, NodePatch, RawPool } from '../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../src/nodepool/errors.ts';
-import type { ControllerRevision } from '../../../src/nodepool/rollout/revisions.ts';
+import { type ControllerRevision, revisionHead } from '../../../src/nodepool/rollout/revisions.ts';
 import { rolloutHash } from '../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../src/reconciler/plan/node-plan.ts';
@@ -56,7 +56,7 @@ function begin(
       },
     },
     revisions: {
-      list: async () => kept,
+      heads: async () => kept.map(revisionHead),
       create: async (revision: ControllerRevision) => {
         kept.push(revision);
         return { kind: 'created', revision };

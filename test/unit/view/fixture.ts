@@ -161,7 +161,7 @@ export class Desk {
 
   #live() {
     const { clusterState, events, outages } = this.fixture;
-    return { clusterState, events: () => events, outages: () => outages };
+    return { clusterState, events: () => events, outages: () => outages, serverTime: () => NOW };
   }
 
   #contents() {

@@ -110,10 +110,10 @@ test('cuts a message of a megabyte in time', () => {
 test('shows the most important lines on a small screen', () => {
   const lines = new Desk(fixture(), { columns: 30, rows: 6 }).lines().map(line => line.trimEnd());
   assert.deepEqual(lines.slice(0, 4), [
-    ' NAME↑   STATUS         READY',
-    '>gpu     200              2/2',
-    ' spare   409,Conflict     0/0',
-    ' worker  200              2/3',
+    ' NAME↑   STATUS     READY  DUE',
+    '>gpu     Ready        2/2    0',
+    ' spare   Conflict     0/0    0',
+    ' worker  Pending      2/3    3',
   ]);
   const narrow = new Desk(fixture(), { columns: 20, rows: 4 }).type('enter').lines();
   assert.deepEqual(narrow.slice(0, 3), [' NAME↑  STATUS      ', '>gpu-1  Ready       ', ' gpu-2  Ready,Sched…']);

@@ -3,8 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NodePool } from '../../../src/nodepool/types.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
+import { EKS, GKE } from '../../cloud-names.ts';
 import { demandOf } from '../commands/shared/top/top-cluster.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
+
+const TAINT = { key: 'dedicated', value: 'payments', effect: 'NoSchedule' } as const;
 
 test('shows pools', () => {
   const [title, totals, ...rest] = new Desk(fixture(), { columns: 80, rows: 12 }).text().split('\n');
@@ -13,11 +16,11 @@ test('shows pools', () => {
   assert.equal(
     rest.join('\n'),
     `Pools (3)
- NAME↑   STATUS        NODES        READY  CORDONED  DRIFT  CPU  MEMORY  GPUS
->gpu     200           █████▒▒▒▒▒     2/2         1      0   64   256Gi    16
- spare   409,Conflict                 0/0         0      0    0       0     0
- worker  200           ███████░░░     2/3         0      3   12    48Gi     0
- <none>                ██████████     1/1         0      0    4    16Gi     0
+ NAME↑   STATUS    NODES        READY  CORDONED  DUE  CPU  MEMORY  PODS  GPUS
+>gpu     Ready     █████▒▒▒▒▒     2/2         1    0   64   256Gi   220    16
+ spare   Conflict                 0/0         0    0    0       0     0     0
+ worker  Pending   ███████░░░     2/3         0    3   12    48Gi   330     0
+ <none>            ██████████     1/1         0    0    4    16Gi   110     0
 
 
 
@@ -102,7 +105,7 @@ test('counts cordoned nodes, Ready or not; the bar shows Ready ones', () => {
     { columns: 120, rows: 12 },
   );
   assert.match(desk.text(), /2 nodes {2}1 not ready {2}1 cordoned /);
-  assert.match(desk.text(), /^>p +200 +█{10}░{10} +1\/2 +1 /m);
+  assert.match(desk.text(), /^>p +Ready +█{10}░{10} +1\/2 +1 /m);
 });
 
 test('counts nodes that differ from their pool, in a column that is there while some do', () => {
@@ -111,9 +114,9 @@ test('counts nodes that differ from their pool, in a column that is there while 
     new Desk({ ...fixture(), clusterState: new ClusterState([pool('p', 200, { spec })], nodes, []) });
   assert.match(
     shown({ labels: { tier: 'gold' } }).text(),
-    /READY +CORDONED +DRIFT +CPU[\s\S]*^>p +200 .* 2\/2 +0 +2 +8 /m,
+    /READY +CORDONED +DUE +CPU[\s\S]*^>p +Pending .* 2\/2 +0 +2 +8 /m,
   );
-  assert.doesNotMatch(shown({}).text(), /DRIFT/);
+  assert.doesNotMatch(shown({}).text(), /DUE|DRIFT/);
 });
 
 test('shows a lost connection with the age of the data and the reason; events show their own', () => {
@@ -128,3 +131,26 @@ test('shows a lost connection with the age of the data and the reason; events sh
   desk.fixture.outages[0] = { resource: 'nodes', message, since };
   assert.match(desk.lines()[0] ?? '', / data 12s old: nodes: connection refused$/);
 });
+
+for (const [cloud, names] of Object.entries({ EKS, GKE })) {
+  test(`18 names of ${cloud} differ on every screen, and a cordoned node pushes none of them out`, () => {
+    const nodes = names.map((name, i) =>
+      node(name, { labels: role('backend'), unschedulable: i === 3, ready: i !== 4, taints: [TAINT] }),
+    );
+    const clusterState = new ClusterState([pool('backend', 200)], nodes, []);
+    for (const columns of [60, 80, 120, 200]) {
+      for (const keys of [['enter'], ['enter', 't'], [':', ...'nodes', 'enter']]) {
+        const desk = new Desk({ ...fixture(), clusterState }, { columns, rows: 30 }).type(...keys);
+        const shown = desk
+          .lines()
+          .filter(line => /^[> ](ip-|gke-)/.test(line))
+          .map(line => line.slice(1).split(' ')[0]);
+        assert.equal(shown.length, 18, `${columns} ${keys}\n${desk.text()}`);
+        assert.equal(new Set(shown).size, 18, `${columns} ${keys}\n${desk.text()}`);
+        if (columns >= 80) assert.match(desk.text(), / Ready,SchedulingDisabled /);
+      }
+    }
+    const question = new Desk({ ...fixture(), clusterState }).type('enter', 'c').text();
+    assert.match(question, new RegExp(`^Cordon node ${names[0]?.replaceAll('.', '\\.')}\\?`, 'm'));
+  });
+}

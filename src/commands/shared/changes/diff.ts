@@ -9,10 +9,15 @@ import { type Io, terminalWidth } from '../../../cli/io.ts';
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
+import { defined } from '../../../nodepool/json.ts';
+import { firstFew } from '../../../nodepool/text.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { type Intent, stateAfter } from '../../../reconciler/plan/intent.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { approver } from '../consent/approve.ts';
 import { NO_CHANGE } from '../consent/consent.ts';
+import { deletingWarning } from '../consent/membership-warnings.ts';
+import { noMatchWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { firstStripWarning, joiningWarnings } from '../consent/warnings.ts';
 import type { FoundImpact } from '../impact/find-impact.ts';
@@ -20,6 +25,8 @@ import { impactFinder, impactPreview, impactText } from '../impact/show-impact.t
 import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { allPermitted, permitted } from '../refusals.ts';
+import { type AppliedPool, appliedPool, type DeclaredPool } from './applied.ts';
+import { blockKey } from './blocks.ts';
 import { unreadText, withSetters } from './drift-setters.ts';
 import { notRecorded } from './not-recorded.ts';
 
@@ -27,17 +34,23 @@ export interface PoolDiff {
   plan: ClusterPlan;
   warnings: Warning[];
   notes: string[];
+  /** Of files. */
+  pools?: AppliedPool[];
   /** Only where it was asked for. */
   impact?: FoundImpact;
   /** Why the plan has no RuntimeClasses: the user may not list them. */
   forbidden?: NodepoolError;
 }
 
-/** @param find finds the impact of the plan */
+/**
+ * @param find finds the impact of the plan
+ * @param declared pools of files, of which it is the diff in place of those with the names
+ */
 export async function diff(
   names: string[],
   deps: { cluster: ClusterPort; workloads: () => Promise<WorkloadsPort>; now?: () => Date },
   find?: (plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>,
+  declared?: readonly DeclaredPool[],
 ): Promise<PoolDiff> {
   const listing = deps.cluster.runtimeClasses.list();
   const reading = permitted(listing);
@@ -51,85 +64,134 @@ export async function diff(
     () => allPermitted([loading, listing]),
   );
   const classes = await reading;
-  const pools = selectPools('diff', state, names);
-  const warnings: Warning[] = pools.flatMap(pool => firstStripWarning(state, pool, { areShown: true }));
-  const plan = planCluster(state, { pools }, deps.now?.() ?? new Date());
-  warnings.push(...joiningWarnings(state, pools, plan));
-  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).warnings);
-  const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes);
+  const applied = declared?.map(each => appliedPool(each, state.pool(each.pool.metadata.name)));
+  const intent: Intent =
+    applied === undefined
+      ? { pools: selectPools('diff', state, names) }
+      : { pools: applied.map(({ pool }) => pool.metadata.name), specs: applied.map(({ pool }) => pool) };
+  const { pools } = intent;
+  const after = stateAfter(state, intent);
+  const warnings: Warning[] = pools.flatMap(pool => firstStripWarning(after, pool, { areShown: true }));
+  const plan = planCluster(state, intent, deps.now?.() ?? new Date());
+  warnings.push(
+    ...joiningWarnings(after, pools, plan),
+    ...(applied ?? []).flatMap(each => appliedWarnings(each, state)),
+  );
+  warnings.push(...(await findRuntimeClassUsers(deletedBy(plan), deps.workloads)).losses);
+  const { planned, unread } = await withSetters([...plan.nodes, ...plan.later], deps.cluster.nodes, blockKey);
   const nodes = planned.slice(0, plan.nodes.length);
   const later = planned.slice(plan.nodes.length);
   if (unread > 0) warnings.push(unreadText(unread));
   const notes = pools.flatMap(name => {
     const pool = state.pool(name);
-    return pool === undefined || !state.isActive(name)
+    return pool === undefined || applied !== undefined || !state.isActive(name)
       ? []
       : notRecorded(state, pool).map(text => `pool ${name}: ${text}`);
   });
   const found = await find?.(plan, state);
   if (found !== undefined) warnings.push(...found.warnings);
-  const rest = { warnings, notes, ...(found === undefined ? {} : { impact: found }) };
+  const rest = { warnings, notes, ...defined({ impact: found, pools: applied }) };
   if ('value' in classes) return { ...rest, plan: { ...plan, nodes, later } };
   return { ...rest, plan: { ...plan, nodes, later, runtimeClasses: [] }, forbidden: classes.forbidden };
 }
 
+/** About a pool of a file: what an apply would not do, and whom its new selector matches. */
+function appliedWarnings({ pool, source, isNew, kept, changes }: AppliedPool, state: ClusterState): Warning[] {
+  const { name } = pool.metadata;
+  const deleting = deletingWarning(pool);
+  const isSelector = isNew || changes.some(({ path }) => /^spec\.(nodeSelector|matchExpressions)/.test(path));
+  return [
+    ...(deleting === undefined ? [] : [deleting]),
+    ...(kept.length === 0
+      ? []
+      : [
+          {
+            message: `${source}: pool ${name} keeps ${firstFew(kept, MAX_NAMED)}, which the file does not have and no apply has set`,
+            next: `add it to the file, or remove it with \`kubectl nodepool edit ${name}\``,
+          },
+        ]),
+    ...(isSelector ? noMatchWarnings([pool], [...state.nodes()]) : []),
+  ];
+}
+
+const MAX_NAMED = 5;
+
 // Shows what a reconcile would change: for `diff`, and above the result of `reconcile --dry-run`.
+
+export interface DiffOptions {
+  output?: 'json' | 'yaml' | undefined;
+  /** Also finds the impact, on these fields of custom resources as well as on the well-known ones. */
+  impactPaths?: readonly string[] | undefined;
+  /** Each node by itself, also where others have the same changes. */
+  byNode?: boolean;
+  /** Pools of files, in place of a choice. */
+  declared?: readonly DeclaredPool[];
+}
 
 /**
  * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
- * @param impactPaths also finds the impact, on these fields of custom resources as well as on the well-known ones
- * @returns how many nodes and RuntimeClasses would change; throws where no node would and RuntimeClasses are forbidden
+ * @returns how many nodes, RuntimeClasses and pools would change; throws where no node would and RuntimeClasses are forbidden
  */
 export async function showDiff(
   choice: PoolChoice,
-  output: 'json' | 'yaml' | undefined,
+  { output, impactPaths, byNode = false, declared }: DiffOptions,
   { io }: Pick<Deps, 'io'>,
   connection: Connection,
-  impactPaths?: readonly string[],
 ): Promise<number> {
   const names = await namesUnlessAll(choice, connection.cluster.pools);
   const isNone = names?.length === 0;
   const found: PoolDiff = isNone
     ? { plan: NO_CHANGE, warnings: [], notes: [] }
-    : await diff(names ?? [], connection, impactPaths && (await impactFinder(impactPaths, io.env, connection)));
-  const { plan, warnings, notes, forbidden, impact } = found;
+    : await diff(
+        names ?? [],
+        connection,
+        impactPaths && (await impactFinder(impactPaths, io.env, connection)),
+        declared,
+      );
+  const { plan, warnings, notes, forbidden, impact, pools = [] } = found;
   if (isNone) showNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) showNote(io, `${note}; reconcile writes it`);
   const nodes = [...plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain), ...plan.later];
+  const { isChanged, renderPools } = await import('./print-pools.ts');
+  const changedPools = pools.filter(isChanged).length;
   // Without a difference the answer would be "none", which is not known.
-  if (forbidden !== undefined && nodes.length === 0) throw forbidden;
+  if (forbidden !== undefined && nodes.length + changedPools === 0) throw forbidden;
   if (output !== undefined) {
     const { printDiff } = await import('./print-diff-data.ts');
     const { runtimeClasses, ...others } = plan;
-    io.out(printDiff(forbidden === undefined ? { ...others, runtimeClasses } : others, output, impact));
+    const printed = forbidden === undefined ? { ...others, runtimeClasses } : others;
+    io.out(printDiff({ ...printed, ...(declared === undefined ? {} : { pools }) }, output, impact));
   } else {
-    const text = await diffText(plan, io);
-    if (text !== '') io.out(text);
+    const { makeStyle } = await import('../../../print/style.ts');
+    const text = await diffText(plan, io, byNode);
+    const noNode = changedPools > 0 && text === '' ? 'No node would change.' : '';
+    const sections = [renderPools(pools, makeStyle(io.color)), text, noNode].filter(section => section !== '');
+    if (sections.length > 0) io.out(sections.join('\n\n'));
     if (impact !== undefined && nodes.length > 0)
       io.out(`\n${await impactText(impact, { color: io.color, width: terminalWidth(io) })}`);
   }
-  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection.pods)({ plan });
+  if (!impact?.isKnown) await approver({ yes: false, dryRun: true }, io, connection)({ plan });
   if (forbidden !== undefined) {
     const { oneLine, next } = forbidden;
     showWarning(io, { message: `RuntimeClasses are not shown: ${oneLine}`, next });
   }
-  return nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
+  return changedPools + nodes.length + plan.runtimeClasses.filter(({ kind }) => kind !== 'foreign').length;
 }
 
 /** What a reconcile is about to change, with an empty line below; nothing without changes. */
-export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io: Io): Promise<void> {
-  const { planned, unread } = await withSetters(plan.nodes, nodes);
+export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io: Io, byNode = false): Promise<void> {
+  const { planned, unread } = await withSetters(plan.nodes, nodes, blockKey);
   if (unread > 0) showWarning(io, unreadText(unread));
-  const text = await diffText({ ...plan, nodes: planned }, io);
+  const text = await diffText({ ...plan, nodes: planned }, io, byNode);
   if (text !== '') io.out(`${text}\n`);
 }
 
 /** Empty without changes and notes. */
-async function diffText(plan: ClusterPlan, { color, now }: Pick<Io, 'color' | 'now'>): Promise<string> {
+async function diffText(plan: ClusterPlan, io: Io, byNode = false): Promise<string> {
   const { renderDiff } = await import('./print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  return renderDiff(plan, makeStyle(color), now());
+  return renderDiff(plan, makeStyle(io.color), { now: io.now(), byNode, terminalWidth: terminalWidth(io) });
 }
 
 // What a plan changes on nodes, and what that does to pods: for dry runs.
@@ -141,9 +203,7 @@ export async function showPlanned(
   connection: Connection,
   state?: ClusterState,
 ): Promise<void> {
-  const { renderDiff } = await import('./print-diff.ts');
-  const { makeStyle } = await import('../../../print/style.ts');
-  const text = renderDiff(plan, makeStyle(io.color), io.now());
+  const text = await diffText(plan, io);
   if (text === '') return;
   io.out(`${text}\n`);
   await showImpact(plan, io, connection, state);

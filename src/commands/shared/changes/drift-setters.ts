@@ -6,22 +6,25 @@ import { type Change, fieldPath } from '../../../nodepool/plan/change.ts';
 import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { RecordCache } from '../../../nodepool/plan/record-cache.ts';
 import type { Node } from '../../../nodepool/types.ts';
+import { acrossBlocks } from './blocks.ts';
 
 interface PlannedNode {
   node: Node;
   changes: Change[];
 }
 
-/** One read a node: of many the first ones stand for the others. */
+/** One read a node: of many a few stand for the others. */
 const MAX_READ = 50;
 
 /**
  * The same with `setBy` where it is known. Reads nodes with a value that others set, at most MAX_READ; of a node that
  * cannot be read, no field manager is named.
+ * @param keyOf of nodes with the same key, some stand for the others: nodes of each key are read before more of any
  */
 export async function withSetters<P extends PlannedNode>(
   planned: readonly P[],
   nodes: Pick<NodesClient, 'fieldSetters'>,
+  keyOf?: (planned: P) => string,
 ): Promise<{ planned: P[]; unread: number }> {
   const records = new RecordCache();
   const drifted = planned.flatMap(each => {
@@ -30,7 +33,8 @@ export async function withSetters<P extends PlannedNode>(
     const ofOthers = each.changes.filter(change => isOfOthers(change, applied));
     return ofOthers.length === 0 ? [] : [[each, ofOthers] as const];
   });
-  const read = new Map(drifted.slice(0, MAX_READ));
+  const ordered = keyOf === undefined ? drifted : acrossBlocks(drifted, ([each]) => keyOf(each));
+  const read = new Map(ordered.slice(0, MAX_READ));
   return {
     planned: await Promise.all(planned.map(each => withSettersOf(each, read.get(each) ?? [], nodes))),
     unread: drifted.length - read.size,
@@ -38,7 +42,7 @@ export async function withSetters<P extends PlannedNode>(
 }
 
 export function unreadText(unread: number): string {
-  return `who set the values is shown for the first ${MAX_READ} nodes, and not for ${unread} more`;
+  return `who set the values was read from ${MAX_READ} nodes, and not from ${unread} more`;
 }
 
 async function withSettersOf<P extends PlannedNode>(

@@ -19,12 +19,11 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
     recordPlans.flatMap(({ node, owner }) => ((owner !== undefined) === kept ? [node.name] : []));
   const [lacking, stale] = [nodes(true), nodes(false)];
   const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
+  const have = lacking.length === 1 ? 'has' : 'have';
+  const lack =
+    pool.status?.status === undefined ? `${have} no record of the pool yet` : `${have} no valid record of the pool`;
   return [
-    ...(lacking.length === 0
-      ? []
-      : [
-          `${plural(lacking.length, 'node')} ${lacking.length === 1 ? 'has' : 'have'} no valid record of the pool: ${named(lacking)}`,
-        ]),
+    ...(lacking.length === 0 ? [] : [`${plural(lacking.length, 'node')} ${lack}: ${named(lacking)}`]),
     ...(stale.length === 0
       ? []
       : [

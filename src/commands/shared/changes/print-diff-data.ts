@@ -10,19 +10,21 @@ import type {
   SelectedBy,
 } from '../../../scheduling/impact/types.ts';
 import type { FoundImpact } from '../impact/find-impact.ts';
+import type { AppliedPool } from './applied.ts';
 import type { PrintedDiff } from './print-diff.ts';
 
 /**
  * Without the last newline. Nodes without a change of labels and taints are left out, as in the text.
- * @param diff without RuntimeClasses where they could not be read, which null says
+ * @param diff without RuntimeClasses where they could not be read, which null says; with pools if it is of files
  */
 export function printDiff(
   {
     nodes,
     later,
     runtimeClasses,
+    pools,
     ...rest
-  }: Omit<PrintedDiff, 'runtimeClasses'> & Partial<Pick<PrintedDiff, 'runtimeClasses'>>,
+  }: Omit<PrintedDiff, 'runtimeClasses'> & Partial<Pick<PrintedDiff, 'runtimeClasses'>> & { pools?: AppliedPool[] },
   format: 'json' | 'yaml',
   impact?: FoundImpact,
 ): string {
@@ -31,6 +33,7 @@ export function printDiff(
   return printDocument(
     'Diff',
     {
+      ...(pools === undefined ? {} : { pools: pools.map(poolOf) }),
       nodes: changed.map(nodeOf),
       later: later.map(({ pausedBy, ...plan }) => ({ ...nodeOf(plan), pausedBy: pausedBy ?? null })),
       runtimeClasses: runtimeClasses?.map(({ name, kind }) => ({ name, action: kind })) ?? null,
@@ -45,6 +48,17 @@ export function printDiff(
     },
     format,
   );
+}
+
+function poolOf({ pool: { metadata }, source, isNew, changes, kept }: AppliedPool) {
+  const fields = changes.map(({ path, from = null, to = null }) => ({ path, from, to }));
+  return {
+    name: metadata.name,
+    source,
+    action: isNew ? 'create' : fields.length > 0 ? 'change' : 'none',
+    changes: fields,
+    kept,
+  };
 }
 
 function nodeOf({ node, previous, owner, changes, drain }: PrintedDiff['nodes'][number]) {

@@ -1,16 +1,19 @@
-/** The output of `diff`: the changes of the next reconcile for each node, each with its reason. */
+/** The output of `diff`: the changes of the next reconcile, each with its reason; nodes with the same changes in one block. */
 
+import type { FieldSetter } from '../../../nodepool/plan/change.ts';
 import { allChanges, type Change, type DuePlan } from '../../../nodepool/plan/plan.ts';
 import { stepsText } from '../../../nodepool/rollout/rollout.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
-import { plural } from '../../../nodepool/text.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
 import { ANNOTATION_WIDTH, shorten } from '../../../print/cells.ts';
 import { oneLine } from '../../../print/error.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import type { StyledText } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
+import { wrapWords } from '../../../print/width.ts';
 import type { ClusterPlan, LaterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import { blockKey, blocksOf, namesText, type SharedChanges } from './blocks.ts';
 
 export interface PrintedDiff extends Omit<ClusterPlan, 'nodes' | 'later'> {
   nodes: PlannedNode[];
@@ -19,10 +22,24 @@ export interface PrintedDiff extends Omit<ClusterPlan, 'nodes' | 'later'> {
 
 type PlannedNode = Pick<DuePlan, 'node' | 'owner' | 'previous' | 'changes' | 'drain'>;
 
-/** Empty without changes and notes. @param now for the age of what others set, where the diff has that */
-export function renderDiff(diff: PrintedDiff, style: Style, now?: Date): string {
+interface DiffOptions {
+  /** For the age of what others set, where the diff has that. */
+  now?: Date;
+  /** Each node by itself, also where others have the same changes. */
+  byNode?: boolean;
+  /** Lines of names and reasons are wrapped to it; undefined: not at all. */
+  terminalWidth?: number | undefined;
+}
+
+/** Below a line with the changes of nodes, which are indented by two. */
+const WRAPPED = '    ';
+
+/** Empty without changes and notes. */
+export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions = {}): string {
   const changed = diff.runtimeClasses.filter(({ kind }) => kind !== 'foreign');
   const runtimeClasses = changed.map(runtimeClass => runtimeClassLine(runtimeClass, style));
+  const wrapped = (line: string) =>
+    wrapWords(sanitizeLine(line), options.terminalWidth ?? Infinity, WRAPPED).join('\n');
   const paused = Map.groupBy(diff.later, ({ pausedBy }) => pausedBy);
   const notes = [
     ...[...paused].flatMap(([pool, { length }]) => (pool === undefined ? [] : pausedNote(pool, length))),
@@ -30,31 +47,37 @@ export function renderDiff(diff: PrintedDiff, style: Style, now?: Date): string 
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
       return oneLine(`pool ${pool} is not applied until its spec is corrected: ${wrong}`);
     }),
-    ...diff.circles.map(
-      ({ node, pools }) =>
-        `node ${node} is not written: the labels of each of the pools ${pools.join(', ')} make it a member of another, without end`,
+    ...shared(diff.circles, options, ({ node: _node, pools }, [are, them]) => {
+      return `${are} not written: the labels of each of the pools ${pools.join(', ')} make ${them} a member of another, without end`;
+    }),
+    ...shared(
+      diff.oversized.map(node => ({ node })),
+      options,
+      (_node, [are]) =>
+        `${are} not written: what ${are === 'is' ? 'its' : 'their'} pool sets and removes there does not fit into the record`,
     ),
-    ...diff.oversized.map(
-      node => `node ${node} is not written: what its pool sets and removes there does not fit into the record`,
-    ),
-    ...diff.conflicts.map(
-      ({ node, pool, owner, notApplied }) =>
-        `node ${node} belongs to pool ${owner} and also matches pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`,
-    ),
+    ...shared(diff.conflicts, options, ({ pool, owner, notApplied }, [are]) => {
+      const verbs = are === 'is' ? ['belongs', 'matches'] : ['belong', 'match'];
+      return `${verbs[0]} to pool ${owner} and also ${verbs[1]} pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`;
+    }),
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} has another owner and is not changed`),
-  ].map(note => style.red(`! ${sanitizeLine(note)}`));
+  ].map(note => style.red(wrapped(`! ${note}`)));
   // A change of the record alone is no difference.
   const nodes = diff.nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
   const summary = summarize(nodes, diff.later.length, changed.length);
-  const sections = [
-    ...nodes.map(plan => nodeSection(plan, style, now)),
-    ...diff.later.map(plan =>
-      nodeSection(plan, style, now, plan.pausedBy === undefined ? 'later' : `pool ${plan.pausedBy} is paused`),
-    ),
-  ];
-  return [...sections, diff.rollouts.map(rolloutLine).join('\n'), runtimeClasses.join('\n'), notes.join('\n'), summary]
+  const sections = blocksOf<ShownNode>(
+    [...nodes, ...diff.later.map(waiting)],
+    options.byNode ? ({ node, waits }) => JSON.stringify([node.name, waits]) : blockKey,
+  ).map(block => section(block, style, wrapped, options.now));
+  return [
+    ...sections,
+    diff.rollouts.map(step => wrapped(rolloutLine(step))).join('\n'),
+    runtimeClasses.join('\n'),
+    notes.join('\n'),
+    summary,
+  ]
     .filter(section => section !== '')
     .join('\n\n');
 }
@@ -65,22 +88,52 @@ function pausedNote(pool: string, nodes: number): string {
 
 /** `pool web: 10 nodes now, of the canary of 10; then 990 nodes in 20 steps of at most 50` */
 function rolloutLine(step: PrintedDiff['rollouts'][number]): string {
-  return sanitizeLine(`pool ${step.pool}: ${stepsText(step)}`);
+  return `pool ${step.pool}: ${stepsText(step)}`;
 }
 
-/** @param waits why it is not written now */
-function nodeSection(
-  { node, owner, previous, changes, drain }: PlannedNode,
-  style: Style,
-  now?: Date,
-  waits?: string,
-): string {
-  const head = style.bold(sanitizeLine(`node ${node.name} (${move(previous, owner)}${waits ? `; ${waits}` : ''})`));
-  const later = (drain?.changes ?? []).map((change, at) => {
-    return `${changeLine(change, style, now)}${style.dim(at === 0 ? AFTER : THEN)}`;
-  });
-  return [head, ...changes.map(change => changeLine(change, style, now)), ...later].join('\n');
+type ShownNode = PlannedNode & Pick<SharedChanges, 'waits'>;
+
+function waiting({ pausedBy, ...plan }: PrintedDiff['later'][number]): ShownNode {
+  return { ...plan, waits: pausedBy === undefined ? 'later' : `pool ${pausedBy} is paused` };
 }
+
+function section(
+  block: readonly [ShownNode, ...ShownNode[]],
+  style: Style,
+  wrapped: (line: string) => string,
+  now?: Date,
+): string {
+  const [{ owner, previous, changes, drain, waits }, ...more] = block;
+  const where = move(previous, owner);
+  const names = block.map(({ node }) => node.name);
+  const head =
+    more.length === 0
+      ? `node ${names.join()} (${where}${waits === undefined ? '' : `; ${waits}`})`
+      : `${where}: ${plural(names.length, 'node')}${waits === undefined ? '' : `, ${waits}`} (${namesText(names)})`;
+  const setters = (at: number) => block.flatMap(node => node.changes[at]?.setBy ?? []);
+  const later = (drain?.changes ?? []).map((change, at) => {
+    return `${changeLine(change, [], style, now)}${style.dim(at === 0 ? AFTER : THEN)}`;
+  });
+  const lines = changes.map((change, at) => changeLine(change, setters(at), style, now));
+  return [style.bold(wrapped(head)), ...lines, ...later].join('\n');
+}
+
+/** A note for nodes of which the same is said. @param text gets the first of them, and the words for one or several */
+function shared<T extends { node: string }>(
+  items: readonly T[],
+  { byNode }: DiffOptions,
+  text: (item: T, words: ['is', 'it'] | ['are', 'them']) => string,
+): string[] {
+  const blocks = blocksOf(items, item => (byNode ? item.node : text(item, ['is', 'it'])));
+  return blocks.map(([first, ...more]) => {
+    if (more.length === 0) return `node ${first.node} ${text(first, ['is', 'it'])}`;
+    const names = [first, ...more].map(({ node }) => node);
+    return `${plural(names.length, 'node')} (${namesText(names)}) ${text(first, ['are', 'them'])}`;
+  });
+}
+
+/** Field managers in a line. */
+const MAX_MANAGERS = 3;
 
 const AFTER = ', once the pods that it would evict are evicted within their budgets';
 const THEN = ', with it';
@@ -92,22 +145,32 @@ function move(from: string | undefined, to: string | undefined): string {
   return from === to ? `pool ${to}` : `moves from pool ${from} to pool ${to}`;
 }
 
-function changeLine(change: Change, style: Style, now?: Date): string {
+/**
+ * `  ~ label zone: b -> a  (drift: set by kubectl-label 3m ago)`
+ * @param setters of the nodes, as far as they were read
+ */
+export function changeLine(change: Change, setters: readonly FieldSetter[], style: Style, now?: Date): string {
   const { text, paint } = changeCell(change, style);
   const reason = change.action === 'restore' ? `${change.reason}, restored` : change.reason;
-  return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, now)})`)}`;
+  return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, setters, now)})`)}`;
 }
 
 /**
  * `: set by kubectl-label 3m ago`; where the spec changed as well, `; value set by …`. Taints are one field: it is not
  * known which of them its last writer set.
  */
-function setByText({ kind, reason, setBy }: Change, now?: Date): string {
-  if (setBy === undefined) return '';
+function setByText({ kind, reason }: Change, setters: readonly FieldSetter[], now?: Date): string {
+  const managers = [...new Set(setters.map(({ manager }) => manager))].toSorted();
+  if (managers.length === 0) return '';
   const isReason = reason === 'drift' || reason === 'unmanaged';
   const what = kind === 'taint' ? 'taints ' : isReason ? '' : 'value ';
-  const age = setBy.time === undefined || now === undefined ? '' : ` ${formatAge(setBy.time, now)} ago`;
-  return sanitizeLine(`${isReason ? ':' : ';'} ${what}set by ${setBy.manager}${age}`);
+  // Of several nodes, when it was done last.
+  const time = setters
+    .flatMap(each => each.time ?? [])
+    .toSorted((a, b) => Date.parse(a) - Date.parse(b))
+    .at(-1);
+  const age = time === undefined || now === undefined ? '' : ` ${formatAge(time, now)} ago`;
+  return sanitizeLine(`${isReason ? ':' : ';'} ${what}set by ${firstFew(managers, MAX_MANAGERS)}${age}`);
 }
 
 /** `+` adds, `-` removes, `~` changes; a restored value is one of these too. */

@@ -1,17 +1,18 @@
 /** Asks the user about a proposal: the command's own question, and the pods that NoExecute taints would evict. */
-import { canAsk, confirm, confirmOrRefuse } from '../../../cli/confirm.ts';
-import { errorWidth, showWarning } from '../../../cli/errors.ts';
+import { canAsk, confirm } from '../../../cli/confirm.ts';
+import { errorWidth, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Io } from '../../../cli/io.ts';
 import type { PodsPort } from '../../../kube/resources/pods.ts';
 import { DeclinedError, NodepoolError } from '../../../nodepool/errors.ts';
 import type { DuePlan } from '../../../nodepool/plan/plan.ts';
 import { andMore } from '../../../nodepool/text.ts';
+import { type ClusterNames, whereText } from '../../../print/question.ts';
 import { sanitizeLine, sanitizeScreen } from '../../../print/sanitize.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 import type { TellImpact } from '../impact/show-impact.ts';
 import type { EvictionPreview } from '../impact/taint-evictions.ts';
-import type { Approve, Proposal } from './consent.ts';
+import type { Approve, EarlierWrite, Proposal } from './consent.ts';
 
 export interface Approval {
   /** --yes: shows evictions and does not ask. */
@@ -22,26 +23,20 @@ export interface Approval {
   written?: () => EarlierWrite | undefined;
 }
 
-/** What a command has written before it asks, and how to continue after a no. */
-export interface EarlierWrite {
-  /** As `nodepool a was created`. */
-  message: string;
-  command: string;
-}
-
 /**
- * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds. It prints no
- * evictions when no pod would be evicted. It throws NodepoolError when the user refuses evictions, when a script does not
- * pass --yes, and when nodes or pods cannot be read.
+ * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds: one question, of
+ * the command and about evictions. It says nothing of evictions when no pod would be evicted. It throws NodepoolError when the
+ * user refuses evictions, when a script does not pass --yes, and when nodes or pods cannot be read.
  * @param tellImpact what a plan does to pods, which a person sees before the question; it may be a question of its own
  */
 export function approver(
-  { yes, dryRun, written = () => undefined }: Approval,
+  { yes, dryRun, written: ofCommand = () => undefined }: Approval,
   io: Io,
-  pods: Pick<PodsPort, 'placedOn'>,
+  connection: ClusterNames & { pods: Pick<PodsPort, 'placedOn'> },
   tellImpact: TellImpact = async () => undefined,
 ): Approve {
   const asks = !yes && !dryRun;
+  const where = whereText(connection);
   const agreed = new Set<string>();
   /** Labels and taints that earlier plans remove. */
   const known = new Set<string>();
@@ -49,9 +44,14 @@ export function approver(
   const agree = (covers: readonly string[]) => {
     for (const each of covers) agreed.add(each);
   };
+  const warn = warnOnce(io);
   let isAgain = false;
-  const sayWhyAgain = () => {
-    if (isAgain) io.err('The cluster has changed meanwhile:');
+  const sayWhyAgain = ({ written }: Proposal) => {
+    // Of the reconcile that follows the own write, nothing was said before.
+    const isFirstQuestion = ofCommand() !== undefined && written === undefined && agreed.size + weighed.size === 0;
+    // After a write of this command it is not known whether others have changed something, too.
+    if (isAgain && !isFirstQuestion)
+      io.err(written === undefined ? 'The cluster has changed meanwhile:' : 'What is left to do has changed:');
   };
 
   /** Once for a plan. */
@@ -60,84 +60,100 @@ export function approver(
   const weighed = new Set<string>();
   const impactPlan = ({ plan, asksImpactOf }: Proposal) =>
     asksImpactOf ?? (plan instanceof NodepoolError ? undefined : plan);
-  const showImpact = async (proposal: Proposal) => {
+  /** Returns what it leaves for the question: what evictions mean. */
+  const showImpact = async (proposal: Proposal, hasEvictions: boolean): Promise<string[]> => {
     const plan = impactPlan(proposal);
-    if (plan === undefined || plan === shown) return;
+    if (plan === undefined || plan === shown) return [];
     shown = plan;
-    writeImpact(await tellImpact(plan, false), io);
+    const told = await tellImpact(plan, hasEvictions ? 'beside evictions' : 'always');
+    writeImpact(told?.text, io);
     for (const risk of await risksIn(plan)) weighed.add(risk);
+    return told?.losses ?? [];
   };
-  const askAboutImpact = async ({ asksImpactOf: plan }: Proposal): Promise<boolean> => {
+  const askAboutImpact = async (proposal: Proposal, signal: AbortSignal | undefined): Promise<boolean> => {
+    const { action = CONTINUE, asksImpactOf: plan } = proposal;
     if (plan === undefined || plan === shown || !canAsk(io)) return false;
     const risks = await risksIn(plan);
     if (risks.every(risk => weighed.has(risk))) return false;
     const isLate = weighed.size > 0;
-    const text = await tellImpact(plan, true);
+    const told = await tellImpact(plan, 'if worth asking');
     for (const risk of risks) weighed.add(risk);
-    if (text === undefined) return false;
+    if (told === undefined) return false;
     shown = plan;
-    if (isLate) sayWhyAgain();
-    writeImpact(text, io);
-    if (!(await confirm(io, 'Continue?'))) throw declined(written());
+    if (isLate) sayWhyAgain(proposal);
+    writeImpact(told.text, io);
+    if (!(await confirm(io, { action, where }, signal))) throw declined(proposal.written ?? ofCommand());
     return true;
   };
 
-  const ask = async (proposal: Proposal): Promise<'clear' | 'asked' | 'declined'> => {
-    const { question } = proposal;
-    if (question === undefined || !asks || !grew(question.covers)) return 'clear';
-    if (!canAsk(io)) {
-      if (question.needsYes !== undefined) throw needsYes(question.needsYes, written());
-      return 'clear';
-    }
-    sayWhyAgain();
-    await showImpact(proposal);
-    if (!(await confirm(io, question.text))) return 'declined';
-    agree(question.covers);
-    return 'asked';
-  };
-
-  const approve: Approve = async proposal => {
-    const { plan } = proposal;
-    const answer = await ask(proposal);
-    if (answer === 'declined') return answer;
-    const preview = await readEvictions(plan, pods).catch((error: unknown) => {
+  const approve: Approve = async (proposal, signal) => {
+    const { plan, question, action = CONTINUE } = proposal;
+    const written = proposal.written ?? ofCommand();
+    const due = asks && question !== undefined && grew(question.covers) ? question : undefined;
+    const refusal = due?.needsYes === undefined || canAsk(io) ? undefined : [...due.needsYes, ...(due.losses ?? [])];
+    if (!asks) warn(question?.losses ?? []);
+    const preview = await readEvictions(plan, connection.pods).catch((error: unknown) => {
       if (!(error instanceof NodepoolError)) throw error;
-      if (asks) throw notKnown(error, written());
+      if (asks) throw refusal === undefined ? notKnown(error, written) : needsYes(refusal, written);
       showWarning(io, notKnown(error, undefined).message);
       return undefined;
     });
     const taints = plan instanceof NodepoolError ? [] : [...noExecuteOf(plan.nodes)];
-    const covers = [...taints, ...(preview?.covers ?? [])];
-    // A taint that evicts no pod needs an approval only after another one: then it is new since that was shown.
-    const isDue = preview !== undefined || agreed.size > 0;
+    const isAgreed = proposal.written !== undefined && taints.length > 0 && !grew(taints);
+    const covers = [...taints, ...(isAgreed ? [] : (preview?.covers ?? []))];
     const removed = plan instanceof NodepoolError ? [] : removedFrom(plan.nodes);
     // The command itself warns about those of the first plan.
     const late = isAgain && agreed.size > 0 ? removed.filter(each => !known.has(each)) : [];
     for (const each of removed) known.add(each);
-    if (!isDue || (!grew(covers) && late.length === 0)) {
-      if (!asks) return 'waived';
-      return (await askAboutImpact(proposal)) ? 'asked' : answer;
+    // A taint that evicts no pod needs an approval only after another one: then it is new since that was shown.
+    const isNews = (preview !== undefined || agreed.size > 0) && (grew(covers) || late.length > 0);
+    const losses = isNews
+      ? await newsOf(taints, preview !== undefined && grew(covers) ? preview : undefined, late)
+      : [];
+    if (!asks) {
+      if (losses.length === 0) return 'waived';
+      sayWhyAgain(proposal);
+      await showEvictions(preview, losses, io);
+      agree(covers);
+      return 'waived';
     }
-    const { evictionsSentence, renderEvictions } = await import('../impact/print-taint-evictions.ts');
-    sayWhyAgain();
-    if (asks && canAsk(io)) await showImpact(proposal);
-    const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
-    const unshown = notShown([...(preview === undefined ? arriving : []), ...late]);
-    const evicted = preview !== undefined && grew(covers) ? preview : undefined;
-    if (evicted !== undefined) io.err(renderEvictions(evicted, errorWidth(io)));
-    if (unshown !== undefined) io.err(`${unshown}.`);
-    const sentence = evicted === undefined ? (unshown ?? '') : evictionsSentence(evicted);
-    if (asks && !(await confirmOrRefuse(io, 'Continue?', () => needsYes(sentence, written())))) {
-      throw declined(written());
+    if (due === undefined && !isNews) return (await askAboutImpact(proposal, signal)) ? 'asked' : 'clear';
+    if (!canAsk(io)) {
+      const reasons = [...(refusal ?? []), ...losses];
+      if (reasons.length > 0) throw needsYes(reasons, written);
+      return 'clear';
     }
-    agree(covers);
-    return asks ? 'asked' : 'waived';
+    sayWhyAgain(proposal);
+    const ofImpact = await showImpact(proposal, preview !== undefined);
+    const all = [...(due?.losses ?? []), ...losses, ...ofImpact];
+    if (!(await confirm(io, { action, where, losses: all }, signal))) {
+      if (due !== undefined && proposal.written === undefined) return 'declined';
+      throw declined(written);
+    }
+    agree([...(due?.covers ?? []), ...covers]);
+    return 'asked';
   };
-  return async proposal => {
-    const answer = await approve(proposal);
+  /** @param late each begins with the name of a node, as do taints */
+  const newsOf = async (taints: readonly string[], evicted: EvictionPreview | undefined, late: readonly string[]) => {
+    const arriving = taints.filter(taint => !agreed.has(taint)).map(taint => taint.replace(' ', GETS));
+    const unshown = notShown([...(evicted === undefined ? arriving : []), ...late]);
+    const { evictionLosses } = await import('../impact/print-taint-evictions.ts');
+    return [...(evicted === undefined ? [] : evictionLosses(evicted)), ...(unshown === undefined ? [] : [unshown])];
+  };
+  return async (proposal, signal) => {
+    const answer = await approve(proposal, signal);
     isAgain = true;
     return answer;
   };
+}
+
+const CONTINUE = 'Continue';
+
+/** Where nobody is asked: a table. */
+async function showEvictions(preview: EvictionPreview | undefined, losses: readonly string[], io: Io): Promise<void> {
+  const { renderEvictions } = await import('../impact/print-taint-evictions.ts');
+  if (preview !== undefined) io.err(renderEvictions(preview, errorWidth(io)));
+  else for (const loss of losses) io.err(`${loss}.`);
 }
 
 async function risksIn(plan: ClusterPlan): Promise<string[]> {
@@ -184,9 +200,10 @@ function notKnown(cause: NodepoolError, written: EarlierWrite | undefined): Node
   return new NodepoolError(cause.kind, message, next, { cause });
 }
 
-function needsYes(sentence: string, written: EarlierWrite | undefined): NodepoolError {
+function needsYes(reasons: readonly string[], written: EarlierWrite | undefined): NodepoolError {
   const again = written === undefined ? 'run the command again with --yes' : `run \`${written.command} --yes\``;
-  return new NodepoolError('input', `${sentence}; ${(written ?? NOTHING).message}`, `if that is meant, ${again}`);
+  const message = `${reasons.join('; ')}; ${(written ?? NOTHING).message}`;
+  return new NodepoolError('input', message, `if that is meant, ${again}`);
 }
 
 function declined(written: EarlierWrite | undefined): DeclinedError {

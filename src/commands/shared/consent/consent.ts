@@ -10,18 +10,33 @@ import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
 export interface Proposal {
   /** The plan, or the error where it cannot be made: then the evicted pods are not known. */
   plan: ClusterPlan | NodepoolError;
+  /** In words, with the pools and nodes: `Delete pool gpu (releases 2 nodes)`. */
+  action?: string;
   /** Asked on a terminal also where no pod is evicted. */
-  question?: Question;
+  question?: Question | undefined;
   /** A person is asked about its impact, if that is worth a question; the plan may be a part of it. Undefined: never. */
   asksImpactOf?: ClusterPlan | undefined;
+  /**
+   * By earlier steps of a rollout that goes on. Pods that it evicted come up on nodes of later steps: who agreed to the taints of
+   * these is not asked again.
+   */
+  written?: EarlierWrite | undefined;
+}
+
+/** What a command has written before it asks, and how to continue after a no. */
+export interface EarlierWrite {
+  /** As `nodepool a was created`. */
+  message: string;
+  command: string;
 }
 
 export interface Question {
-  text: string;
+  /** What is lost, each once: in the question, in the error of a script, or with --yes in a warning. */
+  losses?: readonly string[];
   /** What a yes covers, each thing by a name of its own. */
   covers: readonly string[];
-  /** Why a script, which cannot be asked, needs --yes: what would happen, as a sentence. */
-  needsYes?: string | undefined;
+  /** A script, which cannot be asked, needs --yes: what its error says before the losses. */
+  needsYes?: readonly string[] | undefined;
 }
 
 /**
@@ -30,8 +45,8 @@ export interface Question {
  */
 export type ConsentAnswer = 'clear' | 'asked' | 'waived' | 'declined';
 
-/** Asks about what this proposal adds to those agreed to before. */
-export type Approve = (proposal: Proposal) => Promise<ConsentAnswer>;
+/** Asks about what this proposal adds to those agreed to before. @param signal withdraws the question */
+export type Approve = (proposal: Proposal, signal?: AbortSignal) => Promise<ConsentAnswer>;
 
 export interface AgreedProposal<P extends Proposal> {
   proposal: P;

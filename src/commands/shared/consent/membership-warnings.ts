@@ -2,6 +2,7 @@
 import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
+import { firstFew } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 
 /**
@@ -31,17 +32,38 @@ export async function warnOfKubelets(
 ): Promise<void> {
   const labels = await import('../../../nodepool/membership/kubelet-labels.ts');
   const hasPolicy = await isProtected;
-  const texts = pools.flatMap(pool => {
+  const risks = pools.flatMap(pool => {
     const risk = labels.kubeletRisk(pool);
     if (risk === undefined) return [];
     const text = hasPolicy ? labels.kubeletRegistrationText(risk, pool) : labels.kubeletRiskText(risk);
-    return text === undefined ? [] : [`pool ${pool.metadata.name} ${text}`];
+    return text === undefined ? [] : [{ pool: pool.metadata.name, text }];
   });
-  // The page is the same for all pools.
-  for (const [at, text] of texts.entries()) {
-    showWarning(io, at === texts.length - 1 ? `${text}; see ${labels.KUBELET_RISK_PAGE}` : text);
-  }
+  const [first, ...more] = risks;
+  if (first === undefined) return;
+  const others =
+    more.length === 0
+      ? ''
+      : ` (also ${firstFew(
+          more.map(({ pool }) => pool),
+          MAX_NAMED,
+        )})`;
+  const message = `pool ${first.pool} ${first.text}${others}`;
+  if (hasPolicy) showWarning(io, `${message}; see ${labels.KUBELET_RISK_PAGE}`);
+  else showWarning(io, { message, next: 'run `kubectl nodepool install --policies`, once for the cluster' });
 }
+
+/** Whether the edit makes it so, or otherwise: what was said of the pool before is not said again. */
+export async function isKubeletRiskNew(before: NodePool, after: NodePool): Promise<boolean> {
+  const labels = await import('../../../nodepool/membership/kubelet-labels.ts');
+  const [was, is] = [before, after].map(pool => {
+    const risk = labels.kubeletRisk(pool);
+    return risk && labels.kubeletRiskText(risk) + labels.kubeletRegistrationText(risk, pool);
+  });
+  return was !== is;
+}
+
+/** Pools that the warning names. */
+const MAX_NAMED = 5;
 
 /**
  * Warns about labels and taints that a cloud, a provisioner or other software sets itself, permanently or for a short time.

@@ -2,6 +2,7 @@
 import type { Warning } from '../../../nodepool/errors.ts';
 import { ownValue } from '../../../nodepool/json.ts';
 import { meetsNode } from '../../../nodepool/membership/label-query.ts';
+import { isNearValue, similarKey } from '../../../nodepool/membership/near-miss.ts';
 import {
   compileSelector,
   isEmpty,
@@ -12,7 +13,7 @@ import {
   type SelectorPart,
 } from '../../../nodepool/membership/selector.ts';
 import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
-import { firstFew, plural, suggest } from '../../../nodepool/text.ts';
+import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 
@@ -87,10 +88,12 @@ function missesOf(parts: readonly SelectorPart[], nodes: readonly NodeWithLabels
 }
 
 /** Undefined where no node has the label or a similar one. */
-function missOf({ key }: SelectorPart, counts: LabelCounts): string | undefined {
+function missOf(part: SelectorPart, counts: LabelCounts): string | undefined {
+  const { key } = part;
   const values = counts.get(key);
   if (values !== undefined) {
-    const byCount = [...values].toSorted(([, a], [, b]) => b - a);
+    const isNear = (value: string) => Number(isNearValue(part, value));
+    const byCount = [...values].toSorted(([a, aNodes], [b, bNodes]) => isNear(b) - isNear(a) || bNodes - aNodes);
     const texts = byCount.map(([value, count]) => `${have(count)} ${key}=${value === '' ? '""' : value}`);
     return firstFew(texts, MAX_NAMED);
   }
@@ -100,29 +103,6 @@ function missOf({ key }: SelectorPart, counts: LabelCounts): string | undefined 
 
 function lacking({ key }: Pick<SelectorPart, 'key'>): string {
   return `no node has the label ${key}`;
-}
-
-/** Part by part: the prefix is long, and every other role would be similar to a mistyped one. */
-function similarKey(key: string, keys: readonly string[]): string | undefined {
-  const [prefix, name] = splitKey(key);
-  const withPrefix = keys.filter(other => splitKey(other)[0] === prefix);
-  const similar = suggest(
-    name,
-    withPrefix.map(other => splitKey(other)[1]),
-  );
-  if (similar !== undefined) return withPrefix.find(other => splitKey(other)[1] === similar);
-  const withName = keys.filter(other => splitKey(other)[1] === name);
-  const meant = suggest(
-    prefix,
-    withName.map(other => splitKey(other)[0]),
-  );
-  // Without a prefix on either side, any key of that name.
-  return withName.find(other => [meant, ''].includes(splitKey(other)[0])) ?? (prefix === '' ? withName[0] : undefined);
-}
-
-function splitKey(key: string): [prefix: string, name: string] {
-  const at = key.indexOf('/');
-  return [key.slice(0, Math.max(at, 0)), key.slice(at + 1)];
 }
 
 function sum(values: ReadonlyMap<string, number> | undefined): number {

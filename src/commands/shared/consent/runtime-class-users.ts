@@ -9,10 +9,8 @@ import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { valueOrRefusal } from '../refusals.ts';
 import type { Question } from './consent.ts';
 
-export interface RuntimeClassUsers extends Pick<Question, 'covers' | 'needsYes'> {
-  /** A line for each RuntimeClass that is named, and for what could not be read. */
-  warnings: string[];
-}
+/** A loss for each RuntimeClass that is named, and for what could not be read. */
+export type RuntimeClassUsers = Required<Pick<Question, 'covers' | 'losses'>>;
 
 const MAX_NAMED = 10;
 
@@ -21,7 +19,7 @@ export async function findRuntimeClassUsers(
   runtimeClasses: readonly string[],
   workloads: () => Promise<WorkloadsPort>,
 ): Promise<RuntimeClassUsers> {
-  if (runtimeClasses.length === 0) return { covers: [], needsYes: undefined, warnings: [] };
+  if (runtimeClasses.length === 0) return { covers: [], losses: [] };
   const port = await workloads();
   const names = new Set(runtimeClasses);
   const [pods, ...templates] = await Promise.all([
@@ -39,8 +37,7 @@ export async function findRuntimeClassUsers(
       ...found.map(workloadName),
       ...unread.flatMap(({ what }) => runtimeClasses.map(name => mayName(what, `RuntimeClass ${name}`))),
     ],
-    needsYes: [...needsYes(found), ...unreadNeedsYes(runtimeClasses, unread)].join('; ') || undefined,
-    warnings: [...named, ...unreadText(runtimeClasses, unread)],
+    losses: [...named, ...unreadText(runtimeClasses, unread)],
   };
 }
 
@@ -62,20 +59,6 @@ export function deletedClasses(pools: readonly NodePool[], existing: Iterable<Ru
 /** The RuntimeClasses that a plan deletes. */
 export function deletedBy({ runtimeClasses }: ClusterPlan): string[] {
   return runtimeClasses.filter(({ kind }) => kind === 'delete').map(({ name }) => name);
-}
-
-/** As for pods that a taint evicts: a script that breaks workloads says that it means to. */
-function needsYes(workloads: readonly Workload[]): string[] {
-  if (workloads.length === 0) return [];
-  const classes = [...new Set(workloads.map(({ runtimeClass }) => runtimeClass))];
-  const text = `${plural(workloads.length, 'workload')} ${workloads.length === 1 ? 'names' : 'name'} ${classesText(classes)}, and could create no new pods`;
-  return [text];
-}
-
-function unreadNeedsYes(runtimeClasses: readonly string[], unread: readonly UsersRead<unknown>[]): string[] {
-  if (unread.length === 0) return [];
-  const what = unread.map(({ what }) => what).join(', ');
-  return [mayName(what, classesText(runtimeClasses))];
 }
 
 function classesText(names: readonly string[]): string {
@@ -111,7 +94,7 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   if (users.length === 0) return [];
   const names = firstFew(users.map(workloadText), MAX_NAMED);
   return [
-    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod ${noun(users.length, 'template')}`,
+    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod ${noun(users.length, 'template')}`,
   ];
 }
 

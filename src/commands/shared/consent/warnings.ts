@@ -19,6 +19,7 @@ import type { AppliedRecord } from '../../../nodepool/plan/record.ts';
 import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
+import { nodesText } from '../../../print/question.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
@@ -97,7 +98,6 @@ export function leavesText(node: string): string {
   return `node ${node} leaves`;
 }
 
-/** Why a script needs --yes. */
-export function wouldLeaveText(nodes: number, pool: string): string {
-  return `${plural(nodes, 'node')} would leave pool ${pool}`;
+export function leavePoolText(nodes: readonly string[], pool: string): string {
+  return `${nodesText(nodes)} would leave pool ${pool}`;
 }

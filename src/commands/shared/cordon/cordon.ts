@@ -18,7 +18,8 @@ import { noun } from '../../../nodepool/text.ts';
 import { MAINTENANCE_ANNOTATION, type Node, type NodePool } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { alteredError } from '../../../reconciler/write/altered.ts';
-import { poolNotFound } from '../pools/not-found.ts';
+import { fullName, nodeIn, similarNodes } from '../pools/node-names.ts';
+import { meantText, poolNotFound } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 import {
   type EndedMaintenance,
@@ -65,15 +66,31 @@ export async function findNodes(
   cluster: ClusterReader,
 ): Promise<Node[]> {
   const pools = [...new Set(named.pools)];
-  return chooseMembers([...(await poolMembers(command, pools, cluster)).values()].flat(), named.nodes, pools);
+  const { members, nodes } = await readMembers(command, pools, cluster);
+  return chooseMembers([...members.values()].flat(), named.nodes, pools, nodes);
 }
 
-/** Of the members those with these names; without names, all. Throws when a name is no member's. */
-export function chooseMembers(members: Node[], names: readonly string[], pools: readonly string[]): Node[] {
+/**
+ * Of the members those with these names; without names, all. Throws when a name is no member's.
+ * @param nodes all of the cluster: a name that is another node's is not the short name of a member
+ */
+export function chooseMembers(
+  members: Node[],
+  names: readonly string[],
+  pools: readonly string[],
+  nodes: readonly Node[],
+): Node[] {
   if (names.length === 0) return members;
-  const nonMembers = names.filter(name => !members.some(node => node.name === name));
-  if (nonMembers.length > 0) throw notMembers(nonMembers, pools);
-  return members.filter(node => names.includes(node.name));
+  const known = members.map(({ name }) => name);
+  const others = nodes.map(({ name }) => name).filter(name => !known.includes(name));
+  const found = names.map(name => (others.includes(name) ? undefined : fullName(name, known, '--node: ')));
+  const missing = names.filter((_, index) => found[index] === undefined);
+  if (missing.length > 0) {
+    const outside = missing.map(name => fullName(name, others, '--node: ') ?? name);
+    const unknown = outside.filter(name => !others.includes(name));
+    throw notMembers(outside, pools, similarNodes(unknown, known));
+  }
+  return members.filter(node => found.includes(node.name));
 }
 
 /** Starts all writes at once: the connection bounds how many are under way. One that fails does not stop the others. */
@@ -190,26 +207,21 @@ function checkWritten(node: Node, sent: { unschedulable?: boolean; maintenance?:
   if (altered.length > 0) throw alteredError(`node ${node.name}`, altered);
 }
 
-function notMembers(nodes: string[], pools: readonly string[]): NodepoolError {
+function notMembers(nodes: string[], pools: readonly string[], similar: readonly string[]): NodepoolError {
   const what = nodes.map(name => `"${name}"`).join(', ');
   const verb = nodes.length === 1 ? 'is not a member' : 'are not members';
   return new NodepoolError(
     'input',
-    `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of nodepool ${pools.join(', ')}`,
+    `--node: ${noun(nodes.length, 'node')} ${what} ${verb} of nodepool ${pools.join(', ')}${similar.length > 0 ? meantText(similar) : ''}`,
     `list the members with \`kubectl nodepool describe ${pools.join(' ')}\``,
   );
 }
 
-/** The members of each pool, by name. @param command for the next step. Throws when one of the pools does not exist. */
-async function poolMembers(
-  command: string,
-  names: readonly string[],
-  cluster: ClusterReader,
-): Promise<Map<string, Node[]>> {
-  return (await readMembers(command, names, cluster)).members;
-}
-
-/** As poolMembers(), with the pools, all nodes of the cluster, and the owner of a node that was read later. */
+/**
+ * The members of each pool, by name; the pools, all nodes of the cluster, and the owner of a node that was read later.
+ * Throws when one of the pools does not exist.
+ * @param command for the next step
+ */
 export async function readMembers(
   command: string,
   names: readonly string[],
@@ -225,7 +237,7 @@ export async function readMembers(
   const missing = names.filter(name => state.pool(name) === undefined);
   if (missing.length > 0) {
     const known = all.map(({ metadata }) => metadata.name);
-    throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
+    throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
   }
   const byName = (a: Node, b: Node) => (a.name < b.name ? -1 : 1);
   const members = new Map(names.map(name => [name, state.members(name).sort(byName)]));

@@ -28,21 +28,26 @@ export function parseMaintenance(
 
 // The time in `--until`.
 
-const HOW = 'write it like 2h, 3d, 18:00 or 2027-01-31T18:00:00Z';
+const HOW = 'write it like 2h, 3d, 18:00, 2027-01-31 or 2027-01-31T18:00:00Z';
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MAX_YEAR = 9999;
+const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * A duration from now (`90m`, `1d12h`), a local time of day, the next one as at(1) takes it (`18:00`), or a date with a time,
- * local without an offset (RFC 3339). Returns RFC 3339 in UTC, to the second. Throws a usage error that names the flag, also
+ * A duration from now (`90m`, `1d12h`), a local time of day, the next one as at(1) takes it (`18:00`), a date, which is the start
+ * of that day in local time, or a date with a time, local without an offset (RFC 3339). Returns RFC 3339 in UTC, to the second. Throws a usage error that names the flag, also
  * for a time that is past.
  */
 export function parseUntil(text: string, now: Date): string {
-  const end = afterDuration(text, now) ?? nextTimeOfDay(text, now) ?? dateAndTime(text);
+  const end =
+    afterDuration(text, now) ?? nextTimeOfDay(text, now) ?? dateAndTime(DATE.test(text) ? `${text}T00:00` : text);
   if (end === undefined) throw new NodepoolError('usage', `--until: "${text}" is not a time`, HOW);
   if (Number.isNaN(end.getTime()) || end.getUTCFullYear() > MAX_YEAR)
     throw new NodepoolError('usage', `--until: "${text}" is not a time before the year 10000`, HOW);
-  if (end.getTime() <= now.getTime()) throw new NodepoolError('usage', `--until: ${text} is past`, HOW);
+  if (end.getTime() <= now.getTime()) {
+    const start = DATE.test(text) ? ': a date is the start of that day' : '';
+    throw new NodepoolError('usage', `--until: ${text} is past${start}`, HOW);
+  }
   return timestamp(end);
 }
 

@@ -1,12 +1,13 @@
 /** `cordon` and `uncordon`: prints the result for each node. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EXIT, showNote, showWarning, warnOnce } from '../../../cli/errors.ts';
+import { EXIT, showNote, warnOnce } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, membersFlag } from '../../../cli/flags.ts';
 import type { DryRun, NodesClient } from '../../../kube/cluster.ts';
 import { type CordonChange, needsOwner, planCordon } from '../../../nodepool/drain/plan-cordon.ts';
-import { firstFew, plural } from '../../../nodepool/text.ts';
+import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
+import { nodesText } from '../../../print/question.ts';
 import { approver } from '../consent/approve.ts';
 import type { Question } from '../consent/consent.ts';
 import {
@@ -45,7 +46,8 @@ export async function showCordon(
 ): Promise<number> {
   const choice = parsePoolChoice(names, flags);
   const { node = [], 'dry-run': dryRun, yes = false } = flags;
-  const { cluster, maintenance: open, pods } = await connect({ dryRun: dryRun !== 'none' });
+  const connection = await connect({ dryRun: dryRun !== 'none' });
+  const { cluster, maintenance: open } = connection;
   const pools = await chosenNames(choice, cluster.pools);
   if (pools.length === 0) {
     showNoPools(io);
@@ -68,17 +70,17 @@ export async function showCordon(
       return {
         plan: NO_CHANGE,
         ...found,
-        ...(found.theirs.length === 0 ? {} : { question: cordonsQuestion(pools, found.theirs) }),
+        action: `Uncordon ${nodesText(found.nodes.map(({ name }) => name))} of ${noun(pools.length, 'pool')} ${firstFew(pools, MAX_NAMED)}`,
+        ...(found.theirs.length === 0 ? {} : { question: cordonsQuestion(found.theirs) }),
       };
     };
-    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, pods));
+    const agreed = await agree(propose, approver({ yes, dryRun: dryRun !== 'none' }, io, connection));
     if (agreed === undefined) {
       io.err('nothing was changed');
       return EXIT.error;
     }
     ({ nodes, theirs } = agreed.proposal);
   }
-  if (theirs.length > 0 && (yes || dryRun !== 'none')) showWarning(io, cordonsText(theirs));
   if (nodes.length === 0) io.err(`No nodes found in nodepool ${pools.join(', ')}.`);
   else if (change.maintenance !== undefined)
     showNote(io, requestedText(await maintenance.owner(), change.maintenance, io.now()));
@@ -172,13 +174,8 @@ function coverOf({ node, by }: ForeignCordon): string {
 }
 
 /** A yes covers these cordons, and no later one. */
-function cordonsQuestion(pools: readonly string[], found: readonly ForeignCordon[]): Question {
-  const what = cordonsText(found);
-  return {
-    text: `Uncordon nodes of ${pools.join(', ')}: ${what}. Continue?`,
-    covers: found.map(coverOf),
-    needsYes: what,
-  };
+function cordonsQuestion(found: readonly ForeignCordon[]): Question {
+  return { losses: [cordonsText(found)], covers: found.map(coverOf), needsYes: [] };
 }
 
 /** `1 node was cordoned by others: a (kubectl-cordon, 2026-11-24T15:00:00Z)` */

@@ -4,14 +4,16 @@ import { createLimiter } from '../../../controller/limiter.ts';
 import type { ClusterPort, ClusterReader, DryRun, NodePatch, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
 import { type LabelPatch, labelOf, labelsToJoin } from '../../../nodepool/membership/member-labels.ts';
+import { asYoungest } from '../../../nodepool/membership/membership.ts';
 import { membershipSelector } from '../../../nodepool/membership/selector.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { pausedError } from '../../../nodepool/rollout/rollout.ts';
 import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
 import { isSubdomain } from '../../../nodepool/spec/syntax.ts';
 import { validatePool } from '../../../nodepool/spec/validation.ts';
-import { andMore, firstFew, plural } from '../../../nodepool/text.ts';
+import { andMore, firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
+import { nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
@@ -20,6 +22,7 @@ import { alteredError, alteredOnNode } from '../../../reconciler/write/altered.t
 import { type Approve, agree, NO_CHANGE, planOrError } from '../consent/consent.ts';
 import { alteredPool } from '../edit/guarded-patch.ts';
 import { mayEvict } from '../impact/taint-evictions.ts';
+import { namedNodes } from '../pools/node-names.ts';
 import { nodesNotFound } from '../pools/not-found.ts';
 import { allPermitted, valueOrRefusal } from '../refusals.ts';
 import { alreadyExists } from './pool-exists.ts';
@@ -68,12 +71,23 @@ export async function createPools(options: CreateOptions, connect: () => Promise
     const ahead = options.looksAhead
       ? await valueOrRefusal(async () => planCreation(options, nodes, cluster))
       : undefined;
-    return { nodes, plan, asksImpactOf: ahead !== undefined && 'value' in ahead ? ahead.value : undefined };
+    const asksImpactOf = ahead !== undefined && 'value' in ahead ? ahead.value : undefined;
+    return { nodes, plan, action: actionOf(options, asksImpactOf), asksImpactOf };
   };
   const agreed = await agree(propose, approve);
   if (agreed === undefined) return { created: [], errors: [] };
   const { nodes } = agreed.proposal;
   return stoppable(signal => create(options, nodes, { cluster, signal }));
+}
+
+function actionOf({ pools }: CreateOptions, ahead: ClusterPlan | undefined): string {
+  const names = firstFew(
+    pools.map(({ metadata }) => metadata.name),
+    MAX_NAMED,
+  );
+  const changing = ahead?.nodes.filter(({ changes, drain }) => changes.length > 0 || drain) ?? [];
+  const changed = changing.map(({ node }) => node.name);
+  return `Create ${noun(pools.length, 'pool')} ${names}${changed.length === 0 ? '' : `, to change ${nodesText(changed)}`}`;
 }
 
 async function create(
@@ -201,15 +215,14 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
   const unique = [...new Set(names)];
   const impossible = unique.filter(name => !isSubdomain(name));
   if (impossible.length > 0) throw nodesNotFound(impossible, '--nodes: ');
-  const [existing, ...found] = await Promise.all([
+  const [existing, found] = await Promise.all([
     cluster.pools.listCoerced(),
-    ...unique.map(name => cluster.nodes.get(name)),
+    valueOrRefusal(() => namedNodes(unique, cluster.nodes, '--nodes: ')),
   ]);
   const taken = pools.find(({ metadata }) => existing.some(other => other.metadata.name === metadata.name));
   if (taken !== undefined) throw alreadyExists(taken);
-  const missing = unique.filter((_, index) => found[index] === undefined);
-  if (missing.length > 0) throw nodesNotFound(missing, '--nodes: ');
-  const nodes = found.filter(node => node !== undefined);
+  if ('refusal' in found) throw found.refusal;
+  const nodes = found.value;
   const state = new ClusterState(existing, nodes, []);
   const [pool] = pools;
   for (const node of nodes) {
@@ -236,9 +249,6 @@ function withOthers(error: NodepoolError, others: NodePool[]): NodepoolError {
 }
 
 // What new pools would do to nodes, before they are created.
-
-/** The youngest pool: a pool that is not created yet takes no node from another. */
-const NOT_YET = '9999-12-31T23:59:59Z';
 
 interface NewPools {
   pools: NodePool[];
@@ -269,10 +279,6 @@ async function planCreation(
     specs: wanted.pools.map(asYoungest),
     labels: labelsOf(wanted, nodes),
   });
-}
-
-function asYoungest(pool: NodePool): NodePool {
-  return { ...pool, metadata: { ...pool.metadata, creationTimestamp: NOT_YET } };
 }
 
 function labelsOf({ pools: [pool] }: NewPools, nodes: Node[]): Map<string, LabelPatch> {

@@ -13,7 +13,7 @@ import {
   ROLE_PREFIX,
 } from '../../../nodepool/membership/selector.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
-import { noun, plural } from '../../../nodepool/text.ts';
+import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import { API_VERSION, FINALIZER, type NodePool } from '../../../nodepool/types.ts';
 import type { NodeMove } from '../../../reconciler/outcome.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
@@ -26,7 +26,7 @@ import { NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
 import { classesDeletedWith, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
 import { firstStripWarning } from '../consent/warnings.ts';
 import { mayEvict } from '../impact/taint-evictions.ts';
-import { chosenPools, chosenText, type PoolChoice } from '../pools/choose-pools.ts';
+import { chosenPools, chosenText, MAX_NAMED, type PoolChoice } from '../pools/choose-pools.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
 import { type NamesDeps, namesToSuggest, poolNotFound } from '../pools/not-found.ts';
 import { type ApplyOptions, apply, movesOf, notUpToDate, type PoolResult } from '../reconcile/apply.ts';
@@ -211,8 +211,6 @@ interface ProposedDeletion extends Proposal {
   pools: RawPool[];
   /** The names that do not exist, as an error; the other pools are deleted. */
   missing: NodepoolError | undefined;
-  /** About workloads that name a RuntimeClass which is deleted. */
-  warnings: string[];
 }
 
 /**
@@ -224,7 +222,7 @@ export async function proposeDeletion(
   { cluster, workloads }: ProposeDeps,
 ): Promise<ProposedDeletion> {
   const { pools, missing } = await findPools(choice, cluster);
-  if (pools.length === 0) return { pools, missing, plan: NO_CHANGE, warnings: [] };
+  if (pools.length === 0) return { pools, missing, plan: NO_CHANGE };
   const names = pools.map(({ metadata }) => metadata.name);
   const counts = new Map(pools.map(({ metadata, status }) => [metadata.name, status?.nodeCount ?? 0]));
   const covers = pools.map(({ metadata }) => `pool ${metadata.uid}`);
@@ -244,17 +242,21 @@ export async function proposeDeletion(
   const users = await findRuntimeClassUsers(classesDeletedWith(pools, classes), workloads);
   covers.push(...users.covers);
   const what = names.map(name => `${name} (releases ${plural(counts.get(name) ?? 0, 'node')})`);
-  // Otherwise the command line names them.
-  const needsYes = 'names' in choice ? users.needsYes : needsYesFor(names, users.needsYes);
-  const text = `Delete ${noun(names.length, 'pool')} ${what.join(', ')}?`;
-  return { pools, missing, plan, warnings: users.warnings, question: { text, covers, needsYes } };
+  const { losses } = users;
+  const needsYes = needsYesFor('names' in choice ? [] : names, losses);
+  const all = what.length <= MAX_NAMED ? '' : `; ${plural(total(counts), 'node')} in all`;
+  const action = `Delete ${noun(names.length, 'pool')} ${firstFew(what, MAX_NAMED)}${all}`;
+  return { pools, missing, plan, action, question: { losses, covers, needsYes } };
 }
 
-/** For a script whose command line does not name the pools: they may not be the ones that it means. */
-export function needsYesFor(pools: readonly string[], users: string | undefined): string | undefined {
-  if (pools.length === 0) return users;
-  const what = chosenText(pools, 'deleted');
-  return users === undefined ? what : `${what}; ${users}`;
+function total(counts: ReadonlyMap<string, number>): number {
+  return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** @param pools those that a script's command line does not name: they may not be the ones that it means */
+export function needsYesFor(pools: readonly string[], losses: readonly string[]): string[] | undefined {
+  if (pools.length > 0) return [chosenText(pools, 'deleted')];
+  return losses.length === 0 ? undefined : [];
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Shows the plan of a deletion, and reports its result. */
 import { showError, showNote, showWarning } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
-import type { Io } from '../../../cli/io.ts';
+import { type Io, terminalWidth } from '../../../cli/io.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { poolRef } from '../../../print/sanitize.ts';
@@ -17,13 +17,13 @@ interface DeletePrint {
 }
 
 /** For a dry run: what changes on the nodes, and the RuntimeClasses that are deleted. A pool may have neither. */
-export async function showPlan(plan: Proposal['plan'], { output }: DeletePrint, { out, color }: Io): Promise<void> {
+export async function showPlan(plan: Proposal['plan'], { output }: DeletePrint, io: Io): Promise<void> {
   if (plan instanceof NodepoolError) throw plan;
   if (output === 'name') return;
   const { renderDiff } = await import('../changes/print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  const text = renderDiff(plan, makeStyle(color));
-  if (text !== '') out(`${text}\n`);
+  const text = renderDiff(plan, makeStyle(io.color), { terminalWidth: terminalWidth(io) });
+  if (text !== '') io.out(`${text}\n`);
 }
 
 /** Prints the result for one pool; returns its exit code. */

@@ -4,12 +4,15 @@ import type { EventsPort, PoolEventRecord } from '../../../kube/resources/events
 import type { NodepoolError, Warning } from '../../../nodepool/errors.ts';
 import { type DuePlan, dueOf } from '../../../nodepool/plan/plan.ts';
 import { type RecordedMember, runtimeClassName } from '../../../nodepool/plan/runtime-class.ts';
+import type { LiveState } from '../../../nodepool/status/state-word.ts';
 import type { Node, NodePool, RuntimeClass } from '../../../nodepool/types.ts';
 import type { NodeMembership } from '../../../print/cells.ts';
+import { liveState } from '../../../reconciler/plan/live-state.ts';
 import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
 import { recordedMembers } from '../../../reconciler/plan/rollout-plan.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
+import { nodeIn } from '../pools/node-names.ts';
 import { poolsNotFound } from '../pools/not-found.ts';
 import { type Permitted, permitted } from '../refusals.ts';
 import { oldestFirst } from './print-events.ts';
@@ -27,6 +30,7 @@ export interface DescribedNode {
 
 export interface PoolFacts {
   pool: NodePool;
+  live: LiveState;
   nodes: DescribedNode[];
   runtimeClass: Permitted<RuntimeClass | undefined>;
   /** What each member has of the pool: its record and its taints. */
@@ -51,6 +55,7 @@ export async function describe(
   const existing = [...state.pools()].map(({ metadata }) => metadata.name).sort();
   const chosen = names.length === 0 ? existing : [...new Set(names)];
   const missing = chosen.filter(name => state.pool(name) === undefined);
+  const now = deps.cluster.nodes.serverTime();
   const descriptions = chosen.flatMap(name => {
     const pool = state.pool(name);
     if (pool === undefined) return [];
@@ -67,6 +72,7 @@ export async function describe(
     return [
       {
         pool,
+        live: liveState(state, pool, now),
         nodes: [...owned, ...lost].toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1)),
         runtimeClass:
           'forbidden' in runtimeClasses ? runtimeClasses : { value: state.runtimeClass(runtimeClassName(name)) },
@@ -81,7 +87,7 @@ export async function describe(
       state,
       descriptions.map(({ pool }) => pool.metadata.name),
     ),
-    missing: poolsNotFound('describe', missing, { pools: existing, node: name => state.ownership(name) }),
+    missing: poolsNotFound('describe', missing, { pools: existing, node: nodeIn(state) }),
   };
 }
 

@@ -11,8 +11,16 @@ import { planRuntimeClass, type RecordedMember } from '../../../nodepool/plan/ru
 import { DEFAULT_SETTLE_SECONDS } from '../../../nodepool/rollout/rollout-step.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
-import { isStale, STATUS_WORDS } from '../../../nodepool/status/status.ts';
-import type { NodePool, RolloutStrategy, RuntimeClass, StartupTaint, Toleration } from '../../../nodepool/types.ts';
+import type { LiveState } from '../../../nodepool/status/state-word.ts';
+import { isStale } from '../../../nodepool/status/status.ts';
+import type {
+  Node,
+  NodePool,
+  RolloutStrategy,
+  RuntimeClass,
+  StartupTaint,
+  Toleration,
+} from '../../../nodepool/types.ts';
 import {
   ANNOTATION_WIDTH,
   annotationPairs,
@@ -23,19 +31,18 @@ import {
   NONE,
   nodeStatusText,
   orNone,
-  PENDING,
   REASON_WIDTH,
   resourceCell,
   shorten,
-  stalePaint,
   stateCell,
-  statusPaint,
+  statusCell,
 } from '../../../print/cells.ts';
-import { renderGrid } from '../../../print/grid.ts';
+import { type Column, fitColumns } from '../../../print/fit-columns.ts';
+import { GRID_INDENT, renderGrid } from '../../../print/grid.ts';
 import { displayQuantity } from '../../../print/quantity.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
-import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { type Cell, DESCRIBE, paintAs, renderTable, safeText } from '../../../print/table.ts';
 import { formatAge, formatTimeAndAge } from '../../../print/time.ts';
 import { maintenanceLine } from '../cordon/print-cordon.ts';
 import type { Permitted } from '../refusals.ts';
@@ -44,6 +51,8 @@ import { describeEvents, type EventRow } from './print-events.ts';
 
 export interface PoolDescription {
   pool: NodePool;
+  /** Its nodes as they are now; undefined: STATUS is that of the last reconcile. */
+  live?: LiveState;
   nodes: DescribedNode[];
   /** The RuntimeClass of the pool's name, of any owner. */
   runtimeClass: Permitted<RuntimeClass | undefined>;
@@ -63,17 +72,22 @@ const BAD_WHEN_TRUE = [
 ];
 const NEITHER = ['Progressing', 'Reconciling'];
 
-/** Without the last newline. */
-export function renderDescription(description: PoolDescription, now: Date, style: Style): string {
+/** Without the last newline. @param terminalWidth fits the table of nodes into it; undefined keeps every cell whole */
+export function renderDescription(
+  description: PoolDescription,
+  now: Date,
+  style: Style,
+  terminalWidth?: number,
+): string {
   const { pool, nodes, events } = description;
   const members = nodes.filter(({ membership }) => membership.kind === 'member').length;
   const areNodesOld = pool.status?.nodeCount !== undefined && members !== pool.status.nodeCount;
   return [
-    fields(headFields(pool, now, style)),
+    fields(headFields(description, now, style)),
     'Spec:',
     fields(specFields(pool), '  '),
     ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
-    ...nodesSection(pool, nodes, now, style),
+    ...nodesSection(pool, nodes, { now, style, terminalWidth }),
     ...runtimeClassSection(description, style),
     ...section('Conditions', conditionsTable(description, now, style)),
     ...('forbidden' in events
@@ -82,8 +96,8 @@ export function renderDescription(description: PoolDescription, now: Date, style
   ].join('\n');
 }
 
-function headFields(pool: NodePool, now: Date, style: Style): LabelledField[] {
-  const { metadata, status } = pool;
+function headFields(description: PoolDescription, now: Date, style: Style): LabelledField[] {
+  const { metadata, status } = description.pool;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => key !== LAST_APPLIED);
   return [
     ['Name', metadata.name],
@@ -98,17 +112,18 @@ function headFields(pool: NodePool, now: Date, style: Style): LabelledField[] {
             { text: `since ${formatTimeAndAge(metadata.deletionTimestamp, now)}`, paint: style.yellow },
           ] as LabelledField,
         ]),
-    ['Status', statusLine(pool, style)],
+    ['Status', statusLine(description, style)],
     ...(status?.podCount === undefined ? [] : [['Pods', `${status.podCount} on its nodes`] as LabelledField]),
   ];
 }
 
-function statusLine(pool: NodePool, style: Style): Cell {
-  const status = pool.status?.status;
-  const text =
-    status === undefined ? `${PENDING} (not reconciled yet)` : `${status} ${STATUS_WORDS[status] ?? ''}`.trim();
-  if (isStale(pool)) return { text: `${text} (stale: the spec changed after it)`, paint: stalePaint(status, style) };
-  return { text, paint: statusPaint(status, style) };
+/** The word by the nodes as they are now, and what the last reconcile wrote. */
+function statusLine({ pool, live }: PoolDescription, style: Style): Cell {
+  const cell = statusCell(pool, style, live);
+  const code = pool.status?.status;
+  const about = code === undefined ? 'not reconciled yet' : `code ${code}`;
+  const isOld = isStale(pool) ? '; the spec changed after the last reconcile' : '';
+  return { text: `${safeText(cell)} (${about}${isOld})`, paint: text => paintAs(cell, text) };
 }
 
 function specFields(pool: NodePool): LabelledField[] {
@@ -241,17 +256,42 @@ function fields(rows: LabelledField[], indent = ''): string {
 // The nodes of a pool in `describe`; of many, those with problems first.
 
 const MAX_SHOWN = 50;
-const COLUMNS = ['Name', 'Status', 'CPU', 'Memory', 'Pods', 'State', 'Age'];
+
+function nodeColumns(style: Style): Column<DescribedNode>[] {
+  const resource = (header: string, name: string, rank: number): Column<DescribedNode> => {
+    return { header, cell: ({ node }) => resourceCell(node.allocatable, name), rank };
+  };
+  return [
+    { header: 'Name', cell: ({ node }) => node.name, cutFrom: 0, isName: true },
+    { header: 'Status', cell: ({ node }) => nodeStatus(node, style) },
+    resource('CPU', 'cpu', 2),
+    resource('Memory', 'memory', 3),
+    resource('Pods', 'pods', 4),
+    { header: 'State', cell: described => nodeState(described, style) },
+    { header: 'Age', cell: ({ node }, now) => formatAge(node.creationTimestamp, now), rank: 1 },
+  ];
+}
+
+interface NodesTable {
+  now: Date;
+  style: Style;
+  terminalWidth: number | undefined;
+}
 
 /** @param nodes sorted by name */
-function nodesSection(pool: NodePool, nodes: DescribedNode[], now: Date, style: Style): string[] {
+function nodesSection(pool: NodePool, nodes: DescribedNode[], { now, style, terminalWidth }: NodesTable): string[] {
   if (nodes.length === 0) return [`Nodes:  ${countsText(nodes, now)}`];
   const many = nodes.length > MAX_SHOWN;
   const shown = many ? nodes.toSorted((a, b) => urgency(b) - urgency(a)).slice(0, MAX_SHOWN) : nodes;
-  const rows = shown.map(described => row(described, now, style));
+  const all = nodeColumns(style);
+  const columns =
+    terminalWidth === undefined ? all : fitColumns(all, shown, now, terminalWidth - GRID_INDENT.length, DESCRIBE);
   return [
     `Nodes:  ${countsText(nodes, now)}`,
-    renderGrid(COLUMNS, rows),
+    renderGrid(
+      columns.map(({ header }) => header),
+      shown.map(described => columns.map(({ cell }) => cell(described, now, Infinity))),
+    ),
     ...(many ? [moreText(pool, nodes.length - MAX_SHOWN)] : []),
     ...maintenanceSection(nodes, now, style),
   ];
@@ -299,19 +339,15 @@ function moreText(pool: NodePool, more: number): string {
   return `  … and ${more} more; list them all with: kubectl get nodes -l ${selector}`;
 }
 
-function row({ node, changes, drain, circle, membership }: DescribedNode, now: Date, style: Style): Cell[] {
-  const status = nodeStatusText(node);
-  return [
-    node.name,
-    node.ready && !node.unschedulable ? status : { text: status, paint: style.yellow },
-    resourceCell(node.allocatable, 'cpu'),
-    resourceCell(node.allocatable, 'memory'),
-    resourceCell(node.allocatable, 'pods'),
-    circle
-      ? { text: betweenPools(circle), paint: style.red }
-      : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun),
-    formatAge(node.creationTimestamp, now),
-  ];
+function nodeStatus(node: Node, style: Style): Cell {
+  const text = nodeStatusText(node);
+  return node.ready && !node.unschedulable ? text : { text, paint: style.yellow };
+}
+
+function nodeState({ changes, drain, circle, membership }: DescribedNode, style: Style): Cell {
+  return circle
+    ? { text: betweenPools(circle), paint: style.red }
+    : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun);
 }
 
 function urgency({ node, changes, drain, circle, membership }: DescribedNode): number {

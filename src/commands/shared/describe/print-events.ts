@@ -1,19 +1,14 @@
-/** Events of pools: the table of `events`, and the section of `describe`. */
+/** Events of pools: the section of `describe`, and the cells of `view`. */
 import type { PoolEventRecord } from '../../../kube/resources/events.ts';
-import { noun } from '../../../nodepool/text.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
-import { type Column, fitColumns } from '../../../print/fit-columns.ts';
-import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
-import { type Cell, tablePrinter } from '../../../print/table.ts';
+import type { Cell } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
 
 export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
 /** The longest name that the server accepts. */
 const NAME_WIDTH = 253;
-/** A message is not wrapped to less while other columns can be cut or left out. */
-const LEAST_MESSAGE = 24;
 
 /** The event with texts that fit a screen: through core/v1 others may write at any length. */
 export function shortEvent<Event extends EventRow>(event: Event): Event {
@@ -30,44 +25,6 @@ export function shortEvent<Event extends EventRow>(event: Event): Event {
 /** @param event as shortEvent() has it */
 export function eventTypeCell({ type }: EventRow, style: Style): Cell {
   return type === 'Warning' ? { text: type, paint: style.yellow } : type;
-}
-
-/**
- * The first call gives the table, later ones more rows.
- * @param terminalWidth to which messages are wrapped
- */
-export function eventsPrinter(
-  headers: boolean,
-  style: Style,
-  terminalWidth?: number,
-): (events: EventRow[], now: Date) => string {
-  const all = columnsOf(style);
-  let table: { columns: Column<EventRow>[]; render: (rows: Cell[][]) => string } | undefined;
-  return (raw, now) => {
-    const events = raw.map(shortEvent);
-    if (table === undefined) {
-      const columns = terminalWidth === undefined ? all : fitColumns(all, events, now, terminalWidth);
-      const header = headers ? columns.map(column => column.header) : undefined;
-      table = { columns, render: tablePrinter(header, terminalWidth) };
-    }
-    const { columns, render } = table;
-    return render(events.map(event => columns.map(({ cell }) => cell(event, now, Infinity))));
-  };
-}
-
-function columnsOf(style: Style): Column<EventRow>[] {
-  return [
-    { header: 'LAST SEEN', cell: seen, cutFrom: Infinity },
-    { header: 'TYPE', cell: event => eventTypeCell(event, style), rank: 2 },
-    { header: 'REASON', cell: ({ reason }) => reason, rank: 1, cutFrom: 1 },
-    { header: 'POOL', cell: ({ pool }) => pool, cutFrom: 1, isName: true },
-    { header: 'MESSAGE', cell: ({ note }) => note, wrapsAt: LEAST_MESSAGE },
-  ];
-}
-
-/** ` for pool a`, in the message that there are none; undefined: all pools. */
-export function ofPools(names: readonly string[] | undefined): string {
-  return names === undefined ? '' : ` for ${noun(names.length, 'pool')} ${names.map(sanitizeLine).join(', ')}`;
 }
 
 /** Columns and rows as `kubectl describe` has them. */

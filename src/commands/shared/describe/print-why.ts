@@ -1,27 +1,23 @@
-/** The output of `nodes --why`: whether the node is a member of each pool, and by which rule. */
-
-import type { NodePoolsClient, NodesClient } from '../../../kube/cluster.ts';
+/** The output of `why` and `nodes --why`: whether the node is a member of each pool, by which rule, and what the pool sets there. */
 import {
-  explain,
-  type MembershipExplanation,
   type MembershipVerdict,
   type PoolReason,
   type SelectorReason,
   type StartupReason,
   strayLabelRemedy,
 } from '../../../nodepool/membership/explain.ts';
-import { PoolIndex } from '../../../nodepool/membership/membership.ts';
 import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { POOL_LABEL } from '../../../nodepool/types.ts';
-import { MESSAGE_WIDTH, shorten } from '../../../print/cells.ts';
+import { labelTexts, MESSAGE_WIDTH, shorten } from '../../../print/cells.ts';
 import { oneLine } from '../../../print/error.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { DESCRIBE, renderTable } from '../../../print/table.ts';
-import { nodesNotFound } from '../pools/not-found.ts';
-import { allPermitted } from '../refusals.ts';
+import { changeLine } from '../changes/print-diff.ts';
+import type { NodeExplanation } from './why.ts';
 
-export function renderWhy(explanation: MembershipExplanation, style: Style): string {
+/** @param now for the age of what others set */
+export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date): string {
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
@@ -40,10 +36,30 @@ export function renderWhy(explanation: MembershipExplanation, style: Style): str
     taint => `taint ${formatTaint(taint)}: set once the pods that it would evict are evicted within their budgets`,
   );
   const theirs = [...waits, ...startup.map(startupText)].map(text => `  ${sanitizeLine(shorten(text, MESSAGE_WIDTH))}`);
+  const made = valueLines(explanation, style, now);
+  if (gone !== undefined) sections.push(...made);
   return [
     ...sections,
-    ...pools.map(pool => [poolSection(pool, style), ...(pool.pool === owner ? theirs : [])].join('\n')),
+    ...pools.map(pool =>
+      [
+        poolSection(pool, style),
+        ...(pool.pool === owner || pool.toBeCleaned ? made : []),
+        ...(pool.pool === owner ? theirs : []),
+      ].join('\n'),
+    ),
   ].join('\n\n');
+}
+
+/** What the pool that holds the node set on it, and what it has yet to write there. */
+function valueLines({ applied, changes = [], next }: NodeExplanation, style: Style, now?: Date): string[] {
+  const { labels = {}, taints = [], annotations = {} } = applied ?? {};
+  const set = [...labelTexts(labels), ...taints.map(formatTaint), ...Object.keys(annotations)];
+  const text = shorten(`  the pool set ${set.join(', ')}`, MESSAGE_WIDTH);
+  return [
+    ...(set.length === 0 ? [] : [sanitizeLine(text)]),
+    ...changes.map(change => changeLine(change, change.setBy === undefined ? [] : [change.setBy], style, now)),
+    ...(next === undefined ? [] : [style.yellow(sanitizeLine(`  ${next}`))]),
+  ];
 }
 
 function poolSection(reason: PoolReason, style: Style): string {
@@ -68,7 +84,8 @@ function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): str
     : `${what}: there until the condition ${until} of the node is True`;
 }
 
-function liveText({ key, requirement, isMet, live }: SelectorReason): string {
+function liveText({ key, requirement, isMet, live, near }: SelectorReason): string {
+  if (near !== undefined) return `the node has ${near.key}=${near.value}; the selector wants ${requirement}`;
   if (live === undefined) return `the node has no such label`;
   return isMet && requirement === `${key}=${live}` ? 'the node has it' : `the node has ${key}=${live}`;
 }
@@ -94,15 +111,4 @@ function verdictText(verdict: MembershipVerdict, style: Style): { text: string; 
       return { text: `its selector cannot be read; ${but}`, paint: style.red };
     }
   }
-}
-
-/** Why the node is, or is not, in each pool. Throws when there is no such node. */
-export async function whyNode(
-  name: string,
-  { cluster }: { cluster: { pools: Pick<NodePoolsClient, 'listCoerced'>; nodes: Pick<NodesClient, 'get'> } },
-): Promise<MembershipExplanation> {
-  const [pools, node] = await allPermitted([cluster.pools.listCoerced(), cluster.nodes.get(name)]);
-  if (node === undefined) throw nodesNotFound([name]);
-  const index = new PoolIndex(pools, [node]);
-  return explain(node, pools, index.ownership(node), pool => index.errors(pool));
 }

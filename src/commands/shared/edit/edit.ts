@@ -7,6 +7,7 @@ import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
 import { DroppedFieldsError } from '../../../nodepool/spec/schema.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { recreatedError } from '../../../reconciler/state/live-reads.ts';
 import { type Approve, agree, NO_CHANGE, type Proposal } from '../consent/consent.ts';
 import { assertValid } from '../create/create.ts';
@@ -27,6 +28,8 @@ export type EditResult =
       before: RawPool;
       /** What a reconcile would do, where the edit looks ahead. */
       ahead?: ClusterPlan | undefined;
+      /** What that was planned on. */
+      seen?: ClusterState | undefined;
     }
   | { kind: 'unchanged'; pool: RawPool; notFound: string[] }
   | { kind: 'cancelled'; why: string };
@@ -52,12 +55,21 @@ export async function editByFlags(name: string, edits: SpecEdits, options: EditO
     return { before, after, patch, notFound, keptRole, ...proposal };
   };
   const edited = await patchPool(name, 'edit', { pools: cluster.pools, dryRun }, () => agreedTo(propose, approve));
-  const { pool, before, patch, notFound, keptRole, released, asksImpactOf: ahead } = edited;
+  const { pool, before, patch, notFound, keptRole, released, asksImpactOf: ahead, seen } = edited;
   if (patch === undefined) return { kind: 'unchanged', pool, notFound };
-  return { kind: 'edited', pool, before, ahead, notFound, keptRole, ...(dryRun === 'client' ? {} : { released }) };
+  return {
+    kind: 'edited',
+    pool,
+    before,
+    ahead,
+    seen,
+    notFound,
+    keptRole,
+    ...(dryRun === 'client' ? {} : { released }),
+  };
 }
 
-const NOTHING_AHEAD = { released: undefined, asksImpactOf: undefined };
+const NOTHING_AHEAD = { released: undefined, asksImpactOf: undefined, seen: undefined };
 
 /** The proposal. Throws NodepoolError where the answer was no. */
 export async function agreedTo<P extends Proposal>(propose: () => Promise<P>, approve: Approve): Promise<P> {

@@ -4,8 +4,7 @@ import type { Connection, Deps } from '../../../cli/factory.ts';
 import type { RawPool } from '../../../kube/cluster.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { noun } from '../../../nodepool/text.ts';
-import type { EarlierWrite } from '../consent/approve.ts';
-import type { Approve } from '../consent/consent.ts';
+import type { Approve, EarlierWrite } from '../consent/consent.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
 /** Ends create and edit on a terminal; the stderr of a script stays empty. @param withImpact see mayCostPods() */

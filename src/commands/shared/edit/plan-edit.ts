@@ -4,11 +4,13 @@ import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { type Warning, warningText } from '../../../nodepool/errors.ts';
 import { deepEqual } from '../../../nodepool/json.ts';
 import { isEmpty, membershipSelector, partsOf, requiredLabel } from '../../../nodepool/membership/selector.ts';
+import { isPaused } from '../../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { taintId } from '../../../nodepool/spec/taints.ts';
 import { isSelectorKnown, validatePool } from '../../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
+import { nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { stateAfter } from '../../../reconciler/plan/intent.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
@@ -16,7 +18,7 @@ import { type ClusterState, clusterStateOf } from '../../../reconciler/state/clu
 import { type Approve, NO_CHANGE, type Proposal, planOrError } from '../consent/consent.ts';
 import { noMatchWarnings } from '../consent/no-match.ts';
 import { deletedClasses, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
-import { leavesText, wideWarning, wouldLeaveText } from '../consent/warnings.ts';
+import { leavesText, wideWarning } from '../consent/warnings.ts';
 import { allPermitted, valueOrRefusal } from '../refusals.ts';
 
 /** What an edit works with, and what it may do: one type for all of its parts, and for `rollout undo`. */
@@ -35,10 +37,12 @@ export interface EditOptions {
 }
 
 export interface ProposedEdit extends Proposal {
-  /** About a selector that matches the control plane, every node or none, nodes that leave the pool, and workloads that name a RuntimeClass which is deleted. */
+  /** About a selector that matches the control plane, every node or none. */
   warnings: string[];
   /** Nodes that a reconcile releases after the edit, also those that it did before; undefined without a new selector. */
   released: ReadonlySet<string> | undefined;
+  /** The cluster as it was read to look ahead. */
+  seen: ClusterState | undefined;
 }
 
 interface LeavingNode {
@@ -64,7 +68,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
     return reading;
   };
   const plan = await planOrError(async () => {
-    if (deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
+    if (!isResumed(was, is) && deepEqual(deciding(was), deciding(is))) return NO_CHANGE;
     const { state, nodes } = await read();
     if (!deepEqual(membershipSelector(was), membershipSelector(is))) {
       members = new Set(state.members(is.metadata.name).map(({ name }) => name));
@@ -74,35 +78,34 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
     return planEvictions(state, is);
   });
   const ahead = options.looksAhead ? await valueOrRefusal(read) : undefined;
-  const { warnings, ...users } = await usersOf(was, is, options);
+  const users = await usersOf(was, is, options);
   const { name } = is.metadata;
   const asksImpactOf =
     ahead === undefined || 'refusal' in ahead
       ? undefined
       : planCluster(ahead.value.state, { pools: [name], specs: [is] });
   const leaving = (released ?? []).filter(({ node }) => members.has(node));
+  const changed = asksImpactOf?.nodes.filter(({ changes, drain }) => changes.length > 0 || drain) ?? [];
+  const change = changed.length === 0 ? '' : `, to change ${nodesText(changed.map(({ node }) => node.name))}`;
   const proposed = {
     plan,
+    action: `Save pool ${name}${options.reconciles ? ' and reconcile it' : ''}${change}`,
     asksImpactOf,
-    warnings: [
-      ...selection.map(warningText),
-      ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
-      ...warnings,
-    ],
+    warnings: selection.map(warningText),
     released: released && new Set(released.map(({ node }) => node)),
+    seen: ahead !== undefined && 'value' in ahead ? ahead.value.state : undefined,
   };
   const opens = requiresNoLabel(was, is)
     ? [`pool ${name} would require no label, and new nodes join by themselves`]
     : [];
-  const reasons = [
+  const losses = [
     ...opens,
-    ...(leaving.length === 0 ? [] : [wouldLeaveText(leaving.length, name)]),
-    ...(users.needsYes === undefined ? [] : [users.needsYes]),
+    ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
+    ...users.losses,
   ];
-  if (reasons.length === 0) return proposed;
+  if (losses.length === 0) return proposed;
   const covers = [...opens, ...leaving.map(({ node }) => leavesText(node)), ...users.covers];
-  const text = `Save pool ${name}${options.reconciles ? ' and reconcile it' : ''}?`;
-  return { ...proposed, question: { text, covers, needsYes: reasons.join('; ') } };
+  return { ...proposed, question: { losses, covers, needsYes: [] } };
 }
 
 async function readState({ cluster }: EditOptions) {
@@ -155,9 +158,14 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Edit
   const existing = await valueOrRefusal(() => cluster.runtimeClasses.list());
   if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
   const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
-  const needsYes = `workloads may name ${theirs}, which cannot be read and would be deleted`;
-  const warnings = [`cannot tell which workloads name ${theirs}: ${existing.refusal.oneLine}`];
-  return { covers: [needsYes], needsYes, warnings };
+  const loss = `${theirs} would be deleted, and it cannot be told which workloads name it: ${existing.refusal.oneLine}`;
+  return { covers: [theirs], losses: [loss] };
+}
+
+/** What was edited during the pause reaches the nodes now; only a taint with NoExecute evicts pods. */
+function isResumed(was: NodePool, is: NodePool): boolean {
+  const { taints = [], startupTaints = [] } = is.spec;
+  return isPaused(was) && !isPaused(is) && [...taints, ...startupTaints].some(({ effect }) => effect === 'NoExecute');
 }
 
 /** A member stays the pool's whatever labels that sets; an invalid pool keeps its nodes as they are. */

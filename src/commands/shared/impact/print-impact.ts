@@ -60,6 +60,23 @@ export function renderImpact(
   ].join('\n');
 }
 
+/** Without the evicted pods, of which a question tells; undefined where nothing is left. */
+export function besideEvictions(found: FoundImpact): FoundImpact | undefined {
+  const { impact } = found;
+  const keys = impact.keys.map(key => ({ ...key, evicted: [] })).filter(key => linesOf(key, []).length > 0);
+  if (keys.length === 0 && impact.notAgain.length === 0) return undefined;
+  return { ...found, impact: { ...impact, keys, evicted: [], budgets: [] } };
+}
+
+/** What becomes of evicted pods, and of their budgets, for a question. */
+export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): string[] {
+  const pending = evicted.reduce((sum, { next }) => sum + (next?.pending ?? 0), 0);
+  return [
+    ...(pending === 0 ? [] : [`${pending} of them would stay Pending`]),
+    ...budgets.map(each => `PodDisruptionBudget ${budgetLine(each)}`),
+  ];
+}
+
 function notJudgedText({ what, pods }: NotJudged): string {
   return `Not judged: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
 }

@@ -1,5 +1,5 @@
 /** The pods that NoExecute taints would evict, shown before the question. */
-import { noun, plural } from '../../../nodepool/text.ts';
+import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import { listText, shorten, taintsText } from '../../../print/cells.ts';
 import { GET, renderTable, takenWidth } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';
@@ -7,6 +7,8 @@ import type { EvictionPreview, NodeEvictions } from './taint-evictions.ts';
 
 const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
 const MAX_NODES = 20;
+/** Of nodes and pods, in a question. */
+const MAX_NAMED = 3;
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 40;
 /** In a narrower column the names of pods would be useless. */
@@ -43,6 +45,25 @@ export function evictionsSentence({ nodes, now, later, drained }: EvictionPrevie
   const atOnce = now > 0 ? `${plural(now, 'pod')} at once` : '';
   const afterwards = later > 0 ? `${plural(later, 'pod')} when tolerationSeconds are over` : '';
   return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${plural(nodes.length, 'node')}`;
+}
+
+/** The same for a question, or the error of a script. */
+export function evictionLosses(preview: EvictionPreview): string[] {
+  const { nodes, drained, ofDaemonSets, withoutController, ended } = preview;
+  const pods = nodes.flatMap(({ now, later }) => [...now, ...later.map(({ pod }) => pod)]);
+  const names = firstFew(
+    nodes.map(({ node }) => node),
+    MAX_NAMED,
+  );
+  const of = (count: number, one: string, many: string) =>
+    count === 0 ? [] : [`${count} of them ${count === 1 ? one : many}`];
+  return [
+    `${evictionsSentence(preview)} (${names}): ${firstFew(pods, MAX_NAMED)}`,
+    ...(drained === nodes.length ? [] : ['PodDisruptionBudgets do not hold these back']),
+    ...of(withoutController, 'has no controller and is not recreated', 'have no controller and are not recreated'),
+    ...of(ofDaemonSets, 'is of a DaemonSet', 'are of DaemonSets'),
+    ...of(ended, 'has ended already', 'have ended already'),
+  ];
 }
 
 function row({ node, taints, now, later }: NodeEvictions): string[] {

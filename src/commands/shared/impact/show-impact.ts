@@ -32,19 +32,35 @@ export async function impactText(
   return renderImpact(found, makeStyle(color), width);
 }
 
-/** @param onlyIfWorthAsking nothing where the impact is known, and not worth a question of its own */
-export type TellImpact = (plan: ClusterPlan, onlyIfWorthAsking: boolean) => Promise<string | undefined>;
+/**
+ * @param which `if worth asking`: nothing where the impact is known, and not worth a question of its own. `beside evictions`: the
+ * question names the evicted pods, so the text does not
+ */
+export type TellImpact = (
+  plan: ClusterPlan,
+  which: 'always' | 'if worth asking' | 'beside evictions',
+) => Promise<ToldImpact | undefined>;
+
+export interface ToldImpact {
+  text: string | undefined;
+  /** For the question: what evictions mean. */
+  losses: string[];
+}
 
 /** The impact of a plan for stderr, before a person is asked about it. Nothing where no label and no taint changes. */
 export function impactTeller(io: Io, connection: Connection): TellImpact {
-  return async (plan, onlyIfWorthAsking) => {
+  return async (plan, which) => {
     const found = await impactOrWarning(plan, io, connection);
     if (found === 'none') return undefined;
     const { isWorthAsking } = await import('./find-impact.ts');
     const isWorth = found !== 'unknown' && isWorthAsking(found.impact);
-    if (found === 'unknown' || (!found.isKnown && !isWorth)) return 'Impact: not known';
-    if (onlyIfWorthAsking && !isWorth) return undefined;
-    return impactText(found, { color: io.errorColor, width: errorWidth(io) });
+    if (found === 'unknown' || (!found.isKnown && !isWorth)) return { text: 'Impact: not known', losses: [] };
+    if (which === 'if worth asking' && !isWorth) return undefined;
+    const shown = { color: io.errorColor, width: errorWidth(io) };
+    if (which !== 'beside evictions') return { text: await impactText(found, shown), losses: [] };
+    const { besideEvictions, evictionsMean } = await import('./print-impact.ts');
+    const rest = besideEvictions(found);
+    return { text: rest && (await impactText(rest, shown)), losses: evictionsMean(found) };
   };
 }
 

@@ -18,8 +18,9 @@ import {
 import { circleError, oversizedError, patchedNode } from '../../../reconciler/plan/node-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { loadClusterState } from '../pools/load-cluster-state.ts';
+import { fullNames } from '../pools/node-names.ts';
 import { selectNodes } from '../pools/nodes.ts';
-import { nodesNotFound, poolNotFound } from '../pools/not-found.ts';
+import { poolNotFound } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 
 export interface MoveOptions {
@@ -83,9 +84,6 @@ function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
     throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
   }
-  // An empty selector selects every node: mostly it is an unset variable of a script.
-  if (selector?.trim() === '')
-    throw new NodepoolError('usage', '-l: the selector is empty', 'write it like a=b,c!=d,e');
   if (nodes.length === 0 && selector === undefined && from === undefined) {
     const [order, example] =
       kind === 'move'
@@ -106,9 +104,8 @@ async function namesBySelector({ selector }: MoveOptions, cluster: ClusterPort):
 
 function namedNodes({ nodes, from }: MoveOptions, state: ClusterState): string[] {
   if (nodes.length === 0 && from !== undefined) return state.members(from).map(node => node.name);
-  const missing = nodes.filter(node => state.node(node) === undefined);
-  if (missing.length > 0) throw nodesNotFound(missing);
-  return nodes;
+  const known = [...state.nodes()].map(({ name }) => name);
+  return fullNames(nodes, known);
 }
 
 /** Of the nodes that a selector found, those of the pool: `remove` and `--from` are about that pool's nodes. */
@@ -189,7 +186,7 @@ function checkEnd(state: ClusterState, name: string, patch: NodePatch | undefine
     kind === 'remove'
       ? `node ${name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
       : `node ${name} would not stay in pool ${pool}: ${giver} would have it`,
-    `see why with \`kubectl nodepool nodes --why ${name}\``,
+    `see why with \`kubectl nodepool why ${name}\``,
   );
 }
 

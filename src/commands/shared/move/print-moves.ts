@@ -2,7 +2,10 @@
 
 import { isControlPlaneRole, ROLE_PREFIX } from '../../../nodepool/membership/selector.ts';
 import type { Change } from '../../../nodepool/plan/plan.ts';
+import { firstFew } from '../../../nodepool/text.ts';
+import { nodesText } from '../../../print/question.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 
 interface MoveLine {
   node: string;
@@ -39,6 +42,30 @@ export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes 
     }
   }
 }
+
+/**
+ * `This takes off label rack=x from 2 nodes (a, b); taint old:NoSchedule from 1 node (a)`; roles of pools are not named.
+ * @param all also what the old pool had set
+ */
+export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefined {
+  const gone = nodes.flatMap(({ node, changes }) =>
+    changes
+      .filter(({ action, reason }) => action === 'remove' && (all || reason === 'membership'))
+      .filter(({ kind, key }) => kind !== 'annotation' && !isRole(key))
+      .map(({ kind, key, effect, from = '' }) => ({
+        what: kind === 'label' ? `label ${key}=${from}` : `taint ${key}${from === '' ? '' : `=${from}`}:${effect}`,
+        node: node.name,
+      })),
+  );
+  if (gone.length === 0) return undefined;
+  const texts = [...Map.groupBy(gone, ({ what }) => what)].map(
+    ([what, found]) => `${what} from ${nodesText(found.map(({ node }) => node))}`,
+  );
+  return sanitizeLine(`This takes off ${firstFew(texts, MAX_NAMED, '; ', '; ')}`);
+}
+
+/** Labels and taints in one line. */
+const MAX_NAMED = 10;
 
 function isRole(key: string): boolean {
   return key.startsWith(ROLE_PREFIX) && !isControlPlaneRole(key);

@@ -1,20 +1,25 @@
 /** Changes the membership of nodes and shows the result: for `add`, `remove` and `move`. */
 import * as Flags from '@oclif/core/flags';
-import { EXIT, showWarning, warnOnce } from '../../../cli/errors.ts';
+import { EXIT, showNote, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Deps } from '../../../cli/factory.ts';
 import { concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '../../../cli/flags.ts';
 import { interruptible } from '../../../cli/signals.ts';
 import type { DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
+import { isControlPlane, isControlPlaneRole } from '../../../nodepool/membership/selector.ts';
+import type { Taint } from '../../../nodepool/types.ts';
+import { nodesText } from '../../../print/question.ts';
 import type { WriteFailure } from '../../../reconciler/outcome.ts';
+import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { showPlanned } from '../changes/diff.ts';
 import { approver } from '../consent/approve.ts';
-import { agree } from '../consent/consent.ts';
+import { agree, type Question } from '../consent/consent.ts';
 import { impactTeller } from '../impact/show-impact.ts';
 import { type ApplyOptions, apply, movesOf, type PoolResult } from '../reconcile/apply.ts';
 import { isInterrupted, showInterruption } from '../reconcile/interrupted.ts';
 import { reconcileDeps, showFailures } from '../reconcile/reconcile-deps.ts';
 import { type MoveOptions, type PlannedMoves, planMoves } from './plan-moves.ts';
+import { type PoolMove, takenOff } from './print-moves.ts';
 
 /** The flags of all three commands. */
 export const moveFlags = {
@@ -44,6 +49,7 @@ export async function showMoves(
   const { io, connect } = deps;
   const connection = await connect({ concurrency, dryRun: dryRun !== 'none' });
   const warn = warnOnce(io);
+  const said = new Set<string>();
   const propose = async () => {
     const planned = await planMoves({ ...what, selector }, connection);
     warn(planned.warnings);
@@ -51,11 +57,18 @@ export async function showMoves(
     if (dryRun !== 'none' && planned.plan.nodes.length > 0) {
       await showPlanned(planned.plan, io, connection, planned.state);
     }
-    return { ...planned, asksImpactOf: planned.plan };
+    const lost = what.kind === 'move' && dryRun === 'none' ? takenOff(planned.plan, io.stderrIsTTY) : undefined;
+    if (lost !== undefined && !said.has(lost)) showNote(io, lost);
+    if (lost !== undefined) said.add(lost);
+    const action = actionOf(what, planned.plan);
+    return { ...planned, action, asksImpactOf: planned.plan, question: controlPlaneQuestion(what, planned.plan) };
   };
-  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection.pods, impactTeller(io, connection));
+  const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection));
   const agreed = await agree(propose, approve);
-  if (agreed === undefined) return EXIT.error;
+  if (agreed === undefined) {
+    io.err('nothing was changed');
+    return EXIT.error;
+  }
   const { proposal: planned, consent } = agreed;
   const { renderMoved, renderUnmoved } = await import('./print-moves.ts');
   const suffix = dryRunSuffix(dryRun);
@@ -78,6 +91,29 @@ export async function showMoves(
   showFailures(io, failures);
   if (isInterrupted(results)) return showInterruption(io, results);
   return failures.length > 0 ? EXIT.error : EXIT.done;
+}
+
+/** `Add 2 nodes (a, b) to pool gpu` */
+function actionOf({ kind, pool }: PoolMove, { nodes }: ClusterPlan): string {
+  const [verb, to] = { add: ['Add', 'to'], remove: ['Remove', 'from'], move: ['Move', 'to'] }[kind];
+  return `${verb} ${nodesText(nodes.map(({ node }) => node.name))} ${to} pool ${pool}`;
+}
+
+/** The pool's taints and labels reach what runs the cluster, and mostly the node was meant to be another one. */
+function controlPlaneQuestion({ kind }: PoolMove, { nodes }: ClusterPlan): Question | undefined {
+  const found = nodes.filter(({ node }) => isControlPlane(node.labels) || node.taints.some(isOfControlPlane));
+  if (kind === 'remove' || found.length === 0) return undefined;
+  const names = found.map(({ node }) => node.name);
+  const verb = names.length === 1 ? 'runs' : 'run';
+  return {
+    losses: [`${nodesText(names)} ${verb} the control plane and would get the labels and taints of the pool`],
+    covers: names.map(name => `control-plane node ${name}`),
+    needsYes: [],
+  };
+}
+
+function isOfControlPlane({ key }: Taint): boolean {
+  return isControlPlaneRole(key);
 }
 
 const WORDS = { add: 'Adding', remove: 'Removing', move: 'Moving' };

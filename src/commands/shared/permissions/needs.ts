@@ -29,7 +29,14 @@ const PROTECTION = ['validatingadmissionpolicies', 'validatingadmissionpolicybin
 
 const LOOK = [`list ${POOLS}`, 'list nodes'];
 const WRITE = ['get,patch nodes', `get,patch ${POOLS}`, `create ${EVENTS}`];
-const RECONCILE = [...LOOK, ...WRITE, `patch ${POOLS}/status`, `list,get,create,patch,delete ${CLASSES}`];
+/** Without the permissions on revisions, `rollout undo` does not find the specs of changed pools. */
+const RECONCILE = [
+  ...LOOK,
+  ...WRITE,
+  `patch ${POOLS}/status`,
+  `list,get,create,patch,delete ${CLASSES}`,
+  `get,list,create,patch,delete ${REVISIONS}`,
+];
 const DELETE = [...LOOK, ...WRITE, `delete ${POOLS}`, `list,get,delete ${CLASSES}`];
 const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 /** Only on servers that have the condition: see cordon/maintenance.ts. */
@@ -65,14 +72,16 @@ const CLASS_USERS = [
  */
 const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   get: [`get,list ${POOLS}`],
-  // Its table says how many nodes match pools without a status, where that is allowed.
-  'get with pending pools': ['list nodes'],
-  'get -o wide': [`list ${POOLS}`, 'list nodes'],
+  // Its table; without it that is as of the last reconcile.
+  'get with nodes': LOOK,
   'get --watch': [`list,watch ${POOLS}`],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,
   'nodes -o wide': ['get nodes'],
   'nodes --watch': [`list,watch ${POOLS}`, 'list,watch nodes'],
+  why: [`list ${POOLS}`, 'get nodes'],
+  // To find a node by its short name.
+  'why with short names': ['list nodes'],
   'nodes --why': [`list ${POOLS}`, 'get nodes'],
   events: [`list ${EVENTS}`, `get,list ${POOLS}`],
   'events --watch': [`list,watch ${EVENTS}`],
@@ -100,6 +109,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   // It warns of nodes of other pools, where it may read them.
   'create with overlaps': LOOK,
   'create --nodes': [`create,list ${POOLS}`, 'get,patch nodes'],
+  'create --nodes with short names': ['list nodes'],
   'create --reconcile': [`create ${POOLS}`, ...RECONCILE],
   'create with NoExecute': [...LOOK, ...PODS],
   'create with kubelet labels': PROTECTION,
@@ -109,7 +119,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   edit: [`get,patch ${POOLS}`],
   'edit with NoExecute': [...LOOK, ...PODS],
   'edit with deleted RuntimeClass': [`list ${CLASSES}`, ...CLASS_USERS],
-  'edit with kubelet labels': PROTECTION,
+  'edit with kubelet labels': [...LOOK, ...PROTECTION],
   add: RECONCILE,
   'add with NoExecute': PODS,
   remove: RECONCILE,
@@ -125,12 +135,11 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'reconcile with drift': [`list ${EVENTS}`],
   'reconcile with deleted RuntimeClass': CLASS_USERS,
   'reconcile --pod-counts': PODS,
-  // Without it, `rollout undo` does not find the spec.
-  'reconcile with rollout': [`get,list,create,patch,delete ${REVISIONS}`],
   'reconcile --watch': [...RECONCILE, `watch ${POOLS}`, 'watch nodes', `watch ${CLASSES}`, `patch ${EVENTS}`],
   'reconcile --watch --pod-counts': ['list,watch pods'],
   'reconcile --watch --leader-elect': [`create ${LEASES}`, `get,patch ${LEASES} ${LEASE}`],
   rollout: [`get,patch ${POOLS}`],
+  'rollout resume with NoExecute': [...LOOK, ...PODS],
   'rollout history': [`list ${REVISIONS}`],
   'rollout undo': [`list ${REVISIONS}`],
   'rollout undo with NoExecute': [...LOOK, ...PODS],
@@ -142,7 +151,11 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'delete with NoExecute': PODS,
   'delete with RuntimeClass': CLASS_USERS,
   // Other pools match its nodes, and get them.
-  'delete with next owners': [`patch ${POOLS}/status`, `create,patch ${CLASSES}`],
+  'delete with next owners': [
+    `patch ${POOLS}/status`,
+    `create,patch ${CLASSES}`,
+    `get,list,create,patch,delete ${REVISIONS}`,
+  ],
   cordon: CORDON,
   uncordon: CORDON,
   // Without it, a maintenance is not published as a condition of the node.
@@ -215,12 +228,11 @@ function needsOfInstallable(installable: InstallableParts | undefined): CommandN
   const about = (objects: readonly ManifestObject[], verbs: string[]) =>
     objects.flatMap(object => questionsAbout(object, verbs));
   const install = ['get', 'create', 'patch'];
+  // The server allows a policy only to a user who may get its parameters.
+  const parameters = questionsOf(`get ${POOLS}`);
   return [
-    {
-      command: 'install --admission',
-      // The server allows a policy only to a user who may get its parameters.
-      questions: [...about([...policies, ...bornInPool], install), ...questionsOf(`get ${POOLS}`)],
-    },
+    { command: 'install --admission', questions: [...about([...policies, ...bornInPool], install), ...parameters] },
+    { command: 'install --policies', questions: [...about(policies, install), ...parameters] },
     {
       command: 'install --controller',
       // The server allows a user to grant only permissions that the user has.

@@ -138,10 +138,6 @@ export function parsePoolChoice(
   if (all && selector !== undefined) throw usage('cannot set --all and --selector at the same time');
   if (names.length > 0 && selector !== undefined) throw usage('a name cannot be provided when a selector is specified');
   if (names.length > 0 && all) throw usage('a name cannot be provided when --all is specified');
-  // For kubectl an empty selector is no selector; the variable of a script that is not set must not mean all.
-  if (selector?.trim() === '') {
-    throw new NodepoolError('usage', '-l: the selector is empty', 'look for a variable that is not set');
-  }
   if (selector !== undefined) return { selector };
   if (all) return { all };
   if (names.length > 0) return { names };

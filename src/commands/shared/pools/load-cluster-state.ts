@@ -1,18 +1,12 @@
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
-import {
-  isEmpty,
-  matches,
-  membershipSelector,
-  type Selector,
-  selectorText,
-} from '../../../nodepool/membership/selector.ts';
-import { isSelectorKnown } from '../../../nodepool/spec/validation.ts';
-import type { NodePool, RuntimeClass } from '../../../nodepool/types.ts';
+import { isEmpty, type Selector, selectorText } from '../../../nodepool/membership/selector.ts';
+import type { RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
 import { allPermitted, type ValueOrRefusal, valueOrRefusal } from '../refusals.ts';
+import { nodeIn } from './node-names.ts';
 import { poolNotFound } from './not-found.ts';
 
 /** Everything that the reconciler reads, at once. Node conditions and quantities only as far as they are used. */
@@ -38,26 +32,8 @@ export async function loadClusterState(
 export function selectPools(command: string, state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: name => state.ownership(name) });
+  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
   return names.length === 0 ? known : [...new Set(names)];
-}
-
-// How many nodes match pools that were never reconciled, whose status does not say it.
-
-/**
- * By the pool's name. Requests nothing if each pool has a status, and one list of nodes at most. Pools whose nodes cannot be
- * counted (no permission, an invalid selector) are left out. @param pools coerced
- */
-export async function matchingNodes(
-  pools: readonly NodePool[],
-  { nodeLabels }: Pick<Connection, 'nodeLabels'>,
-): Promise<Map<string, number>> {
-  const pending = pools.filter(pool => pool.status?.nodeCount === undefined && isSelectorKnown(pool));
-  const selectors = new Map(pending.map(pool => [pool.metadata.name, membershipSelector(pool)]));
-  const nodes = await labelsOfMatching([...selectors.values()], { nodeLabels });
-  if ('refusal' in nodes) return new Map();
-  const count = (selector: Selector) => nodes.value.filter(({ labels }) => matches(selector, labels)).length;
-  return new Map([...selectors].map(([name, selector]) => [name, count(selector)]));
 }
 
 /** The nodes that one of the selectors matches, and perhaps others. One request at most. */

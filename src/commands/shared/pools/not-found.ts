@@ -8,8 +8,8 @@ import { noun, suggest } from '../../../nodepool/text.ts';
 interface KnownNames {
   /** Names of pools, where they were read. */
   pools?: readonly string[];
-  /** The node of a name, where nodes were read. */
-  node?: (name: string) => { owner: string | undefined } | undefined;
+  /** The node of a name, where nodes were read; with its own name where it differs. */
+  node?: (name: string) => { owner: string | undefined; name?: string } | undefined;
 }
 
 /**
@@ -25,7 +25,7 @@ export function poolNotFound(
   if (next !== undefined) return notFound('nodepool', names, '', next);
   const meant = names.flatMap(name => suggest(name, pools) ?? []);
   if (meant.length === 0) return notFound('nodepool', names, '', 'list the pools with `kubectl nodepool get`');
-  return notFound('nodepool', names, '', undefined, `; did you mean ${quoted([...new Set(meant)])}?`);
+  return notFound('nodepool', names, '', undefined, meantText([...new Set(meant)]));
 }
 
 /** An error for each name, so that pools which exist can be shown; one for all after a type, which the names belong to. */
@@ -39,25 +39,25 @@ function nodesInstead(
   names: readonly string[],
   node: NonNullable<KnownNames['node']>,
 ): string | undefined {
-  const nodes = names.map(name => name.replace(/^(?:nodes?|no)\//, '')).filter(name => node(name) !== undefined);
+  const nodes = names.flatMap(typed => {
+    const name = typed.replace(/^(?:nodes?|no)\//, '');
+    const found = node(name);
+    return found === undefined ? [] : [{ name, ...found }];
+  });
   const [first] = nodes;
   if (first === undefined) return undefined;
-  const pool = node(first)?.owner;
-  return forNodes(
-    command,
-    nodes.filter(name => node(name)?.owner === pool),
-    pool,
-  );
+  const ofPool = nodes.filter(({ owner }) => owner === first.owner).map(({ name }) => name);
+  return forNodes(command, ofPool, first.owner);
 }
 
 export interface NamesDeps {
   pools: Pick<NodePoolsClient, 'firstNames'>;
-  nodes: Pick<NodesClient, 'get'>;
+  nodes: Pick<NodesClient, 'get' | 'list'>;
 }
 
 /**
  * Suggestions for pools that were requested one by one: the names of pools, and the node of the first name, by a request
- * each. Nothing of a request that is refused.
+ * each. Where no pool has a similar name, it may be the short name of a node. Nothing of a request that is refused.
  */
 export async function namesToSuggest(
   command: string,
@@ -66,9 +66,19 @@ export async function namesToSuggest(
 ): Promise<KnownNames> {
   const [first] = missing;
   if (first === undefined || withoutType(command, missing) !== undefined) return {};
-  const [names, found] = await Promise.all([pools.firstNames(), nodes.get(first).catch(ifRefused(undefined))]);
-  const owner = found && parseRecord(found.record)?.pool;
-  return { pools: names, node: name => (found !== undefined && name === first ? { owner } : undefined) };
+  const [names, named] = await Promise.all([pools.firstNames(), nodes.get(first).catch(ifRefused(undefined))]);
+  const isPool = suggest(first, names) !== undefined;
+  const listed = named !== undefined || isPool ? [] : await nodes.list().catch(ifRefused([]));
+  const short = listed.filter(node => isShortFor(first, node.name));
+  const found = named ?? (short.length === 1 ? short[0] : undefined);
+  if (found === undefined) return { pools: names };
+  const meant = { owner: parseRecord(found.record)?.pool, name: found.name };
+  return { pools: names, node: name => (name === first ? meant : undefined) };
+}
+
+/** `ip-10-0-1-15` is, for `ip-10-0-1-15.eu-west-1.compute.internal`. */
+export function isShortFor(typed: string, name: string): boolean {
+  return name.startsWith(`${typed}.`);
 }
 
 /** Reads a pool that has to exist. @param command that needs it */
@@ -82,8 +92,9 @@ export async function existingPool(
   throw poolNotFound(command, [name], await namesToSuggest(command, [name], cluster));
 }
 
-/** @param flag that named them, as `--nodes: ` */
-export function nodesNotFound(names: readonly string[], flag = ''): NodepoolError {
+/** @param flag that named them, as `--nodes: ` @param similar names of nodes that may be meant */
+export function nodesNotFound(names: readonly string[], flag = '', similar: readonly string[] = []): NodepoolError {
+  if (similar.length > 0) return notFound('node', names, flag, undefined, meantText(similar));
   return notFound('node', names, flag, 'list the nodes with `kubectl get nodes`');
 }
 
@@ -95,6 +106,11 @@ function notFound(
   meant = '',
 ): NodepoolError {
   return new NodepoolError('input', `${flag}${noun(names.length, what)} ${quoted(names)} not found${meant}`, next);
+}
+
+/** The end of a message. */
+export function meantText(similar: readonly string[]): string {
+  return `; did you mean ${quoted(similar)}?`;
 }
 
 function quoted(names: readonly string[]): string {

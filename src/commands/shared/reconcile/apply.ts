@@ -62,6 +62,10 @@ export interface ApplyOptions {
   deleted?: ReadonlyMap<string, string>;
   /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
   timeoutMs?: number | undefined;
+  /** A pool whose pods are evicted is left to a later run once another pool is done: that one may have a next step. */
+  leavesPods?: boolean;
+  /** What the runs of one command share; each fills it. Undefined: it runs once. */
+  memory?: RunMemory | undefined;
 
   progress?: NodeProgress;
   /** Evictions, for people, in order. */
@@ -69,6 +73,9 @@ export interface ApplyOptions {
   /** Gets sentences for people. */
   warn: (warnings: readonly Warning[]) => void;
 }
+
+/** Limits of writes and counts of repairs hold over all runs. */
+export type RunMemory = Partial<Pick<ReconcilerOptions, 'writeLimiter' | 'contestedKeys' | 'revisions'>>;
 
 /** The result for one pool. */
 export interface PoolResult {
@@ -100,8 +107,13 @@ export async function reconcile(
   options.warn(pools.flatMap(name => firstStripWarning(state, name)));
   const { chosen, others } = await apply(state, { pools }, options, pods);
   options.warn(others.flatMap(notUpToDate));
-  const moves = movesOf(chosen);
-  return chosen.map((result): PoolSummary => {
+  return summariesOf(chosen);
+}
+
+/** @param results of one run, or of several as if they were one */
+export function summariesOf(results: readonly PoolResult[]): PoolSummary[] {
+  const moves = movesOf(results);
+  return results.map((result): PoolSummary => {
     const { pool } = result;
     const joined = moves.filter(move => move.to === pool && move.from !== pool).length;
     const left = moves.filter(move => move.from === pool && move.to !== pool).length;
@@ -126,11 +138,11 @@ export async function apply(
   const before = stateBefore(state, intent);
   const named = changes !== undefined || isDeletion ? nodesOf(intent, before, state) : [];
   const touched = new Set(named.flatMap(node => before.poolsOf(node)));
-  const writeLimiter = new WriteRateLimiter(options.clock);
-  const contestedKeys = contestedKeysOf(options);
+  const { memory = {} } = options;
+  memory.writeLimiter ??= new WriteRateLimiter(options.clock);
+  memory.contestedKeys ??= contestedKeysOf(options);
   const reconciler = reconcilerOf(state, options, {
-    writeLimiter,
-    contestedKeys,
+    ...memory,
     ...counted,
     ...defined({ changes }),
   });
@@ -149,7 +161,8 @@ export async function apply(
   });
   const others = [...touched].filter(pool => !pools.includes(pool) && state.isActive(pool)).toSorted();
   const only = new Set([...named, ...moves.map(({ node }) => node)]);
-  const rest = reconcilerOf(state, options, { writeLimiter, contestedKeys, ...counted, only });
+  memory.revisions = reconciler.revisions;
+  const rest = reconcilerOf(state, options, { ...memory, ...counted, only });
   return { chosen, others: await untilIdle(others, rest, { ...options, state }) };
 }
 
@@ -195,7 +208,7 @@ function contestedKeysOf({ cluster, clock, events }: ApplyOptions): ContestedKey
 function reconcilerOf(
   state: ClusterState,
   { cluster, now, clock, sleep, concurrency, consent, deleted, progress, onEviction, signal }: ApplyOptions,
-  ofRun: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contestedKeys' | 'podsOn'>,
+  ofRun: Pick<ReconcilerOptions, 'changes' | 'only' | 'writeLimiter' | 'contestedKeys' | 'revisions' | 'podsOn'>,
 ): Reconciler {
   const limiters = limitersOf(concurrency);
   const optional = defined({ progress, onEviction, consent, deleted, signal });
@@ -210,6 +223,7 @@ interface PoolInLoop {
   result?: PoolResult;
   /** Nodes wait for their pods to be evicted. */
   isWaiting: boolean;
+  isDone: boolean;
   /** Nodes and pods left at the best, and since when. */
   least: number;
   since: number;
@@ -224,13 +238,13 @@ interface PoolInLoop {
 export async function untilIdle(
   pools: readonly string[],
   reconciler: Pick<Reconciler, 'reconcile'>,
-  options: Pick<ApplyOptions, 'cluster' | 'clock' | 'signal' | 'timeoutMs'> & { state: ClusterState },
+  options: Pick<ApplyOptions, 'cluster' | 'clock' | 'signal' | 'timeoutMs' | 'leavesPods'> & { state: ClusterState },
 ): Promise<PoolResult[]> {
-  const { cluster, state, clock, signal, timeoutMs = EVICTION_TIMEOUT_MS } = options;
+  const { cluster, state, clock, signal, timeoutMs = EVICTION_TIMEOUT_MS, leavesPods = false } = options;
   const loop = new Map<string, PoolInLoop>(
     pools.map(pool => [
       pool,
-      { known: state.pool(pool), isWaiting: false, least: Number.POSITIVE_INFINITY, since: clock.now() },
+      { known: state.pool(pool), isWaiting: false, isDone: false, least: Number.POSITIVE_INFINITY, since: clock.now() },
     ]),
   );
   const queue = new WorkQueue<string>({ clock });
@@ -257,6 +271,7 @@ export async function untilIdle(
     const waiting = next.kind === 'error' ? next.rest : next;
     if (waiting.kind !== 'pods') return { kind: 'done' };
     const { drain, podsMs } = waiting;
+    if (leavesPods && [...loop.values()].some(({ isDone }) => isDone)) return { kind: 'done' };
     const left = drain.nodes.length + drain.pods;
     if (left < pool.least) [pool.least, pool.since] = [left, clock.now()];
     const leftMs = timeoutMs > 0 ? pool.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
@@ -278,7 +293,10 @@ export async function untilIdle(
     async reconcile(name) {
       const pool = loop.get(name);
       try {
-        return pool === undefined ? { kind: 'done' } : await reconcileOne(name, pool);
+        if (pool === undefined) return { kind: 'done' };
+        const result = await reconcileOne(name, pool);
+        pool.isDone = result.kind === 'done';
+        return result;
       } catch (error) {
         crash ??= { error };
         queue.shutDown();

@@ -62,7 +62,8 @@ export function dryRunCluster({ rules, nodes: { serverTime } }: ClusterPort, sta
     },
     // The history is no part of the result.
     revisions: {
-      list: async () => [],
+      list: notReconciled,
+      heads: async () => [],
       get: async () => undefined,
       create: async revision => ({ kind: 'created', revision }),
       update: async () => ({ kind: 'gone' }),

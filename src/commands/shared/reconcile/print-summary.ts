@@ -1,11 +1,15 @@
 /** The result of a reconcile, a line for each pool. */
 
+import { stripVTControlCharacters } from 'node:util';
+import { defined } from '../../../nodepool/json.ts';
 import { contestIn, troubleIn, unfinishedRollout } from '../../../nodepool/status/status.ts';
 import { plural } from '../../../nodepool/text.ts';
-import type { NodePoolStatus } from '../../../nodepool/types.ts';
-import { poolResource, shorten, statusPaint, statusText } from '../../../print/cells.ts';
+import { API_VERSION, type NodePool, type NodePoolStatus } from '../../../nodepool/types.ts';
+import { poolResource, statusCell } from '../../../print/cells.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
-import { type Cell, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { type Cell, columnWidths, DESCRIBE, renderTable } from '../../../print/table.ts';
+import { widthOf, wrapWords } from '../../../print/width.ts';
 
 export interface ReconciledPool {
   pool: string;
@@ -16,6 +20,8 @@ export interface ReconciledPool {
         status: NodePoolStatus | undefined;
         runtimeClass: { kind: 'unchanged' | 'created' | 'updated' | 'deleted' | 'foreign' };
         failures: readonly unknown[];
+        /** Of a rollout: milliseconds until its next step, where that is known. */
+        settlesAfterMs?: number;
       }
     | undefined;
   joined: number;
@@ -23,25 +29,40 @@ export interface ReconciledPool {
   updated: number;
 }
 
-/** Characters of a reason on a terminal; `describe` shows it whole. */
-const NOTE_WIDTH = 120;
-
 interface SummaryOptions {
   /** Of each line, as ` (dry run)`. */
   suffix: string;
-  /** A reason is cut; in a pipe it is not. */
-  isTerminal: boolean;
+  /** Where a reason that is longer stands on its own line, wrapped; undefined: it is in the line of its pool. */
+  terminalWidth: number | undefined;
+  /** Also says how a rollout goes on: for a run that takes one step of it. */
+  isOneStep: boolean;
 }
 
+const INDENT = '  ';
+
 /** Without the last newline, and without the errors of failed writes. */
-export function renderSummaries(pools: ReconciledPool[], options: SummaryOptions, style: Style): string {
-  const rows = pools.map(pool => {
-    const why = note(pool);
-    const shown = options.isTerminal ? shorten(why, NOTE_WIDTH) : why;
-    const text = [shown, options.suffix.trimStart()].filter(Boolean).join('  ');
-    return [...summaryCells(pool, style), text];
+export function renderSummaries(
+  pools: ReconciledPool[],
+  { suffix, terminalWidth = Infinity, isOneStep }: SummaryOptions,
+  style: Style,
+): string {
+  const cells = pools.map(pool => summaryCells(pool, style));
+  const widths = columnWidths(cells);
+  const lines = pools.map((pool, at) => {
+    const row = cells[at] ?? [];
+    const why = note(pool, isOneStep);
+    const whole = renderTable(
+      [[...row, [why, suffix.trimStart()].filter(Boolean).join('  ')]],
+      DESCRIBE,
+      Infinity,
+      widths,
+    );
+    if (why === '' || widthOf(stripVTControlCharacters(whole)) <= terminalWidth) return whole;
+    const first = renderTable([[...row, suffix.trimStart()]], DESCRIBE, Infinity, widths);
+    const reason = wrapWords(sanitizeLine(why), terminalWidth - INDENT.length, '').map(line => INDENT + line);
+    return [first, ...reason].join('\n');
   });
-  return renderTable(rows, DESCRIBE);
+  return lines.join('\n');
 }
 
 function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
@@ -58,11 +79,17 @@ function summaryCells(summary: ReconciledPool, style: Style): Cell[] {
   }
   return [
     pool,
-    { text: statusText(status?.status), paint: statusPaint(status?.status, style) },
+    statusCell(writtenPool(pool, status), style),
     `${plural(status?.nodeCount ?? 0, 'node')} (${changes(summary)})`,
     `cpu ${poolResource(status, 'cpu')}`,
     `memory ${poolResource(status, 'memory')}`,
   ];
+}
+
+/** The pool as its status says: that was written just now. */
+function writtenPool(name: string, status: NodePoolStatus | undefined): NodePool {
+  const paused = unfinishedRollout(status)?.reason === 'Paused';
+  return { apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: { paused }, ...defined({ status }) };
 }
 
 function changes({ joined, left, updated, outcome }: ReconciledPool): string {
@@ -76,13 +103,21 @@ function changes({ joined, left, updated, outcome }: ReconciledPool): string {
   return said.join(', ') || 'unchanged';
 }
 
-/** Why a pool is not 200, what others keep changing, or what a rollout has left to do. */
-function note({ outcome }: ReconciledPool): string {
+/** What is wrong with a pool, what others keep changing, or what a rollout has left to do. */
+function note({ pool, outcome }: ReconciledPool, isOneStep: boolean): string {
   if (outcome === undefined) return 'not reconciled';
   const failed = outcome.failures.length;
   if (failed > 0) return `${plural(failed, 'write')} failed`;
   if (outcome.kind === 'interrupted') return '';
   const { status } = outcome;
   const trouble = status?.status === 200 ? undefined : troubleIn(status)?.message;
-  return [...new Set([trouble, contestIn(status), unfinishedRollout(status)?.message])].filter(Boolean).join('; ');
+  const rollout = unfinishedRollout(status);
+  const isGoingOn = isOneStep && rollout?.reason === 'RolloutInProgress';
+  const next = isGoingOn ? nextSteps(pool, outcome.settlesAfterMs) : undefined;
+  return [...new Set([trouble, contestIn(status), rollout?.message, next])].filter(Boolean).join('; ');
+}
+
+function nextSteps(pool: string, afterMs: number | undefined): string {
+  const due = afterMs === undefined ? '' : `the next step is due in ${Math.max(1, Math.ceil(afterMs / 1000))}s; `;
+  return `${due}\`kubectl nodepool reconcile ${pool} --wait\` takes the next steps`;
 }

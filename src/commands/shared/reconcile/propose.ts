@@ -2,17 +2,19 @@
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
+import { defined } from '../../../nodepool/json.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
-import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
+import { nodesText } from '../../../print/question.ts';
+import { type ClusterPlan, planCluster, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import type { Proposal } from '../consent/consent.ts';
+import type { EarlierWrite, Proposal } from '../consent/consent.ts';
 import { emptyPoolWarnings } from '../consent/no-match.ts';
 import { deletedBy, findRuntimeClassUsers } from '../consent/runtime-class-users.ts';
-import { joiningWarnings, leavesText, wouldLeaveText } from '../consent/warnings.ts';
+import { joiningWarnings, leavePoolText, leavesText } from '../consent/warnings.ts';
 import { loadClusterState, selectPools } from '../pools/load-cluster-state.ts';
 import { allPermitted } from '../refusals.ts';
 
-/** Nodes that a question names. */
+/** Pools that a question names. */
 const MAX_NAMED = 5;
 
 export interface ProposeDeps {
@@ -23,47 +25,78 @@ export interface ProposeDeps {
   podCounts?: () => Promise<ReadonlyMap<string, number>>;
 }
 
+/** Of `--wait`, which takes all steps of a rollout: a yes is to all of them. */
+export interface Steps {
+  /** Later, named pools may be gone. */
+  isFirst: boolean;
+  /** By the steps before. */
+  written: EarlierWrite | undefined;
+}
+
 /** What a run is going to do; nothing is written yet. */
 export interface ProposedReconcile extends Proposal {
   state: ClusterState;
   pods: ReadonlyMap<string, number> | undefined;
   pools: string[];
   plan: ClusterPlan;
-  /** About workloads that name a RuntimeClass which is deleted, and which nodes the selectors match. */
+  /** About which nodes the selectors match. */
   warnings: Warning[];
 }
 
 /**
  * @param names empty: every pool. Throws NodepoolError when one is not found
  * @param released after an edit of the nodeSelector: nodes whose release was shown. It asks about others
+ * @param steps undefined: the run takes the next step only
  */
 export async function proposeReconcile(
   names: string[],
   { cluster, podCounts, workloads, now = () => new Date() }: ProposeDeps,
   released?: ReadonlySet<string>,
+  steps?: Steps,
 ): Promise<ProposedReconcile> {
   const [state, pods] = await allPermitted([loadClusterState(cluster), podCounts?.() ?? Promise.resolve(undefined)]);
-  const pools = selectPools('reconcile', state, names);
-  const plan = planCluster(state, { pools }, now());
-  const deleted = deletedBy(plan);
-  const { warnings, ...users } = await findRuntimeClassUsers(deleted, workloads);
-  const selection = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
-  const proposed = { state, pods, pools, plan, asksImpactOf: plan, warnings: [...selection, ...warnings] };
+  const known = new Set(state.poolNames());
+  const pools =
+    steps === undefined || steps.isFirst
+      ? selectPools('reconcile', state, names)
+      : names.filter(name => known.has(name));
+  const next = planCluster(state, { pools }, now());
+  const plan = steps === undefined ? next : { ...next, nodes: plansToTheEnd(next), later: pausedIn(next) };
+  const { covers, losses } = await findRuntimeClassUsers(deletedBy(plan), workloads);
+  const warnings = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
+  const changes = plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain);
+  const changed = [...new Set(changes.map(({ node }) => node.name))];
+  const ofPools = names.length === 0 ? 'all pools' : `${noun(pools.length, 'pool')} ${firstFew(pools, MAX_NAMED)}`;
+  const action = `Reconcile ${ofPools}${changed.length === 0 ? '' : ` and change ${nodesText(changed)}`}`;
+  const proposed = {
+    state,
+    pods,
+    pools,
+    plan,
+    action,
+    asksImpactOf: plan,
+    warnings,
+    ...defined({ written: steps?.written }),
+  };
   const late = released === undefined ? [] : leavingIn(plan, pools).filter(({ node }) => !released.has(node));
+  const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, nodes]) =>
+    leavePoolText(
+      nodes.map(({ node }) => node),
+      pool,
+    ),
+  );
   // Without a workload that names it, a RuntimeClass can be created again as it was.
-  const classes = users.covers.length === 0 ? [] : deleted;
-  const what = [
-    ...(classes.length === 0 ? [] : [`delete ${noun(classes.length, 'RuntimeClass')} ${classes.join(', ')}`]),
-    ...late.map(({ node, pool }) => `let node ${node} leave pool ${pool}`),
-  ];
-  if (what.length === 0) return proposed;
-  const leaves = [...Map.groupBy(late, ({ pool }) => pool)].map(([pool, { length }]) => wouldLeaveText(length, pool));
+  if (leaves.length + losses.length === 0) return proposed;
   const question = {
-    text: `Reconcile, and ${firstFew(what, MAX_NAMED)}?`,
-    covers: [...late.map(({ node }) => leavesText(node)), ...users.covers],
-    needsYes: [...leaves, ...(users.needsYes === undefined ? [] : [users.needsYes])].join('; '),
+    losses: [...leaves, ...losses],
+    covers: [...late.map(({ node }) => leavesText(node)), ...covers],
+    needsYes: [],
   };
   return { ...proposed, question };
+}
+
+function pausedIn({ later }: ClusterPlan): ClusterPlan['later'] {
+  return later.filter(({ pausedBy }) => pausedBy !== undefined);
 }
 
 function leavingIn({ nodes }: ClusterPlan, pools: readonly string[]): { node: string; pool: string }[] {

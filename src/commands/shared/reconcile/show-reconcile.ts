@@ -1,26 +1,30 @@
 /** Reconciles and shows the result: for `reconcile` and `create --reconcile`. */
+import { canAsk } from '../../../cli/confirm.ts';
 import { EXIT, showError, showWarning, warnOnce } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { dryRunSuffix } from '../../../cli/flags.ts';
-import type { Io } from '../../../cli/io.ts';
+import { type Io, terminalWidth } from '../../../cli/io.ts';
 import { interruptible } from '../../../cli/signals.ts';
 import type { ClusterPort, DryRun } from '../../../kube/cluster.ts';
 import { type Warning, warningAbout } from '../../../nodepool/errors.ts';
 import { unfinishedRollout } from '../../../nodepool/status/status.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { droppedFields, lackingWarning } from '../../../reconciler/write/status-writer.ts';
-import { type Approve, agree } from '../consent/consent.ts';
+import { type AgreedProposal, type Approve, agree, type Proposal } from '../consent/consent.ts';
 import { namesUnlessAll, type PoolChoice, showNoPools } from '../pools/choose-pools.ts';
-import { type PoolSummary, reconcile } from './apply.ts';
+import { type PoolSummary, type RunMemory, reconcile } from './apply.ts';
 import { isInterrupted, showInterruption } from './interrupted.ts';
-import { proposeReconcile } from './propose.ts';
+import { type ProposedReconcile, proposeReconcile, type Steps } from './propose.ts';
 import { reconcileDeps, showFailures } from './reconcile-deps.ts';
+import type { WaitEnd } from './until-done.ts';
 
 export interface ReconcileChoice {
   pools: PoolChoice;
   concurrency: number;
   /** With lines to stdout, a dry run prints what would change before its result. */
   dryRun: DryRun;
+  /** Of these changes, each node by itself. */
+  byNode?: boolean;
   podCounts: boolean;
   approve: Approve;
   /** Of a proposal; as the caller's own, which prints each once. */
@@ -29,6 +33,8 @@ export interface ReconcileChoice {
   released?: ReadonlySet<string> | undefined;
   /** Milliseconds without an eviction after which a pool whose pods are evicted is given up; 0: never. Default: 15 minutes. */
   timeoutMs?: number;
+  /** Goes on until the pools are done or stopped, at most so many milliseconds; 0: without a limit. */
+  waitMs?: number;
   /** To stdout; lines by default. */
   print?: 'lines' | 'nothing' | 'json' | 'yaml';
 }
@@ -55,33 +61,55 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     workloads,
     ...(choice.podCounts ? { podCounts: () => connection.pods.countByNode() } : {}),
   };
-  const approve: Approve = proposal => work.aside(() => choice.approve(proposal));
-  const propose = async () => {
-    const proposal = await proposeReconcile(names ?? [], reading, choice.released);
-    warn(proposal.warnings);
-    return proposal;
+  const { waitMs } = choice;
+  const wait = waitMs === undefined ? undefined : await import('./until-done.ts');
+  const limit = wait && new wait.Limit(work.clock, waitMs ?? 0);
+  const ask = (proposal: Proposal, signal?: AbortSignal) => work.aside(() => choice.approve(proposal, signal));
+  const agreeOn = (pools: readonly string[], steps: Steps | undefined, signal?: AbortSignal) =>
+    agree(
+      async () => {
+        const proposal = await proposeReconcile([...pools], reading, choice.released, steps);
+        warn(proposal.warnings);
+        return proposal;
+      },
+      // A person reads without haste.
+      proposal =>
+        limit !== undefined && canAsk(io) ? limit.aside(() => ask(proposal, signal)) : ask(proposal, signal),
+    );
+  const memory: RunMemory = {};
+  const carryOut = async (
+    { proposal, consent }: AgreedProposal<ProposedReconcile>,
+    signal: AbortSignal,
+  ): Promise<PoolSummary[]> => {
+    if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
+      const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
+      await work.aside(async () => {
+        await printChanges(proposal.plan, cluster, io, choice.byNode);
+        await showImpactToPerson(proposal.plan, io, connection, proposal.state);
+      });
+    }
+    const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
+    const leavesPods = wait !== undefined;
+    return reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, leavesPods, signal, memory, warn });
   };
-  const agreed = await agree(propose, approve).catch(error => {
-    work.stop();
-    throw error;
-  });
-  if (agreed === undefined) {
-    work.stop();
+  const run = async (): Promise<(Partial<WaitEnd> & Pick<WaitEnd, 'summaries'>) | undefined> => {
+    // Until something may be written, Ctrl-C ends the command at once.
+    const first = await agreeOn(names ?? [], wait && { isFirst: true, written: undefined });
+    if (first === undefined) return undefined;
+    return interruptible(io, async signal => {
+      if (wait === undefined || limit === undefined) return { summaries: await carryOut(first, signal) };
+      const again = (pools: readonly string[], written: Steps['written']) =>
+        agreeOn(pools, { isFirst: false, written }, signal);
+      const isQuiet = choice.print === 'nothing';
+      return wait.untilDone({ first, again, run: carryOut, limit, clock: work.clock, signal, io, isQuiet });
+    });
+  };
+  const end = await run().finally(work.stop);
+  if (end === undefined) {
     io.err('nothing was reconciled');
     return EXIT.error;
   }
-  const { proposal, consent } = agreed;
-  if (dryRun !== 'none' && (choice.print ?? 'lines') === 'lines') {
-    const { printChanges, showImpactToPerson } = await import('../changes/diff.ts');
-    await work.aside(async () => {
-      await printChanges(proposal.plan, cluster, io);
-      await showImpactToPerson(proposal.plan, io, connection, proposal.state);
-    });
-  }
-  const target = dryRun === 'client' ? await inMemory(proposal.state, cluster) : cluster;
-  const summaries = await interruptible(io, signal =>
-    reconcile(proposal, { ...work, cluster: target, consent, timeoutMs, signal }).finally(work.stop),
-  );
+  const { summaries } = end;
   await printResults(summaries, choice, io);
   if (summaries.length === 0) {
     io.err('No pools found. Create one with `kubectl nodepool create`.');
@@ -95,9 +123,12 @@ export async function showReconcile(choice: ReconcileChoice, deps: Deps, connect
     showFailures(io, outcome?.failures ?? [], pool, said);
     if (error !== undefined) showError(io, error, pool);
   }
+  if (end.exit !== undefined) return end.exit;
   if (isInterrupted(summaries)) return showInterruption(io, summaries);
   const codes = summaries.map(exitCode);
-  // An error takes precedence over a pool that is not 200.
+  // Who waits for pools to be done must not be told that they are.
+  if (end.leavesPaused) codes.push(EXIT.unhealthy);
+  // An error takes precedence over a pool with a problem.
   return codes.includes(EXIT.error) ? EXIT.error : Math.max(EXIT.done, ...codes);
 }
 
@@ -106,7 +137,8 @@ async function inMemory(state: ClusterState, cluster: ClusterPort): Promise<Clus
   return dryRunCluster(cluster, state);
 }
 
-async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: ReconcileChoice, io: Io): Promise<void> {
+async function printResults(pools: PoolSummary[], choice: ReconcileChoice, io: Io): Promise<void> {
+  const { print = 'lines', dryRun, waitMs } = choice;
   const suffix = dryRunSuffix(dryRun);
   if (print === 'json' || print === 'yaml') {
     const { printSummaries } = await import('./print-summary-data.ts');
@@ -118,7 +150,8 @@ async function printResults(pools: PoolSummary[], { print = 'lines', dryRun }: R
   if (shown.length === 0) return;
   const { renderSummaries } = await import('./print-summary.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  const text = renderSummaries(shown, { suffix, isTerminal: io.stdoutIsTTY }, makeStyle(io.color));
+  const isOneStep = dryRun === 'none' && waitMs === undefined;
+  const text = renderSummaries(shown, { suffix, terminalWidth: terminalWidth(io), isOneStep }, makeStyle(io.color));
   if (print === 'lines') io.out(text);
   else io.err(text);
 }

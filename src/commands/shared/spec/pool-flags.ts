@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import * as Flags from '@oclif/core/flags';
+import { parseDuration } from '../../../cli/duration.ts';
 import { repeatedFlag } from '../../../cli/flags.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
@@ -9,6 +10,7 @@ import type { Requirement } from '../../../nodepool/membership/label-query.ts';
 import { parseTerms, type SelectorTerm } from '../../../nodepool/membership/label-selector.ts';
 import type { SpecEdits } from '../../../nodepool/spec/edits.ts';
 import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taints.ts';
+import { countProblem, MAX_SETTLE_SECONDS } from '../../../nodepool/spec/validation.ts';
 import type { NodePoolSpec, StartupTaint } from '../../../nodepool/types.ts';
 import {
   parseAnnotationEdits,
@@ -21,7 +23,7 @@ import {
 } from './flag-syntax.ts';
 
 const GROUP = { helpGroup: 'POOL' };
-const UNMANAGED = "Others' labels and taints: Keep (default) or Remove, even those of clouds and CNI.";
+const UNMANAGED = "Others' labels and taints: Keep or Remove.";
 
 export const createPoolFlags = {
   label: repeatedFlag({
@@ -69,6 +71,18 @@ export const createPoolFlags = {
     summary: 'NoExecute taints: Drain evicts pods first.',
     helpValue: 'Immediate|Drain',
   })(),
+  'max-concurrent': Flags.string({
+    ...GROUP,
+    summary: 'Rollout: members changed at a time.',
+    helpValue: 'N|%',
+  }),
+  canary: Flags.string({ ...GROUP, summary: 'Rollout: members changed first.', helpValue: 'N|%' }),
+  settle: Flags.string({
+    ...GROUP,
+    summary: 'Rollout: how long they have to be Ready.',
+    helpValue: 'TIME',
+  }),
+  paused: Flags.boolean({ ...GROUP, summary: 'Write nothing to nodes until it is resumed.' }),
 };
 
 export const editPoolFlags = {
@@ -101,6 +115,7 @@ export const editPoolFlags = {
     summary: 'Set or remove an annotation; no lists.',
     helpValue: 'KEY=VALUE|KEY-',
   }),
+  paused: Flags.boolean({ ...GROUP, allowNo: true, summary: 'Write nothing to nodes until it is resumed.' }),
 };
 
 export interface PoolFlags {
@@ -112,6 +127,10 @@ export interface PoolFlags {
   annotation?: string[] | undefined;
   unmanaged?: 'Keep' | 'Remove' | undefined;
   noexecute?: 'Immediate' | 'Drain' | undefined;
+  'max-concurrent'?: string | undefined;
+  canary?: string | undefined;
+  settle?: string | undefined;
+  paused?: boolean | undefined;
 }
 
 export function hasPoolFlags(flags: PoolFlags): boolean {
@@ -129,6 +148,8 @@ export function specFromFlags(flags: PoolFlags): NodePoolSpec {
     ...(flags.noexecute ? { noExecute: flags.noexecute } : {}),
     ...(flags.annotation ? { annotations: parseAnnotations(flags.annotation) } : {}),
     ...(flags['startup-taint'] ? { startupTaints: parseStartupTaints(flags['startup-taint']) } : {}),
+    ...rolloutOf(flags),
+    ...(flags.paused ? { paused: true } : {}),
   };
 }
 
@@ -149,7 +170,38 @@ export function editsFromFlags(flags: PoolFlags): SpecEdits {
     handler: flags.handler,
     unmanaged: flags.unmanaged,
     noExecute: flags.noexecute,
+    rollout: rolloutOf(flags).rollout,
+    paused: flags.paused,
   };
+}
+
+// `--max-concurrent`, `--canary` and `--settle`: fields of spec.rollout.
+
+function rolloutOf(flags: PoolFlags): Pick<NodePoolSpec, 'rollout'> {
+  const { 'max-concurrent': maxConcurrent, canary, settle } = flags;
+  const rollout = {
+    ...(maxConcurrent === undefined ? {} : { maxConcurrent: parseCount(maxConcurrent, '--max-concurrent', 1) }),
+    ...(canary === undefined ? {} : { canary: parseCount(canary, '--canary', 0) }),
+    ...(settle === undefined ? {} : { settleSeconds: parseSettle(settle) }),
+  };
+  return Object.keys(rollout).length > 0 ? { rollout } : {};
+}
+
+function parseCount(text: string, flag: string, least: 0 | 1): number | string {
+  const value = /^\d+$/.test(text) ? Number(text) : text;
+  const problem = countProblem(value, least);
+  if (problem !== undefined) throw new NodepoolError('usage', `${flag}: ${problem}`, 'write it like 2 or 25%');
+  return value;
+}
+
+function parseSettle(text: string): number {
+  const seconds = parseDuration(text, '--settle') / 1000;
+  if (Number.isInteger(seconds) && seconds <= MAX_SETTLE_SECONDS) return seconds;
+  throw new NodepoolError(
+    'usage',
+    `--settle: "${text}" must be whole seconds, and 24h at most`,
+    'write it like 30s or 5m',
+  );
 }
 
 function selectorOf(texts: readonly string[]): NodePoolSpec {

@@ -13,6 +13,8 @@ export interface TopTableOptions {
   everyResource: boolean;
   /** The terminal; undefined in a pipe, which has every column and no bars. */
   terminal: { columns: number; glyphs: BarGlyphs } | undefined;
+  /** Labels of nodes with a column each. */
+  labelColumns?: readonly string[];
 }
 
 /** Characters of an amount: a huge quantity has thousands of digits. */

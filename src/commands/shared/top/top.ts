@@ -28,6 +28,7 @@ import {
 import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { nodeIn } from '../pools/node-names.ts';
 import { poolNotFound, selectorError } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 
@@ -58,6 +59,7 @@ export interface TopDeps {
 export interface TopPool {
   /** Undefined: the nodes that belong to no pool. */
   pool: string | undefined;
+  members: readonly Node[];
   tally: ResourceTotals;
 }
 
@@ -149,7 +151,7 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   const known = all.map(({ metadata }) => metadata.name);
   const missing = names.filter(name => !known.includes(name));
   const state = new ClusterState(all, nodes, []);
-  if (missing.length > 0) throw poolNotFound('top', missing, { pools: known, node: name => state.ownership(name) });
+  if (missing.length > 0) throw poolNotFound('top', missing, { pools: known, node: nodeIn(state) });
   const matching = all.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
   const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
   return { state, nodes, pools: [...new Set(meant)].toSorted() };
@@ -196,7 +198,7 @@ class TopTable {
     else if (this.#demand === undefined) tally.addAllocatable(members, this.#reading);
     else for (const node of members) tally.add(this.#factsOf(node), this.#reading);
     this.total.addAll(tally);
-    this.pools.push({ pool, tally });
+    this.pools.push({ pool, members, tally });
   }
 
   #addNode(pool: string | undefined, node: Node, tally: ResourceTotals): void {

@@ -25,6 +25,11 @@ const cases: [name: string, expected: RegExp][] = [
   ['start', /next: kubectl nodepool uncordon NAME$/],
   ['evacuate', /next: kubectl nodepool drain NAME$/],
   ['verify', /next: kubectl nodepool doctor, or kubectl nodepool diff$/],
+  ['ctx', /next: kubectl config use-context NAME, or --context NAME/],
+  [
+    'maintenance',
+    /next: kubectl nodepool cordon NAME --reason TEXT --until TIME, .* kubectl nodepool uncordon NAME ends it$/,
+  ],
   ['crete', /^unknown command "crete"; did you mean "create"\?$/],
   ['constructor', /^unknown command "constructor"$/],
   ['--tokne=secret', /^unknown flag --tokne before the command; /],

@@ -32,9 +32,9 @@ async function adopt(nodes: Node[], later: Node[], laterPools: NodePool[] = [], 
       },
     },
     annotatedNodes: async () => ({ nodes: current, annotations: [] }),
-    approve: async ({ question }: Proposal) => {
+    approve: async ({ action, question }: Proposal) => {
       if (question === undefined) return 'clear';
-      questions.push([question.text, ...question.covers].join(' '));
+      questions.push([action, ...question.covers].join(' '));
       if (questions.length > 1 && questions.at(-1) === questions.at(-2)) return 'clear';
       current = later;
       if (raced === undefined) pools = laterPools;
@@ -53,7 +53,7 @@ test('asks again when one of two pools is left, with another label', async () =>
     [node('a', 'red'), node('b', 'blue')],
     [node('a', 'red', { 'example.com/late': 'yes' })],
   );
-  assert.match(questions[1] ?? '', /^Create pools red\?.*example\.com\/late/);
+  assert.match(questions[1] ?? '', /^Create pool red .*example\.com\/late/);
 });
 
 test('skips a pool whose last node was deleted', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkController, readLeases } from '../../../../src/commands/doctor/controller.ts';
+import { checkController } from '../../../../src/commands/doctor/controller.ts';
+import { readLeases } from '../../../../src/commands/shared/leases.ts';
 import type { LeasePort, LeaseRecord } from '../../../../src/controller/leader-election.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');

@@ -70,7 +70,11 @@ test('declares the needs of every command', () => {
     if (!WITHOUT_NEEDS.includes(command)) assert.ok(needsOf([command]).length > 0, `${command} is not in needs.ts`);
   }
   for (const command of WITHOUT_NEEDS) assert.deepEqual(needsOf([command]), []);
-  for (const { command, questions } of needsOf(all, { policies: [], bornInPool: CONTROLLER, controller: CONTROLLER })) {
+  for (const { command, questions } of needsOf(all, {
+    policies: CONTROLLER,
+    bornInPool: CONTROLLER,
+    controller: CONTROLLER,
+  })) {
     assert.ok(questions.length > 0, command);
     for (const question of questions) assert.ok(question.verb !== '' && question.resource !== '', command);
   }
@@ -194,7 +198,7 @@ test('fills the lines of a pipe and of a terminal, and no more where a resource 
     [undefined, 120],
     [80, 80],
   ] as const) {
-    const lines = renderChecks([{ id: 'permissions', ...finding }], makeStyle(false), given).split('\n');
+    const lines = renderChecks([{ id: 'permissions', ...finding }], 'problems', makeStyle(false), given).split('\n');
     const long = lines.filter(line => line.length > width);
     assert.ok(
       long.every(line => /admissionregistration|apiextensions|leases/.test(line) && width === 80),

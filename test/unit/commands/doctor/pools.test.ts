@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkPools, checkSpecs } from '../../../../src/commands/doctor/pools.ts';
+import { checkPools, checkRollouts, checkSpecs } from '../../../../src/commands/doctor/pools.ts';
 import { aPool, taint } from '../../nodepool/fixtures.ts';
 
 test('names pools whose rollout is stopped, unless their spec has changed since', () => {
@@ -24,10 +24,12 @@ test('names pools whose rollout is stopped, unless their spec has changed since'
       ],
     },
   });
-  const found = checkPools([stopped(2)]);
-  assert.deepEqual([found.status, found.message], ['warning', 'a rollout is stopped']);
+  const found = checkRollouts([stopped(2)]);
+  assert.deepEqual([found.status, found.message], ['warning', 'the rollout of pool worker is stopped']);
   assert.deepEqual(found.details, [`worker: ${message}`]);
-  assert.match(found.remedy ?? '', /rollout resume POOL/);
+  assert.match(found.remedy ?? '', /^fix the node that failed, .*rollout resume worker`; .*rollout undo worker`$/);
+  assert.equal(checkPools([stopped(2)]).status, 'ok');
+  assert.equal(checkRollouts([stopped(1)]).status, 'ok');
   assert.equal(checkPools([stopped(1)]).message, '1 of 1 pool is not up to date');
 });
 

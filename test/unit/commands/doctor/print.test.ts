@@ -23,36 +23,46 @@ const CHECKS: Check[] = [
   { id: 'handlers', status: 'skipped', message: 'the nodes could not be read', details: [] },
 ];
 
-test('prints a word per check, with the next step below', () => {
+test('prints problems first, with a word per check and the next step below', () => {
   assert.equal(
-    renderChecks(CHECKS, plain),
+    renderChecks(CHECKS, 'all', plain),
     `
-ok       kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a
 warning  clock       this machine's clock is 9 s ahead of the server's
                      next: set it
 error    overlaps    nodes match several pools
                      - gpu does not get 2 nodes of worker: a, b
                      - \\u001b[2Jx\\nerror forged
                      next: change one
+ok       kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a
 skipped  handlers    the nodes could not be read
 
-4 checks: 1 ok, 1 warning, 1 error, 1 skipped`.slice(1),
+4 checks: 1 error, 1 warning, 1 passed, 1 skipped`.slice(1),
   );
+});
+
+test('what passed is a number, and --quiet says nothing of it', () => {
+  const [ok, clock] = CHECKS;
+  assert.ok(ok && clock);
+  const problem = "warning  clock  this machine's clock is 9 s ahead of the server's\n                next: set it";
+  const shown = (checks: Check[], what: 'problems' | 'quiet') => renderChecks(checks, what, plain);
+  assert.equal(shown([ok, clock], 'problems'), `${problem}\n\n2 checks: 1 warning, 1 passed; --all shows them`);
+  assert.equal(shown([ok, clock], 'quiet'), problem);
+  assert.equal(shown([ok, ok], 'problems'), '2 checks: 2 passed; --all shows them');
+  assert.equal(shown([ok, ok], 'quiet'), '');
 });
 
 test('wraps texts on a terminal, and a long command so that it can be copied', () => {
   const remedy = 'run `kubectl nodepool move node-a node-b --to gpu`, or change one of them';
   const checks = CHECKS.slice(2, 3).map(check => ({ ...check, remedy }));
   assert.equal(
-    renderChecks(checks, plain, 50),
+    renderChecks(checks, 'problems', plain, 50),
     `
-error  overlaps  nodes match several pools
-                 - gpu does not get 2 nodes of
-                   worker: a, b
-                 - \\u001b[2Jx\\nerror forged
-                 next: run \`kubectl nodepool \\
-                   move node-a node-b --to gpu\`,
-                   or change one of them
+error  overlaps
+  nodes match several pools
+  - gpu does not get 2 nodes of worker: a, b
+  - \\u001b[2Jx\\nerror forged
+  next: run \`kubectl nodepool move node-a node-b \\
+    --to gpu\`, or change one of them
 
 1 check: 1 error`.slice(1),
   );
@@ -73,7 +83,7 @@ test('prints missing permissions as a table in place of details, and skipped che
     skipped('pools', 'another'),
   ];
   assert.equal(
-    renderChecks(checks, plain),
+    renderChecks(checks, 'all', plain),
     `
 warning  permissions      m
   VERBS                               RESOURCE                            COMMANDS
@@ -94,7 +104,7 @@ test('cuts a text of a megabyte, and thousands of equal findings', () => {
     { id: 'server', status: 'error', message: long, details: [long], remedy: long },
     { id: 'quantities', status: 'error', message: 'm', details, remedy: 'r' },
   ];
-  const lines = renderChecks(checks, plain).split('\n');
+  const lines = renderChecks(checks, 'all', plain).split('\n');
   assert.ok(lines.every(line => line.length < 1_100));
   assert.deepEqual(
     lines.slice(-5).map(line => line.trim()),
@@ -105,8 +115,8 @@ test('cuts a text of a megabyte, and thousands of equal findings', () => {
 
 test('adds no information by colour', () => {
   assert.equal(
-    renderChecks(CHECKS.slice(0, 1), colored),
-    '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 check: 1 ok',
+    renderChecks(CHECKS.slice(0, 1), 'all', colored),
+    '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 check: 1 passed',
   );
 });
 

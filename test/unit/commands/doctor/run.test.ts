@@ -133,6 +133,7 @@ test('reports pools that cannot be read for another reason', async () => {
     'controller-permissions',
     'overlaps',
     'orphans',
+    'rollouts',
     'members',
     'maintenance',
     'drift',

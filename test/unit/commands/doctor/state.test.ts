@@ -50,6 +50,7 @@ test('reports a healthy state, with and without pools', () => {
       Object.entries(findings).map(([id, { status }]) => `${id} ${status}`),
       [
         'pools ok',
+        'rollouts ok',
         'specs ok',
         'membership ok',
         'runtime-classes ok',
@@ -205,7 +206,7 @@ test('reports pools with another status than 200, and pools that were never reco
   const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
   assert.deepEqual(find('pools', pools, nodes), [
     'error',
-    'lost: 409 Conflict: node a belongs to b',
+    'lost: Conflict: node a belongs to b',
     'new: never reconciled',
     'odd: never reconciled',
     'old: its spec changed after it was reconciled',
@@ -227,7 +228,7 @@ test('reports what keeps a pool from being deleted, and what others keep changin
   const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
   assert.deepEqual(find('pools', [stuck, held, fought], nodes), [
     'error',
-    'stuck: 500 Failing, being deleted since 2026-01-01T00:00:00Z: cannot release the pool: x',
+    'stuck: Failing, being deleted since 2026-01-01T00:00:00Z: cannot release the pool: x',
     'held: being deleted since 2026-01-01T00:00:00Z: the finalizer example.com/a keeps it',
     'worker: label tier on 1 node',
   ]);
@@ -304,7 +305,15 @@ test('reports invalid specs', () => {
 test('reports what cannot be read, and checks the rest', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const without = findingsOf(stateOf(CLUSTER, { value: [worker()] }, { refusal }, { refusal }));
-  assert.deepEqual(Object.keys(without), ['pools', 'specs', 'membership', 'runtime-classes', 'overlaps', 'drift']);
+  assert.deepEqual(Object.keys(without), [
+    'pools',
+    'rollouts',
+    'specs',
+    'membership',
+    'runtime-classes',
+    'overlaps',
+    'drift',
+  ]);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
     message: 'not checked: cannot list nodes',

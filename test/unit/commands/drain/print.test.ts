@@ -85,8 +85,7 @@ test("prints a webhook's message as one short line", () => {
   long.blockedPods.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
-  assert.ok(renderDrains([long], plain, true).endsWith(cut));
-  assert.ok(renderDrains([long], plain, false).endsWith(` ${'x'.repeat(999)}…`));
+  assert.ok(renderDrains([long], plain).endsWith(` ${'x'.repeat(999)}…`));
 });
 
 test("prints the spinner's line", () => {
@@ -101,7 +100,7 @@ test("prints the spinner's line", () => {
 
 test('prints the report', () => {
   assert.equal(
-    `\n${renderDrains(drains, plain, true)}\n`,
+    `\n${renderDrains(drains, plain)}\n`,
     `
 NODE     STATE       PODS GONE   NOTE
 node-1   drained     12/12
@@ -110,10 +109,25 @@ node-3   failed      1/2         1 pod waits for PodDisruptionBudget default/web
 node-4   not begun   0/8
 `,
   );
-  assert.match(renderDrains(drains, colored, true), /\u001b\[32mdrained\u001b\[39m/);
+  assert.match(renderDrains(drains, colored), /\u001b\[32mdrained\u001b\[39m/);
   const evil = makeDrain('x', 'under way', 0, 1);
   evil.blockedPods.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
-  assert.match(renderDrains([evil], plain, true), /1 pod waits for a\\u001b\[2J\\nb$/);
+  assert.match(renderDrains([evil], plain), /1 pod waits for a\\u001b\[2J\\nb$/);
+});
+
+test('fits a terminal: a reason is below its line, and no name is broken', () => {
+  const [, underWay] = drains;
+  assert.ok(underWay);
+  const named = [{ ...underWay, node: 'ip-10-0-12-100.eu-west-1.compute.internal' }];
+  assert.equal(
+    `\n${renderDrains(named, plain, 80)}\n`,
+    `
+NODE                                        STATE       PODS GONE   NOTE
+ip-10-0-12-100.eu-west-1.compute.internal   under way   3/10
+  2 pods wait for PodDisruptionBudget default/web: needs 2 healthy pods and has
+    2 currently
+`,
+  );
 });
 
 test('says what is about to be done', () => {

@@ -52,6 +52,8 @@ export async function runDrain(
     evict: async () => removal,
   };
   const connection = {
+    contextName: 'prod',
+    clusterName: 'c',
     cluster: {
       pools: {
         listCoerced: async () => [pool],

@@ -13,7 +13,7 @@ test('changes nothing after a no', async () => {
   const { code, stdout, stderr } = await runDrain({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
   const NOT_CHECKED = 'Not checked: free resources, pod affinity, topology spread; --check-fit does.\n';
-  const question = 'Drain pool worker: cordon 2 nodes and evict 2 pods? [y/N] ';
+  const question = 'Drain pool worker: cordon 2 nodes (a, b) and evict 2 pods in context prod? [y/N] ';
   assert.equal(
     stderr,
     `${WARNING.replace('Ready: ', 'Ready:\n         ')}${NOT_CHECKED}${question}nothing was drained\n`,
@@ -23,7 +23,10 @@ test('changes nothing after a no', async () => {
 test('the question says that cordoned nodes are not cordoned', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { stderr } = await runDrain({}, { io, isCordoned: true });
-  assert.match(stderr, /^Drain pool worker: evict 2 pods from 2 cordoned nodes\? \[y\/N\] /m);
+  assert.match(
+    stderr,
+    /^Drain pool worker: evict 2 pods from 2 cordoned nodes \(a, b\) in context\s+prod\? \[y\/N\] /m,
+  );
 });
 
 /** Of the pod on node a. */
@@ -72,7 +75,7 @@ test('asks about the pods that can be evicted', async () => {
   const { stderr } = await runDrain({ warnOf }, { io, budgets: [NEVER] });
   assert.match(
     stderr,
-    /^warning: all at once\nNot checked: .*\nDrain pool worker: cordon 2 nodes and evict 1 of 2 pods\? /m,
+    /^warning: all at once\nNot checked: .*\nDrain pool worker: cordon 2 nodes \(a, b\) and evict 1 of 2 pods in context\s+prod\? /m,
   );
 });
 
@@ -86,7 +89,7 @@ for (const [answer, code] of [
     setTimeout(() => io.stdin.push(`${answer}\n`), 50);
     const ended = await runDrain({}, { io, wasCordoned: true });
     const questions =
-      /evict 0 pods from 2 cordoned nodes\? \[y\/N\] (warning: .*\n( .*\n)?)+Not checked: .*\nThe cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes and evict 2 pods\? \[y\/N\] /;
+      /evict 0 pods from 2 cordoned nodes \(a, b\) in context\s+prod\? \[y\/N\] (warning: .*\n( .*\n)?)+Not checked: .*\nThe cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes \(a, b\) and evict 2 pods in context\s+prod\? \[y\/N\] /;
     assert.match(ended.stderr, questions);
     assert.deepEqual([ended.code, ended.stdout], [code, code === 0 ? DONE : '']);
   });

@@ -29,7 +29,7 @@ function setUp(names: readonly string[] | undefined) {
   const pools = { get, list: async () => [], firstNames, assertServed: async () => {} } as unknown as Parameters<
     typeof chosenEvents
   >[1]['pools'];
-  const chosen = chosenEvents(names, { events, pools, nodes: { get: async () => undefined } });
+  const chosen = chosenEvents(names, { events, pools, nodes: { get: async () => undefined, list: async () => [] } });
   return { chosen, requests, names: async () => (await chosen.list()).map(({ pool }) => pool) };
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type PoolsTableOptions, poolsPrinter } from '../../../../src/commands/get/print.ts';
+import type { LivePool } from '../../../../src/commands/get/live-counts.ts';
+import { type PoolsTableOptions, poolsPrinter, withLive } from '../../../../src/commands/get/print.ts';
 import type { NodePool } from '../../../../src/nodepool/types.ts';
 import type { Style } from '../../../../src/print/style.ts';
 import { colored, condition, freshPool, gpuPool, NOW, plain, workerPool } from '../../print/fixtures.ts';
@@ -13,10 +14,10 @@ test('prints the table', () => {
   assert.equal(
     renderPools(pools, { wide: false, headers: true }, plain),
     `
-NAME     STATUS         NODES    READY    CORDONED   CPU      MEMORY   PODS     TAINTS                           AGE
-worker   200            2        2        0          8        5.8Gi    220      node-pool=worker:NoSchedule,+1   2d3h
-gpu      409,Conflict   1        1        1          15.82    64Gi     110      <none>                           60m
-fresh    Pending        <none>   <none>   <none>     <none>   <none>   <none>   <none>                           3s`.slice(
+NAME     STATUS     NODES    READY    CORDONED   DUE      DRIFT    CPU      MEMORY   PODS     GPU      TAINTS                           AGE
+worker   Ready      2        2        0          <none>   <none>   8        5.8Gi    220      4        node-pool=worker:NoSchedule,+1   2d3h
+gpu      Conflict   1        1        1          <none>   <none>   15.82    64Gi     110      <none>   <none>                           60m
+fresh    Pending    <none>   <none>   <none>     <none>   <none>   <none>   <none>   <none>   <none>   <none>                           3s`.slice(
       1,
     ),
   );
@@ -29,47 +30,70 @@ test('appends rows to a table, with their current age', () => {
   assert.equal(later, first?.replace(/2d3h$/, '2d4h'));
 });
 
+/** What the nodes of a pool are now. */
+function live(facts: Partial<LivePool> = {}): LivePool {
+  const state = { nodes: 2, ready: 2, due: 0, drifted: 0, isInvalid: false, losesNodes: false };
+  return { ...state, cordoned: 0, allocatable: {}, maintenance: { active: 0, overdue: 0 }, ...facts };
+}
+
 test('prints the wide table', () => {
-  const maintenance = new Map([
-    ['worker', { active: 2, overdue: 1 }],
-    ['gpu', { active: 0, overdue: 0 }],
+  const nodes = new Map([
+    ['worker', live({ drifted: 1, maintenance: { active: 2, overdue: 1 } })],
+    ['gpu', live({ losesNodes: true })],
   ]);
-  const [header, worker, gpu] = renderPools(
-    [workerPool(), gpuPool()],
-    { wide: true, headers: true, maintenance },
-    plain,
-  )
+  const pools = [workerPool(), gpuPool()];
+  if (pools[0]?.status !== undefined) Object.assign(pools[0].status.allocatable ?? {}, { 'hugepages-1Gi': '1Gi' });
+  const [header, worker, gpu] = renderPools(pools, { wide: true, headers: true, live: nodes }, plain)
     .split('\n')
     .map(line => line.split(/ +/));
   assert.equal(
     header?.join(' '),
-    'NAME STATUS NODES READY CORDONED CPU MEMORY PODS TAINTS AGE HANDLER STORAGE SELECTOR REASON DRIFT MAINTENANCE NVIDIA.COM/GPU',
+    'NAME STATUS NODES READY CORDONED DUE DRIFT CPU MEMORY PODS GPU TAINTS AGE CODE HANDLER STORAGE SELECTOR REASON MAINTENANCE HUGEPAGES-1GI',
   );
   assert.equal(
     worker?.join(' '),
-    'worker 200 2 2 0 8 5.8Gi 220 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h gvisor 175.5Gi node-role.kubernetes.io/worker= <none> <none> 2,1-overdue 4',
+    'worker Drifted 2 2 0 <none> 1 8 5.8Gi 220 4 node-pool=worker:NoSchedule,dedicated:NoExecute 2d3h 200 gvisor 175.5Gi node-role.kubernetes.io/worker= <none> 2,1-overdue 1Gi',
   );
   assert.equal(
     gpu?.join(' '),
-    'gpu 409,Conflict 1 1 1 15.82 64Gi 110 <none> 60m <none> <none> example.com/gpu=a100 NodeConflict <none> 0 <none>',
+    'gpu Conflict 1 1 1 <none> 0 15.82 64Gi 110 <none> <none> 60m 409 <none> <none> example.com/gpu=a100 NodeConflict 0 <none>',
   );
 });
 
-test('wide: shows how many nodes differ, by the status', () => {
-  const updated = (updatedNodeCount: number) => {
-    const pool = workerPool();
-    if (pool.status !== undefined) Object.assign(pool.status, { updatedNodeCount });
-    return pool;
+test('DUE is what a reconcile would change, DRIFT what somebody changed; on a terminal where there is some', () => {
+  const cells = (facts: Partial<LivePool>, terminalWidth?: number) => {
+    const now = live(facts);
+    const options = { wide: false, headers: true, live: new Map([['worker', now]]), terminalWidth };
+    const lines = renderPools([withLive(workerPool(), now)], options, plain).split('\n');
+    const [header = [], row = []] = lines.map(line => line.split(/ +/));
+    return Object.fromEntries(header.map((name, at) => [name, row[at]]));
   };
-  const shown = (pool: NodePool) => renderPools([pool], { wide: true, headers: false }, colored).split(/ +/).at(-3);
-  assert.deepEqual([shown(updated(2)), shown(updated(1)), shown(workerPool())], ['0', '\x1b[33m1\x1b[39m', '<none>']);
+  const { STATUS, NODES, READY, CORDONED, DUE, DRIFT } = cells({ nodes: 3, ready: 2, due: 2, drifted: 1, cordoned: 1 });
+  assert.deepEqual([STATUS, NODES, READY, CORDONED, DUE, DRIFT], ['Drifted', '3', '2', '1', '2', '1']);
+  assert.deepEqual(Object.keys(cells({}, 200)).slice(0, 5), ['NAME', 'STATUS', 'NODES', 'READY', 'CPU']);
+  assert.deepEqual(Object.keys(cells({ due: 1 }, 200)).slice(3, 6), ['READY', 'DUE', 'CPU']);
+  assert.deepEqual(Object.keys(cells({})).slice(3, 8), ['READY', 'CORDONED', 'DUE', 'DRIFT', 'CPU']);
+});
+
+test('two devices of one name have their whole names', () => {
+  const pool = workerPool();
+  const allocatable = {
+    cpu: '1',
+    'nvidia.com/gpu': '4',
+    'amd.com/gpu': '2',
+    'intel.com/gpu': '0',
+    'example.com/dongle': '9',
+  };
+  if (pool.status !== undefined) pool.status.allocatable = allocatable;
+  const [header = ''] = renderPools([pool], { wide: false, headers: true }, plain).split('\n');
+  assert.match(header, / PODS +AMD\.COM\/GPU +NVIDIA\.COM\/GPU +TAINTS /);
 });
 
 test('prints as many words in every line as there are columns, with and without headers', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   for (const wide of [false, true]) {
     const text = renderPools(pools, { wide, headers: false }, plain);
-    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 17 : 10, line);
+    for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, wide ? 19 : 13, line);
   }
 });
 
@@ -81,17 +105,17 @@ test('fits the table into a terminal of 80 columns: cuts taints, then leaves col
   assert.equal(
     renderPools([workerPool()], { ...shape, terminalWidth: 80 }, plain),
     `
-NAME     STATUS   NODES   READY   CPU   MEMORY   PODS   TAINTS              AGE
-worker   200      2       2       8     5.8Gi    220    node-pool=worker…   2d3h`.slice(1),
+NAME     STATUS   NODES   READY   CPU   MEMORY   PODS   GPU   AGE …
+worker   Ready    2       2       8     5.8Gi    220    4     2d3h`.slice(1),
   );
   assert.equal(
     renderPools(pools.slice(0, 2), { ...shape, terminalWidth: 80 }, plain),
     `
-NAME     STATUS         NODES   READY   CORDONED   CPU     MEMORY   PODS   AGE …
-worker   200            2       2       0          8       5.8Gi    220    2d3h
-gpu      409,Conflict   1       1       1          15.82   64Gi     110    60m`.slice(1),
+NAME     STATUS     NODES   READY   CORDONED   CPU     MEMORY   GPU      AGE …
+worker   Ready      2       2       0          8       5.8Gi    4        2d3h
+gpu      Conflict   1       1       1          15.82   64Gi     <none>   60m`.slice(1),
   );
-  const whole = renderPools(pools, shape, plain);
+  const whole = renderPools(pools, { ...shape, terminalWidth: 1000 }, plain);
   for (let width = 40; width < 120; width++) {
     const text = renderPools(pools, { ...shape, terminalWidth: width }, plain);
     assert.ok(widest(text) <= Math.max(width, 41), `${width}:\n${text}`);
@@ -101,6 +125,13 @@ gpu      409,Conflict   1       1       1          15.82   64Gi     110    60m`.
   assert.match(renderPools(pools, chosen, plain), /^NAME +STATUS +NODES +CPU +PODS …$/m);
 });
 
+/** The pool of worker, with a longer status. */
+function losing(): NodePool {
+  const pool = workerPool();
+  if (pool.status !== undefined) pool.status.status = 409;
+  return pool;
+}
+
 test('a watch fits the terminal with the columns of a list, and CORDONED if there is room', () => {
   const options = { wide: false, headers: true, terminalWidth: 80, isWatch: true };
   const header = (text: string) => (text.split('\n')[0] ?? '').replace(' …', '').split(/ +/);
@@ -108,29 +139,32 @@ test('a watch fits the terminal with the columns of a list, and CORDONED if ther
     for (const pools of [[workerPool()], [gpuPool()], [workerPool(), gpuPool(), freshPool()]]) {
       const list = header(renderPools(pools, { ...options, isWatch: false, terminalWidth }, plain));
       const watch = header(poolsPrinter({ ...options, terminalWidth }, plain)(pools, NOW));
-      const hasRoom = watch.includes('CORDONED') && !list.includes('CORDONED');
-      assert.deepEqual(hasRoom ? watch.filter(each => each !== 'CORDONED') : watch, list);
+      const isZeros = (each: string) => ['CORDONED', 'DUE', 'DRIFT'].includes(each) && !list.includes(each);
+      assert.deepEqual(
+        watch.filter(each => !isZeros(each)),
+        list,
+      );
     }
   }
-  assert.match(poolsPrinter({ ...options, terminalWidth: 90 }, plain)([workerPool()], NOW), / CORDONED /);
+  assert.match(poolsPrinter({ ...options, terminalWidth: 130 }, plain)([workerPool()], NOW), / CORDONED +DUE +DRIFT /);
   const withEvents = poolsPrinter(options, plain);
-  const lines = [withEvents([workerPool()], NOW, 'ADDED'), withEvents([gpuPool()], NOW, 'MODIFIED')].join('\n');
+  const lines = [withEvents([workerPool()], NOW, 'ADDED'), withEvents([losing()], NOW, 'MODIFIED')].join('\n');
   assert.ok(widest(lines) <= 80, lines);
   assert.match(lines, /^EVENT +NAME /);
 });
 
-test('prints how many nodes match a pool that was never reconciled', () => {
-  const options = { wide: false, headers: false, matching: new Map([['fresh', 3]]) };
-  const text = renderPools([workerPool(), freshPool()], options, plain);
-  assert.match(text, /^worker +200 +2 +2 /m);
-  assert.match(text, /^fresh +Pending +3 +<none> /m);
+test('a pool that was never reconciled has the numbers of its nodes', () => {
+  const now = live({ nodes: 3, ready: 2, due: 3 });
+  const options = { wide: false, headers: false, live: new Map([['fresh', now]]) };
+  const text = renderPools([withLive(freshPool(), now)], options, plain);
+  assert.match(text, /^fresh +Pending +3 +2 +0 +3 +0 /m);
 });
 
 test('prints 0 resources for a reconciled pool without nodes', () => {
   const pool = freshPool();
   pool.status = { status: 200, nodeCount: 0, readyNodeCount: 0, unschedulableNodeCount: 0, allocatable: {} };
   const text = renderPools([pool], { wide: false, headers: false }, plain);
-  assert.equal(text.split(/ +/).join(' '), 'fresh 200 0 0 0 0 0 0 <none> 3s');
+  assert.equal(text.split(/ +/).join(' '), 'fresh Empty 0 0 0 <none> <none> 0 0 0 <none> 3s');
 });
 
 test('shows that a pool is being deleted', () => {
@@ -141,7 +175,7 @@ test('shows that a pool is being deleted', () => {
   const text = renderPools(pools, { wide: false, headers: false }, plain);
   assert.deepEqual(
     text.split('\n').map(line => line.split(/ +/)[1]),
-    ['200,Deleting', 'Deleting'],
+    ['Deleting', 'Deleting'],
   );
 });
 
@@ -154,7 +188,7 @@ test('colours the status green, yellow or red', () => {
   const lines = renderPools(pools, { wide: false, headers: false }, colored).split('\n');
   assert.deepEqual(
     lines.map(line => /\x1b\[(\d+)m([^\x1b]*)/.exec(line)?.slice(1).join(' ')),
-    ['32 200', '33 503,NotReady', '31 409,Conflict', '31 500,Failing'],
+    ['32 Ready', '33 NotReady', '31 Conflict', '31 Failing'],
   );
 });
 
@@ -164,10 +198,10 @@ test('prints requested resources in place of the default ones', () => {
   assert.equal(
     renderPools(pools, { ...shape, resources: ['nvidia.com/gpu', 'memory', 'nonsense'] }, plain),
     `
-NAME     STATUS         NODES    READY    CORDONED   NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
-worker   200            2        2        0          4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
-gpu      409,Conflict   1        1        1          <none>           64Gi     <none>     <none>                           60m
-fresh    Pending        <none>   <none>   <none>     <none>           <none>   <none>     <none>                           3s`.slice(
+NAME     STATUS     NODES    READY    CORDONED   DUE      DRIFT    NVIDIA.COM/GPU   MEMORY   NONSENSE   TAINTS                           AGE
+worker   Ready      2        2        0          <none>   <none>   4                5.8Gi    <none>     node-pool=worker:NoSchedule,+1   2d3h
+gpu      Conflict   1        1        1          <none>   <none>   <none>           64Gi     <none>     <none>                           60m
+fresh    Pending    <none>   <none>   <none>     <none>   <none>   <none>           <none>   <none>     <none>                           3s`.slice(
       1,
     ),
   );
@@ -175,12 +209,12 @@ fresh    Pending        <none>   <none>   <none>     <none>           <none>   <
     renderPools(pools, { ...shape, ...options }, plain)
       .split('\n', 1)[0]
       ?.split(/ +/)
-      .slice(5)
+      .slice(7)
       .join(' ');
   assert.equal(headers({ resources: 'all' }), 'CPU MEMORY PODS STORAGE HUGEPAGES-1GI NVIDIA.COM/GPU TAINTS AGE');
   assert.equal(
     headers({ resources: ['pods'], wide: true }),
-    'PODS TAINTS AGE HANDLER SELECTOR REASON DRIFT MAINTENANCE',
+    'PODS TAINTS AGE CODE HANDLER SELECTOR REASON MAINTENANCE',
   );
   assert.equal(headers({ resources: [] }), 'TAINTS AGE');
 });
@@ -193,7 +227,7 @@ test('prints labels as columns named without prefix, and all labels', () => {
   const labelColumns = ['example.com/tier', 'team', 'empty'];
   const text = renderPools(pools, { wide: false, headers: true, labelColumns, showLabels: true }, plain);
   assert.deepEqual(
-    text.split('\n').map(line => line.split(/ +/).slice(10).join(' ')),
+    text.split('\n').map(line => line.split(/ +/).slice(13).join(' ')),
     ['TIER TEAM EMPTY LABELS', 'gold a <none> empty=,example.com/tier=gold,team=a', '<none> <none> <none> <none>'],
   );
 });
@@ -201,7 +235,7 @@ test('prints labels as columns named without prefix, and all labels', () => {
 test('takes names of Object.prototype for neither labels nor resources', () => {
   const options = { wide: false, headers: false, resources: ['constructor'], labelColumns: ['toString'] };
   const words = renderPools([workerPool()], options, plain).split(/ +/);
-  assert.deepEqual([words[5], words.at(-1)], ['<none>', '<none>']);
+  assert.deepEqual([words[7], words.at(-1)], ['<none>', '<none>']);
 });
 
 test('prints the watch event first without moving columns', () => {
@@ -250,6 +284,6 @@ test('prints status text of others as one short word', () => {
   const lines = renderPools([pool], { wide: true, headers: true }, plain).split('\n');
   const [header = [], row = []] = lines.map(line => line.split(/ +/));
   assert.equal(header.length, row.length);
-  assert.deepEqual(row.slice(-4), ['two_words', '<none>', '<none>', '1']);
-  assert.equal(row[5]?.length, 128);
+  assert.deepEqual(row.slice(-3), ['two_words', '<none>', '1']);
+  assert.equal(row[7]?.length, 128);
 });

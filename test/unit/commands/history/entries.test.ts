@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   filterEntries,
+  joinNodes,
+  lastEntries,
   mergeEntries,
   NODE_WRITES,
   sortEntries,
-  type TimelineEntry,
 } from '../../../../src/commands/history/entries.ts';
+import type { TimelineEntry } from '../../../../src/commands/shared/describe/print-timeline.ts';
 import { isNamedIn } from '../../../../src/commands/shared/reconcile/earlier-repairs.ts';
 
 const entry = (time: string | undefined, what: string, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
@@ -78,12 +80,46 @@ test('--since leaves out what is older, and --limit all but the last ones', () =
   const now = new Date(at(100));
   const entries = [entry(at(1), 'a'), entry(at(90), 'b'), entry('no time', 'c'), entry(undefined, 'd')];
   const whats = (sinceMs?: number, limit?: number) =>
-    filterEntries(entries, { sinceMs, limit, now })
+    lastEntries(filterEntries(entries, { sinceMs, now }), limit)
       .map(({ what }) => what)
       .join('');
   assert.deepEqual(
     [whats(), whats(10_000), whats(9_000), whats(undefined, 2), whats(10_000, 9)],
     ['abcd', 'bcd', 'cd', 'cd', 'bcd'],
+  );
+});
+
+test('what happened alike to nodes within a minute is one line, at the time of the last', () => {
+  const drift = (time: string | undefined, node: string, detail = 'tier') => entry(time, 'Drift', { node, detail });
+  const lines = joinNodes([
+    drift(at(0), 'early'),
+    drift(at(100), 'b'),
+    event(at(110), 'NodesUpdated'),
+    drift(at(120), 'a'),
+    drift(at(120), 'odd', 'team'),
+    { ...drift(at(121), 'counted'), count: 3, firstTime: at(1) },
+    drift(at(160), 'd', 'twice'),
+    drift(at(165), 'd', 'twice'),
+    drift(at(170), 'c'),
+    entry(at(171), 'SpecWritten'),
+    entry(at(172), 'SpecWritten'),
+    drift(undefined, 'x'),
+    drift(undefined, 'y'),
+  ]);
+  assert.deepEqual(
+    lines.map(({ time, what, node, nodes }) => [time, what, nodes?.join() ?? node]),
+    [
+      [at(0), 'Drift', 'early'],
+      [at(110), 'NodesUpdated', undefined],
+      [at(120), 'Drift', 'odd'],
+      [at(121), 'Drift', 'counted'],
+      [at(160), 'Drift', 'd'],
+      [at(165), 'Drift', 'd'],
+      [at(170), 'Drift', 'a,b,c'],
+      [at(171), 'SpecWritten', undefined],
+      [at(172), 'SpecWritten', undefined],
+      [undefined, 'Drift', 'x,y'],
+    ],
   );
 });
 

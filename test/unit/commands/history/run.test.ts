@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { poolEntries } from '../../../../src/commands/history/run.ts';
+import { poolEntries, readTimeline } from '../../../../src/commands/history/run.ts';
 import type { RawPool } from '../../../../src/kube/cluster.ts';
 import type { ControllerRevision } from '../../../../src/nodepool/rollout/revisions.ts';
-import { aPool } from '../../nodepool/fixtures.ts';
+import { aNode, aPool } from '../../nodepool/fixtures.ts';
 
 const pool = (managedFields?: unknown) => {
   const { metadata, ...rest } = aPool();
@@ -87,4 +87,22 @@ test('names the fields of each manager, and of the creator those of the creation
       ['MetadataWritten', 'kubectl-annotate', 'manages metadata.annotations'],
     ],
   );
+});
+
+test('a short name of a node is the last that a name may mean, after a deleted pool', async () => {
+  const event = { pool: 'gpu', reason: 'NodeJoined', note: '1 node joined: a', type: 'Normal', lastSeen: '', count: 1 };
+  const nodes = ['gpu.a', 'gpu.b', 'lone.example.com'].map(name => aNode({ name }));
+  const deps = {
+    cluster: { pools: { list: async () => [] }, nodes: { list: async () => nodes } },
+    events: { list: async () => [event], listAboutNode: async () => [] },
+    datedNode: async (name: string) => {
+      const node = nodes.find(each => each.name === name);
+      return node && { node, managedFields: [], conditions: [] };
+    },
+  } as unknown as Parameters<typeof readTimeline>[1];
+  const subjectOf = async (kind: 'Node' | undefined, name: string) =>
+    (await readTimeline({ kind, name }, deps)).subject;
+  assert.deepEqual(await subjectOf(undefined, 'gpu'), { kind: 'NodePool', name: 'gpu' });
+  assert.deepEqual(await subjectOf(undefined, 'lone'), { kind: 'Node', name: 'lone.example.com' });
+  await assert.rejects(subjectOf('Node', 'gpu'), /^\w*Error: node "gpu" is ambiguous: gpu\.a, gpu\.b/);
 });

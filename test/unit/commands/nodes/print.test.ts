@@ -56,7 +56,7 @@ const nodes: PoolNode[] = [
 test('prints a table whose cells have no spaces', () => {
   assert.equal(
     nodesPrinter({ wide: false, headers: true }, plain)(nodes, NOW),
-    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DRIFT                   AGE   DRIFT-SET-BY
+    `NAME             STATUS                     POOL           TAINTS                        APPLIED        DUE                     AGE   SET-BY
 node-a           Ready                      gpu            dedicated=gpu:NoSchedule,+1   tier=gold,+1   <none>                  20d   <none>
 node-b           Ready,SchedulingDisabled   gpu            <none>                        <none>         +tier=gold,~team=y,+2   20d   kubectl-label(3m),a_b
 node-c           NotReady                   gone,Leaving   <none>                        <none>         -tier                   20d   <none>
@@ -64,19 +64,19 @@ evil\\u001b[31m   Ready                      <none>         <none>              
   );
 });
 
-test('fits a terminal: cuts lists, then leaves out APPLIED and TAINTS', () => {
+test('fits a terminal: leaves out empty columns, cuts lists, then leaves out APPLIED and TAINTS', () => {
   const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
     print(nodes.slice(1, 3), NOW),
-    `NAME     STATUS                     POOL           DRIFT           DRIFT-SET-BY …
+    `NAME     STATUS                     POOL           DUE             SET-BY …
 node-b   Ready,SchedulingDisabled   gpu            +tier=gold,+3   kubectl-labe…
 node-c   NotReady                   gone,Leaving   -tier           <none>`,
   );
   const ready = nodesPrinter({ wide: false, headers: true, terminalWidth: 80 }, plain);
   assert.equal(
     ready(nodes.slice(0, 1), NOW),
-    `NAME     STATUS   POOL   TAINTS                      APPLIED        DRIFT    AGE
-node-a   Ready    gpu    dedicated=gpu:NoSchedule…   tier=gold,+1   <none>   20d`,
+    `NAME     STATUS   POOL   TAINTS                        APPLIED        AGE …
+node-a   Ready    gpu    dedicated=gpu:NoSchedule,+1   tier=gold,+1   20d`,
   );
 });
 
@@ -86,7 +86,7 @@ test('a watch on a terminal leaves room for a cordon', () => {
   assert.ok(first);
   const cordoned = { ...first, node: { ...first.node, unschedulable: true } };
   const lines = [...print([first], NOW).split('\n'), print([cordoned], NOW)];
-  assert.match(lines[0] ?? '', /^NAME +STATUS +POOL +TAINTS +DRIFT +AGE …$/);
+  assert.match(lines[0] ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +AGE …$/);
   for (const line of lines) assert.ok(line.length <= 80, line);
 });
 

@@ -39,9 +39,16 @@ async function resume(before: RawPool, nodes: Node[] | NodepoolError, clock: num
     if (nodes instanceof NodepoolError) throw nodes;
     return nodes;
   };
-  const pools = { get: async () => before } as never;
-  const deps = { pools, nodes: { get: async () => undefined, list }, now: () => after(clock) };
-  const written = await setPaused('worker', { paused: false, dryRun: 'client' }, deps).catch((error: unknown) => {
+  const cluster = { pools: { get: async () => before }, nodes: { get: async () => undefined, list } } as never;
+  const written = await setPaused('worker', false, {
+    cluster,
+    workloads: () => assert.fail('no RuntimeClass is deleted'),
+    dryRun: 'client',
+    approve: async () => 'clear',
+    warn: () => {},
+    reconciles: false,
+    now: () => after(clock),
+  }).catch((error: unknown) => {
     if (error instanceof NodepoolError && /is not stopped$/.test(error.message)) return undefined;
     throw error;
   });

@@ -46,7 +46,7 @@ test('a rollout whose end was seen is done, also where the time is over before t
         watchRaw: () => ({ source, transform: raw => raw as RawPool }),
         firstNames: async () => [],
       },
-      nodes: { get: async () => undefined },
+      nodes: { get: async () => undefined, list: async () => [] },
       onState: ({ kind }) => void states.push(kind),
       ...{ clock, random: () => 0, log: () => {} },
     },

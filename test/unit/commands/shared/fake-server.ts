@@ -3,6 +3,7 @@
 import type { ClusterPort, NodePatch } from '../../../../src/kube/cluster.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../src/reconciler/plan/node-plan.ts';
+import { NO_HISTORY } from '../../../override.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 
 export const role = (name: string) => ({ [`node-role.kubernetes.io/${name}`]: '' });
@@ -59,6 +60,7 @@ export function server(pools: NodePool[], nodes: Node[]) {
     runtimeClasses: {
       list: async () => [],
     },
+    revisions: NO_HISTORY,
     async createEvent({ metadata }: NodePool, { reason }: { reason: string }) {
       writes.push(`event ${metadata.name} ${reason}`);
     },

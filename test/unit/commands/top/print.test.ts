@@ -22,12 +22,12 @@ test('prints a line for each pool', async () => {
   assert.equal(
     renderTopPools(await topOf(topCluster(MEASURED)), SHOWN, plain),
     `
-POOL    NODES  CPU-REQ  CPU%    CPU-USED%  CPU-FREE  CPU-FIT  MEM-REQ  MEM%    MEM-USED%  MEM-FREE  MEM-FIT  PODS    GPU-REQ  GPU%    GPU-FREE  GPU-FIT
-empty   0/0    0        <none>  <none>     0         0        0        <none>  <none>     0         0        0/0     0        <none>  0         0
-gpu     1/2    8        25%     30%        7.82      7.82     60Gi     46%     24%        4Gi       4Gi      4/220   3        37%     1         1
-worker  2/3    9.9      82%     1%         0.1       0.1      1.1Gi    12%     5%         4.7Gi     2.8Gi    16/330  0        <none>  0         0
-<none>  1/1    0        0%      <none>     4         4        0        0%      <none>     2.9Gi     2.9Gi    0/110   0        <none>  0         0
-TOTAL   4/6    17.9     37%     20%        11.92     7.82     61.1Gi   43%     22%        11.7Gi    4Gi      20/660  3        37%     1         1`.slice(
+POOL    NODES  CPU-REQ  CPU-REQ%  CPU-USED%  CPU-FREE  CPU-FIT  MEM-REQ  MEM-REQ%  MEM-USED%  MEM-FREE  MEM-FIT  PODS    GPU-REQ  GPU-REQ%  GPU-FREE  GPU-FIT
+empty   0/0    0        <none>    <none>     0         0        0        <none>    <none>     0         0        0/0     0        <none>    0         0
+gpu     1/2    8        25%       30%        7.82      7.82     60Gi     46%       24%        4Gi       4Gi      4/220   3        37%       1         1
+worker  2/3    9.9      82%       1%         0.1       0.1      1.1Gi    12%       5%         4.7Gi     2.8Gi    16/330  0        <none>    0         0
+<none>  1/1    0        0%        <none>     4         4        0        0%        <none>     2.9Gi     2.9Gi    0/110   0        <none>    0         0
+TOTAL   4/6    17.9     37%       20%        11.92     7.82     61.1Gi   43%       22%        11.7Gi    4Gi      20/660  3        37%       1         1`.slice(
       1,
     ),
   );
@@ -38,12 +38,12 @@ test('fits a terminal of 80 columns by leaving out columns, and any other but th
   assert.equal(
     renderTopPools(top, terminal(80), plain),
     `
-POOL    NODES  CPU%    CPU-FIT  MEM%    MEM-FIT  PODS    GPU%    GPU-FIT …
-empty   0/0    <none>  0        <none>  0        0/0     <none>  0
-gpu     1/2    25%     7.82     46%     4Gi      4/220   37%     1
-worker  2/3    82%     0.1      12%     2.8Gi    16/330  <none>  0
-<none>  1/1    0%      4        0%      2.9Gi    0/110   <none>  0
-TOTAL   4/6    37%     7.82     43%     4Gi      20/660  37%     1`.slice(1),
+POOL    NODES  CPU-REQ%  CPU-FIT  MEM-REQ%  MEM-FIT  PODS    GPU-REQ%  GPU-FIT …
+empty   0/0    <none>    0        <none>    0        0/0     <none>    0
+gpu     1/2    25%       7.82     46%       4Gi      4/220   37%       1
+worker  2/3    82%       0.1      12%       2.8Gi    16/330  <none>    0
+<none>  1/1    0%        4        0%        2.9Gi    0/110   <none>    0
+TOTAL   4/6    37%       7.82     43%       4Gi      20/660  37%       1`.slice(1),
   );
   for (let columns = 36; columns < 160; columns++) {
     const lines = renderTopPools(top, terminal(columns), plain).split('\n');
@@ -57,8 +57,8 @@ TOTAL   4/6    37%     7.82     43%     4Gi      20/660  37%     1`.slice(1),
 test("a node's free resources and status are kept, then percentages, then its whole name", async () => {
   const top = await topOf(topCluster(), { nodes: true });
   const headers = (columns: number) => renderTopNodes(top, terminal(columns), plain).split('\n')[0];
-  assert.match(headers(90) ?? '', /^NODE +STATUS +CPU% +CPU-FREE +MEM% +MEM-FREE +GPU% +GPU-FREE …$/);
-  assert.match(headers(70) ?? '', /^NODE +CPU% +CPU-FREE +MEM% +MEM-FREE +GPU% +GPU-FREE …$/);
+  assert.match(headers(100) ?? '', /^NODE +STATUS +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE +GPU-REQ% +GPU-FREE …$/);
+  assert.match(headers(80) ?? '', /^NODE +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE +GPU-REQ% +GPU-FREE …$/);
   assert.match(headers(40) ?? '', /^NODE +CPU-FREE +MEM-FREE +GPU-FREE …$/);
 });
 
@@ -92,11 +92,11 @@ test('prints a line for each node, without the largest of one', async () => {
   assert.equal(
     renderTopNodes(top, SHOWN, plain),
     `
-NODE   POOL    STATUS                    CPU-REQ  CPU%  CPU-FREE  PODS
-w1     worker  Ready                     3.9      97%   0.1       12/110
-w2     worker  Ready                     5        125%  0         3/110
-w3     worker  Ready,SchedulingDisabled  1        25%   0         1/110
-TOTAL  <none>  2/3                       9.9      82%   0.1       16/330`.slice(1),
+NODE   POOL    STATUS                    CPU-REQ  CPU-REQ%  CPU-FREE  PODS
+w1     worker  Ready                     3.9      97%       0.1       12/110
+w2     worker  Ready                     5        125%      0         3/110
+w3     worker  Ready,SchedulingDisabled  1        25%       0         1/110
+TOTAL  <none>  2/3                       9.9      82%       0.1       16/330`.slice(1),
   );
 });
 
@@ -130,10 +130,10 @@ test('prints a line for each pod, by node and name or the largest first, with us
   assert.equal(
     renderTopPods(await podsOf({}), SHOWN, plain),
     `
-POOL    NODE  NAMESPACE  POD  CPU-REQ  CPU%  CPU-USED  CPU-USED%  MEM-REQ  MEM%  MEM-USED  MEM-USED%  GPU-REQ  GPU%
-worker  w1    a          y    0.2      5%    <none>    <none>     1Gi      34%   <none>    <none>     0        <none>
-worker  w1    b          x    1        25%   0.5       12%        1Gi      34%   <none>    <none>     0        <none>
-<none>  cp    a          z    2        50%   <none>    <none>     1Gi      34%   <none>    <none>     0        <none>`.slice(
+POOL    NODE  NAMESPACE  POD  CPU-REQ  CPU-REQ%  CPU-USED  CPU-USED%  MEM-REQ  MEM-REQ%  MEM-USED  MEM-USED%  GPU-REQ  GPU-REQ%
+worker  w1    a          y    0.2      5%        <none>    <none>     1Gi      34%       <none>    <none>     0        <none>
+worker  w1    b          x    1        25%       0.5       12%        1Gi      34%       <none>    <none>     0        <none>
+<none>  cp    a          z    2        50%       <none>    <none>     1Gi      34%       <none>    <none>     0        <none>`.slice(
       1,
     ),
   );
@@ -267,4 +267,17 @@ test('prints as many words in every line, and escapes names of the cluster', asy
   const text = renderPoolResources(await topOf(cluster, { resources: ['cpu', 'evil\u001b[2J'] }), SHOWN, plain);
   for (const line of text.split('\n')) assert.equal(line.split(/ +/).length, 9, line);
   assert.ok(!text.includes('\u001b'));
+});
+
+test('shows labels of nodes in columns, each value of a pool once', async () => {
+  const cluster = topCluster();
+  const nodes = cluster.nodes.map((node, at) => ({
+    ...node,
+    labels: { ...node.labels, 'example.com/zone': `z${at % 2}` },
+  }));
+  const found = await topOf({ ...cluster, nodes });
+  const lines = renderTopPools(found, { ...SHOWN, labelColumns: ['example.com/zone'] }, plain).split('\n');
+  assert.match(lines[0] ?? '', / ZONE$/);
+  assert.ok(lines.some(line => line.endsWith(' z0,z1')));
+  assert.match(lines.at(-1) ?? '', /^TOTAL .* <none>$/);
 });

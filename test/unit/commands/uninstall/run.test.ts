@@ -11,7 +11,6 @@ const unused = () => assert.fail('nothing is to be written');
 /** Pool a, with one node. */
 async function propose(classes: RuntimeClass[]) {
   const proposals: Proposal[] = [];
-  const warned: string[] = [];
   let reads = 0;
   const deps = {
     cluster: {
@@ -28,8 +27,7 @@ async function propose(classes: RuntimeClass[]) {
     },
     releasing: unused,
     stoppable: unused,
-    question: () => 'Delete?',
-    warn: (warnings: string[]) => warned.push(...warnings),
+    actionOf: () => 'Delete',
     async approve(proposal: Proposal): Promise<ConsentAnswer> {
       proposals.push(proposal);
       return 'declined';
@@ -45,25 +43,24 @@ async function propose(classes: RuntimeClass[]) {
   };
   const { kind } = await uninstall(options, deps as unknown as UninstallDeps);
   assert.equal(kind, 'declined');
-  return { question: proposals[0]?.question, warned, reads };
+  return { question: proposals[0]?.question, reads };
 }
 
 test('names the workloads that lose their RuntimeClass, and asks about them', async () => {
   const controller = { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', name: 'a', uid: 'uid-a', controller: true };
-  const { question, warned } = await propose([
+  const { question } = await propose([
     { metadata: { name: 'node-pool-a', ownerReferences: [controller] }, handler: 'h' },
   ]);
   assert.deepEqual(question, {
-    text: 'Delete?',
     covers: ['the CRD', 'pool uid-a', 'node n1', 'Deployment ml/train'],
-    needsYes: '1 pool would be deleted: a; 1 workload names RuntimeClass node-pool-a, and could create no new pods',
+    needsYes: ['1 pool would be deleted: a'],
+    losses: [
+      'RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod template',
+    ],
   });
-  assert.deepEqual(warned, [
-    'RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod template',
-  ]);
 });
 
 test('reads no workloads where no RuntimeClass is deleted; a script needs --yes for the pools', async () => {
-  const { question, warned, reads } = await propose([{ metadata: { name: 'node-pool-a' }, handler: 'h' }]);
-  assert.deepEqual([question?.needsYes, warned, reads], ['1 pool would be deleted: a', [], 0]);
+  const { question, reads } = await propose([{ metadata: { name: 'node-pool-a' }, handler: 'h' }]);
+  assert.deepEqual([question?.needsYes, question?.losses, reads], [['1 pool would be deleted: a'], [], 0]);
 });

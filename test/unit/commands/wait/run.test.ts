@@ -25,7 +25,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   const [met, asked]: [string[], string[][]] = [[], []];
   const get: NodePoolsClient['get'] = async name => pools.find(({ metadata }) => metadata.name === name);
   const deps: WaitDeps = {
-    nodes: { get: async () => undefined },
+    nodes: { get: async () => undefined, list: async () => [] },
     pools: {
       get,
       firstNames: async () => [],
@@ -38,6 +38,7 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
     clock,
     random: () => 0,
     log: () => {},
+    onFound: () => {},
     onMet: name => void met.push(name),
   };
   const waiting = async () =>

@@ -51,6 +51,25 @@ test("lists each expression of a selector with the node's value", () => {
   ]);
 });
 
+test('names labels that nearly match, and lists their pools before the others', () => {
+  const labels = { pool: 'workers', Zone: 'a', 'cloud.google.com/gke-nodepool': 'gpu', tier: 'gold' };
+  const wanted = { pool: 'worker', zone: 'a', 'cloud.google.com/gke-node-pool': 'gpu' };
+  const { pools } = why(aNode({ labels }), pool('a', { pool: 'x' }), pool('b', wanted), pool('c', { tier: 'silver' }));
+  assert.deepEqual(
+    pools.map(({ pool, selector }) => [pool, ...selector.map(({ near }) => near)]),
+    [
+      [
+        'b',
+        { key: 'cloud.google.com/gke-nodepool', value: 'gpu' },
+        { key: 'pool', value: 'workers' },
+        { key: 'Zone', value: 'a' },
+      ],
+      ['a', undefined],
+      ['c', undefined],
+    ],
+  );
+});
+
 test('explains the owner of several matches: current owner, older, smaller name', () => {
   const node = aNode({ labels: { a: '1' } });
   assert.deepEqual(verdicts(node, pool('x', { a: '1' })), { x: { kind: 'member', over: [] } });

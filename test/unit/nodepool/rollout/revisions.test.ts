@@ -9,6 +9,7 @@ import {
   planRevision,
   poolRevisions,
   restoredSpec,
+  revisionHead,
   revisionToRestore,
 } from '../../../../src/nodepool/rollout/revisions.ts';
 import { aPool } from '../fixtures.ts';
@@ -88,7 +89,7 @@ test('only what the pool of this UID owns is its history, in the order of the nu
 });
 
 test('a new spec gets the next number; one that comes back is raised; the current one is left alone', () => {
-  const own = [kept('1', 1), kept('2', 4)];
+  const own = [kept('1', 1), kept('2', 4)].map(revisionHead);
   const plan = (tier: string) => planRevision(aPool({ labels: { tier }, rollout: {} }), own);
   assert.deepEqual(planRevision(aPool(), []), { kind: 'create', revision: 1 });
   assert.deepEqual(plan('3'), { kind: 'create', revision: 5 });
@@ -99,7 +100,7 @@ test('a new spec gets the next number; one that comes back is raised; the curren
 });
 
 test('keeps ten former ones', () => {
-  const own = Array.from({ length: 13 }, (_, at) => kept(String(at), at + 1));
+  const own = Array.from({ length: 13 }, (_, at) => revisionHead(kept(String(at), at + 1)));
   assert.deepEqual(excessRevisions(own), own.slice(0, 2));
   assert.deepEqual(excessRevisions(own.slice(2)), []);
 });

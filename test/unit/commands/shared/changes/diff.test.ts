@@ -20,7 +20,7 @@ async function show(nodes: Node[] | undefined, output?: 'json') {
   const connection = {
     cluster: { ...cluster, nodes: readable, runtimeClasses: { ...cluster.runtimeClasses, list } },
   };
-  const shown = showDiff({ all: true }, output, { io }, connection as unknown as Connection);
+  const shown = showDiff({ all: true }, { output }, { io }, connection as unknown as Connection);
   const [count, error] = await shown.then(
     done => [done, undefined] as const,
     (refusal: NodepoolError) => [undefined, refusal] as const,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type PrintedDiff, renderDiff } from '../../../../../src/commands/shared/changes/print-diff.ts';
 import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
+import { GKE } from '../../../../cloud-names.ts';
 import { colored, makeNode, NOW, plain } from '../../../print/fixtures.ts';
 
 const nothing: PrintedDiff = {
@@ -125,7 +126,7 @@ test('names who set what differs, and when', () => {
     { ...drift, reason: 'spec', kind: 'taint', key: 't', effect: 'NoSchedule', setBy: setBy('x') },
   ];
   const nodes = [{ node: makeNode('a'), previous: 'gpu', owner: 'gpu', changes }];
-  const [, ...lines] = renderDiff({ ...nothing, nodes }, plain, NOW).split('\n');
+  const [, ...lines] = renderDiff({ ...nothing, nodes }, plain, { now: NOW }).split('\n');
   assert.deepEqual(lines.slice(0, 5), [
     '  ~ label tier: a -> b  (drift: set by kubectl-label 3m ago)',
     '  ~ taint t:NoExecute: a -> b  (drift: taints set by x\\n 3h ago)',
@@ -133,6 +134,63 @@ test('names who set what differs, and when', () => {
     '  ~ label zone: a -> b  (spec; value set by kubectl-label)',
     '  ~ taint t:NoSchedule: a -> b  (spec; taints set by x)',
   ]);
+});
+
+test('nodes with the same changes are one block, and 500 of them fit a screen', () => {
+  const spec: Change = { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' };
+  const setBy = (manager: string, time: string) => ({ manager, operation: 'Update', time });
+  const changed = (name: string, ...changes: Change[]) => ({
+    ...{ node: makeNode(name), previous: 'web', owner: 'web', changes },
+  });
+  const drift: Change = { ...spec, key: 'team', action: 'change', from: 'mine', to: 'a', reason: 'drift' };
+  const nodes = Array.from({ length: 500 }, (_, at) => {
+    const name = `ip-10-0-${Math.floor(at / 250)}-${at % 250}.eu-central-1.compute.internal`;
+    if (at === 7) return changed(name, spec, drift);
+    return at < 9 ? changed(name, spec, { ...drift, from: 'x' }) : changed(name, spec);
+  });
+  const by = (at: number, setter: Change['setBy']) => {
+    const [, second] = nodes[at]?.changes ?? [];
+    if (second !== undefined && setter !== undefined) second.setBy = setter;
+  };
+  by(0, setBy('kubectl-label', '2026-11-21T08:50:00Z'));
+  by(1, setBy('ansible', '2026-11-21T08:57:00Z'));
+  const later = [changed('later-1', spec), changed('later-2', spec)].map(plan => ({ ...plan, pausedBy: 'web' }));
+  const conflicts = ['a', 'b', 'c', 'd'].map(node => ({ node, pool: 'db', owner: 'web', notApplied: ['tier'] }));
+  const text = renderDiff({ ...nothing, nodes, later, conflicts }, plain, { now: NOW });
+  assert.equal(
+    text,
+    `
+pool web: 8 nodes (ip-10-0-0-0…, ip-10-0-0-1…, ip-10-0-0-2… and 5 more)
+  + label tier=gold  (spec)
+  ~ label team: x -> a  (drift: set by ansible, kubectl-label 3m ago)
+
+node ip-10-0-0-7.eu-central-1.compute.internal (pool web)
+  + label tier=gold  (spec)
+  ~ label team: mine -> a  (drift)
+
+pool web: 491 nodes (ip-10-0-0-9…, ip-10-0-0-10…, ip-10-0-0-11… and 488 more)
+  + label tier=gold  (spec)
+
+pool web: 2 nodes, pool web is paused (later-1, later-2)
+  + label tier=gold  (spec)
+
+! pool web is paused: 2 nodes above are not written until \`kubectl nodepool rollout resume web\`
+! 4 nodes (a, b, c and 1 more) belong to pool web and also match pool db (conflict); not applied: tier
+
+500 nodes would change: 500 set, 9 changed; 2 nodes would change later`.slice(1),
+  );
+  const byNode = renderDiff({ ...nothing, nodes, conflicts }, plain, { byNode: true });
+  assert.equal(byNode.match(/^node \S+ \(pool web\)$/gm)?.length, 500);
+  assert.equal(byNode.match(/^! node \w belongs to pool web/gm)?.length, 4);
+});
+
+test('on a terminal, the names of a block are wrapped, and none is broken', () => {
+  const changes: Change[] = [{ kind: 'label', key: 'tier', action: 'add', to: 'api', reason: 'spec' }];
+  const nodes = GKE.map(name => ({ node: makeNode(name), previous: undefined, owner: 'web', changes }));
+  const [head = ''] = renderDiff({ ...nothing, nodes }, plain, { terminalWidth: 80 }).split('\n  + ');
+  for (const line of head.split('\n')) assert.ok(line.length <= 80, line);
+  for (const name of GKE.slice(0, 3)) assert.ok(head.includes(name), head);
+  assert.match(head, new RegExp(`^joins pool web: ${GKE.length} nodes \\(\\S+,\\n {4}\\S+,\\n`));
 });
 
 test('prints nothing without changes', () => {

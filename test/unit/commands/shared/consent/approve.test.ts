@@ -17,7 +17,8 @@ const pod = (name: string, replicaSet = name): PlacedPod => ({
   hasEnded: false,
   controller: { kind: 'ReplicaSet', name: replicaSet },
 });
-const access = { placedOn: async () => [pod('web')] };
+const on = (placedOn: () => Promise<PlacedPod[]>) => ({ contextName: 'prod', clusterName: 'c', pods: { placedOn } });
+const access = on(async () => [pod('web')]);
 const plan = {
   ...NO_CHANGE,
   nodes: [
@@ -46,10 +47,11 @@ function onTerminal(...answers: string[]) {
 test('ends a script without --yes; a dry run only shows the plan', async () => {
   const io = testIo();
   await assert.rejects(approver({ yes: false, dryRun: false }, io, access)({ plan }), {
-    message: 'taints with the effect NoExecute evict 1 pod at once, from 1 node; nothing was changed',
+    message:
+      'taints with the effect NoExecute evict 1 pod at once, from 1 node (n1): default/web; PodDisruptionBudgets do not hold these back; nothing was changed',
     next: 'if that is meant, run the command again with --yes',
   });
-  assert.match(io.stderrText(), SHOWN);
+  assert.equal(io.stderrText(), '');
   for (const approval of [
     { yes: true, dryRun: false },
     { yes: false, dryRun: true },
@@ -61,8 +63,8 @@ test('ends a script without --yes; a dry run only shows the plan', async () => {
 });
 
 test("ends a script without --yes where the command's question needs an answer; a terminal is asked", async () => {
-  const question = { text: 'Delete?', covers: ['pool a'], needsYes: '1 workload names it' };
-  const proposal = { plan: NO_CHANGE, question };
+  const question = { losses: ['1 workload names it'], covers: ['pool a'], needsYes: [] };
+  const proposal = { plan: NO_CHANGE, action: 'Delete pool a', question };
   await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), access)(proposal), {
     message: '1 workload names it; nothing was changed',
     next: 'if that is meant, run the command again with --yes',
@@ -74,11 +76,9 @@ test("ends a script without --yes where the command's question needs an answer; 
 
 test('ends when the evictions cannot be read; with --yes it warns', async () => {
   const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
-  const noPods = {
-    async placedOn(): Promise<PlacedPod[]> {
-      throw forbidden;
-    },
-  };
+  const noPods = on(async () => {
+    throw forbidden;
+  });
   const unknown = 'cannot tell which pods taints with the effect NoExecute would evict: cannot list nodes';
   for (const [read, by] of [
     [forbidden, access],
@@ -97,7 +97,7 @@ test('ends when the evictions cannot be read; with --yes it warns', async () => 
 
 test('cuts the names of pods to the terminal, and in a file not at all', async () => {
   const names = Array.from({ length: 9 }, (_, at) => `a-pod-of-a-long-name-${at}`);
-  const many = { placedOn: async () => names.map(name => pod(name)) };
+  const many = on(async () => names.map(name => pod(name)));
   const shown = async (facts: { stderrIsTTY: boolean }) => {
     const io = testIo(facts);
     await approver({ yes: true, dryRun: false }, io, many)({ plan });
@@ -109,7 +109,7 @@ test('cuts the names of pods to the terminal, and in a file not at all', async (
 
 test('says nothing when no pod would be evicted', async () => {
   const io = testIo();
-  const none = { placedOn: async () => [] };
+  const none = on(async () => []);
   assert.equal(await approver({ yes: false, dryRun: false }, io, none)({ plan }), 'clear');
   assert.equal(await approver({ yes: false, dryRun: false }, io, access)({ plan: NO_CHANGE }), 'clear');
   assert.equal(io.stderrText(), '');
@@ -118,20 +118,67 @@ test('says nothing when no pod would be evicted', async () => {
 test('after a yes asks only about new evictions', async () => {
   const io = onTerminal('y', 'y');
   let pods = [pod('web')];
-  const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
+  const approve = approver(
+    { yes: false, dryRun: false },
+    io,
+    on(async () => pods),
+  );
   assert.equal(await approve({ plan }), 'asked');
   assert.equal(await approve({ plan }), 'clear');
   pods = [];
   assert.equal(await approve({ plan }), 'clear', 'fewer');
   pods = [pod('db'), pod('web')];
   assert.equal(await approve({ plan }), 'asked');
-  assert.match(io.stderrText(), /The cluster has changed meanwhile:\ntaints with the effect NoExecute evict 2 pods/);
+  assert.match(
+    io.stderrText(),
+    /The cluster has changed meanwhile:\nContinue in context prod: taints with the effect NoExecute evict 2 pods/,
+  );
+});
+
+test('a later step asks about other taints only, and a no says what was written', async () => {
+  const io = onTerminal('y', 'n', 'n');
+  let pods = [pod('web')];
+  const approve = approver(
+    { yes: false, dryRun: false },
+    io,
+    on(async () => pods),
+  );
+  assert.equal(await approve({ plan }), 'asked');
+  pods = [pod('web'), pod('moved-here')];
+  const written = { message: '2 nodes were written, the rest was not', command: 'x --wait' };
+  assert.equal(await approve({ plan, written }), 'clear');
+  const [first = assert.fail()] = plan.nodes;
+  const other = { ...plan, nodes: [{ ...first, patch: { resourceVersion: '1', taints: [taint('y:NoExecute')] } }] };
+  const no = { message: written.message, next: 'continue with `x --wait`' };
+  await assert.rejects(approve({ plan: other, written }), no);
+  const question = { losses: ['1 workload names it'], covers: ['pool a'] };
+  await assert.rejects(approve({ plan: NO_CHANGE, question, written }), no);
+  assert.match(io.stderrText(), /\] What is left to do has changed:\nContinue /);
+  assert.doesNotMatch(io.stderrText(), /The cluster has changed/);
+});
+
+test('the first question after the write of the command itself does not blame the cluster', async () => {
+  const io = onTerminal('y', 'y');
+  let isEdited = false;
+  const written = () => (isEdited ? { message: 'nodepool p was edited', command: 'reconcile p' } : undefined);
+  const approve = approver({ yes: false, dryRun: false, written }, io, access);
+  assert.equal(await approve({ plan: NO_CHANGE }), 'clear');
+  isEdited = true;
+  const question = { losses: ['1 workload names it'], covers: ['pool p'] };
+  assert.equal(await approve({ plan: NO_CHANGE, question }), 'asked');
+  assert.doesNotMatch(io.stderrText(), /has changed/);
+  assert.equal(await approve({ plan, question }), 'asked');
+  assert.match(io.stderrText(), /\] The cluster has changed meanwhile:\nContinue in context prod: taints /);
 });
 
 test('asks about an additional pod, not about one that its controller replaced', async () => {
   const io = onTerminal('y', 'y', 'y');
   let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
-  const approve = approver({ yes: false, dryRun: false }, io, { placedOn: async () => pods });
+  const approve = approver(
+    { yes: false, dryRun: false },
+    io,
+    on(async () => pods),
+  );
   assert.equal(await approve({ plan }), 'asked');
   pods = [pod('web-3', 'web'), pod('web-4', 'web')];
   assert.equal(await approve({ plan }), 'clear', 'replaced');
@@ -149,7 +196,7 @@ test("asks a command's own question again when the yes does not cover the curren
   const answers: string[] = [];
   const approve = approver({ yes: false, dryRun: false }, io, access);
   for (const each of covers) {
-    answers.push(await approve({ plan: NO_CHANGE, question: { text: 'Delete?', covers: each } }));
+    answers.push(await approve({ plan: NO_CHANGE, question: { covers: each } }));
   }
   assert.deepEqual(answers, ['asked', 'clear', 'declined']);
 });

@@ -25,6 +25,8 @@ test('durations, dates and times of day', () => {
     ['2027-01-31t18:00z', '2027-01-31T18:00:00Z'],
     ['2027-01-31 18:00', '2027-01-31T09:00:00Z'],
     ['2028-02-29T00:00Z', '2028-02-29T00:00:00Z'],
+    // The start of the day in Tokyo.
+    ['2027-01-31', '2027-01-30T15:00:00Z'],
   ];
   for (const [text, until] of good) assert.equal(parseUntil(text, NOW), until, text);
 });
@@ -50,12 +52,18 @@ test('refuses other texts and times that are past', () => {
     '2027-02-29T00:00:00Z',
     '2027-13-01T00:00Z',
     '2027-00-10T00:00Z',
-    '2027-01-31',
+    '2027-02-29',
+    '2027-1-31',
     '2027-01-31T18:00:00+25:00',
   ])
     assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message: `--until: "${text}" is not a time` });
   for (const text of ['0h', '2026-11-24T12:00:00Z', '0001-01-01T00:00Z'])
     assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message: `--until: ${text} is past` });
+  // It has begun.
+  for (const text of ['2026-11-24', '2020-02-29']) {
+    const message = `--until: ${text} is past: a date is the start of that day`;
+    assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message });
+  }
   for (const text of ['999999999d', '9999-12-31T23:59:59-01:00'])
     assert.throws(() => parseUntil(text, NOW), { message: `--until: "${text}" is not a time before the year 10000` });
 });

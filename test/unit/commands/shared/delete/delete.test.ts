@@ -64,8 +64,9 @@ function nodePlan({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan 
 test("counts current nodes, and asks about each node and the pools' UIDs", async () => {
   const nodes = [member('n1', 'a', 'x'), member('n2', 'a', 'x'), member('n3', 'b', 'x'), aNode({ name: 'n4' })];
   const proposal = await propose([withStatus(pool('a', { tier: 'x' }), 7), pool('b', { tier: 'x' })], nodes);
+  assert.equal(proposal.action, 'Delete pool a (releases 2 nodes)');
   assert.deepEqual(proposal.question, {
-    text: 'Delete pool a (releases 2 nodes)?',
+    losses: [],
     covers: ['pool uid-a', 'node n1', 'node n2'],
     needsYes: undefined,
   });
@@ -83,10 +84,10 @@ test("counts current nodes, and asks about each node and the pools' UIDs", async
 });
 
 test('accepts several pools, each once', async () => {
-  const { question, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
+  const { action, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
     names: ['a', 'b', 'a'],
   });
-  assert.equal(question?.text, 'Delete pools a (releases 0 nodes), b (releases 1 node)?');
+  assert.equal(action, 'Delete pools a (releases 0 nodes), b (releases 1 node)');
   assert.equal(pools.length, 2);
 });
 
@@ -106,10 +107,11 @@ test('reads no nodes when nothing is counted and no pod can be evicted: the stat
     names: ['a', 'b'],
     readsNodes: false,
   });
-  const { plan, question, read } = proposal;
+  const { action, plan, question, read } = proposal;
   assert.deepEqual([plan, read], [NO_CHANGE, ['pools']]);
+  assert.equal(action, 'Delete pools a (releases 7 nodes), b (releases 0 nodes)');
   assert.deepEqual(question, {
-    text: 'Delete pools a (releases 7 nodes), b (releases 0 nodes)?',
+    losses: [],
     covers: ['pool uid-a', 'pool uid-b'],
     needsYes: undefined,
   });
@@ -117,9 +119,9 @@ test('reads no nodes when nothing is counted and no pod can be evicted: the stat
 
 test("asks with the status's numbers when nodes cannot be read, and reports the reason in place of the plan", async () => {
   const refusal = new NodepoolError('cluster', 'no');
-  const { plan, question } = await propose([withStatus(pool('a', {}), 7)], refusal);
+  const { plan, action } = await propose([withStatus(pool('a', {}), 7)], refusal);
   assert.equal(plan, refusal);
-  assert.equal(question?.text, 'Delete pool a (releases 7 nodes)?');
+  assert.equal(action, 'Delete pool a (releases 7 nodes)');
 });
 
 test('reports a name that does not exist, or ignores it', async () => {
@@ -127,10 +129,10 @@ test('reports a name that does not exist, or ignores it', async () => {
   await assert.rejects(propose([pool('a', {})], [], { names: ['x', 'y'] }), notFound);
   const { pools, missing } = await propose([pool('a', {})], [], { names: ['x', 'a', 'y'] });
   assert.deepEqual([pools.map(({ metadata }) => metadata.name), missing?.message], [['a'], notFound.message]);
-  const { question } = await propose([pool('a', {})], [], { names: ['x', 'a'], ignoreNotFound: true });
-  assert.equal(question?.text, 'Delete pool a (releases 0 nodes)?');
+  const { action } = await propose([pool('a', {})], [], { names: ['x', 'a'], ignoreNotFound: true });
+  assert.equal(action, 'Delete pool a (releases 0 nodes)');
   const none = await propose([pool('a', {})], [], { names: ['x'], ignoreNotFound: true });
-  assert.deepEqual(none, { pools: [], missing: undefined, plan: NO_CHANGE, warnings: [], read: [] });
+  assert.deepEqual(none, { pools: [], missing: undefined, plan: NO_CHANGE, read: [] });
 });
 
 test('detaches the member label with the release, and keeps labels of a selector', async () => {
@@ -155,7 +157,7 @@ test('detaches the member label with the release, and keeps labels of a selector
     message: '--detach-nodes: nodepool a finds its nodes by spec.matchExpressions, whose labels others may have set',
     next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE size-`',
   });
-  assert.equal((await propose([selecting], [])).question?.text, 'Delete pool a (releases 0 nodes)?');
+  assert.equal((await propose([selecting], [])).action, 'Delete pool a (releases 0 nodes)');
 });
 
 test('counts a node of a pool that is being deleted already as before', async () => {
@@ -163,9 +165,10 @@ test('counts a node of a pool that is being deleted already as before', async ()
     ...pool('a', {}),
     metadata: { ...pool('a', {}).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
   };
-  const { question } = await propose([marked], [aNode({ name: 'n1', labels: role('a') })]);
+  const { action, question } = await propose([marked], [aNode({ name: 'n1', labels: role('a') })]);
+  assert.equal(action, 'Delete pool a (releases 1 node)');
   assert.deepEqual(question, {
-    text: 'Delete pool a (releases 1 node)?',
+    losses: [],
     covers: ['pool uid-a', 'node n1'],
     needsYes: undefined,
   });
@@ -185,39 +188,35 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
   for (const detachNodes of [false, true]) {
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
     assert.deepEqual(nodePlan(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
-    assert.deepEqual(proposal.warnings, [
-      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones: first remove runtimeClassName from the pod templates',
+    assert.deepEqual(proposal.question?.losses, [
+      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates',
       'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
     ]);
     const unread = 'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a';
     assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train', unread]);
-    assert.equal(
-      proposal.question?.needsYes,
-      `2 workloads name RuntimeClass node-pool-a, and could create no new pods; ${unread}`,
-    );
+    assert.deepEqual(proposal.question?.needsYes, []);
   }
 });
 
 test('names the workloads also when no plan can be made', async () => {
   const refusal = new NodepoolError('cluster', 'no nodes');
   const cluster = { classes: [ownClass], pods: [podOf('x')] };
-  const { plan, warnings, question } = await propose([pool('a', {})], refusal, {}, cluster);
+  const { plan, question } = await propose([pool('a', {})], refusal, {}, cluster);
   assert.equal(plan, refusal);
-  assert.match(warnings[0] ?? '', /^RuntimeClass node-pool-a would be deleted, and 2 workloads name it: /);
+  assert.match(question?.losses?.[0] ?? '', /^RuntimeClass node-pool-a would be deleted, and 2 workloads name it: /);
   assert.deepEqual(question?.covers.slice(0, 3), ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
-  assert.match(question?.needsYes ?? '', /^2 workloads name RuntimeClass node-pool-a/);
 });
 
 test('reads no workloads where no RuntimeClass is deleted', async () => {
   const foreign = { ...ownClass, metadata: { name: 'node-pool-a' } };
   for (const classes of [[], [foreign], [{ ...ownClass, metadata: { ...ownClass.metadata, name: 'node-pool-b' } }]]) {
-    const { read, warnings } = await propose([pool('a', {})], [], {}, { classes });
-    assert.deepEqual([read, warnings], [['pools', 'nodes'], []]);
+    const { read, question } = await propose([pool('a', {})], [], {}, { classes });
+    assert.deepEqual([read, question?.losses], [['pools', 'nodes'], []]);
   }
 });
 
-test('a user who may not list pods gets a warning, and is asked about them and the other workloads', async () => {
-  const { warnings, question } = await propose(
+test('a user who may not list pods is asked about them and the other workloads', async () => {
+  const { question } = await propose(
     [pool('a', {})],
     [],
     {},
@@ -226,7 +225,7 @@ test('a user who may not list pods gets a warning, and is asked about them and t
       pods: new NodepoolError('cluster', 'no pods'),
     },
   );
-  assert.match(warnings.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
+  assert.match(question?.losses?.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
   assert.deepEqual(question?.covers.slice(1), [
     'CronJob ml/nightly',
     'pods cannot be read, and may name RuntimeClass node-pool-a',
@@ -237,5 +236,5 @@ test('a user who may not list pods gets a warning, and is asked about them and t
 test('a script needs --yes for pools that its command line does not name', async () => {
   const pools = ['a', 'b', 'c', 'd', 'e', 'f'].map(name => pool(name, {}));
   const { question } = await propose(pools, [], { all: true });
-  assert.equal(question?.needsYes, '6 pools would be deleted: a, b, c, d, e and 1 more');
+  assert.deepEqual(question?.needsYes, ['6 pools would be deleted: a, b, c, d, e and 1 more']);
 });

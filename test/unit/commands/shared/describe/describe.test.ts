@@ -24,6 +24,6 @@ test('describes the pools that exist, and names the others with the next step', 
   assert.deepEqual(await ask('pool', 'worker'), [['worker'], ['leave out "pool": names of pools follow the command']]);
   assert.deepEqual(await ask('w1'), [
     [],
-    ['"w1" is a node of pool worker: `kubectl nodepool nodes --why w1` or `kubectl describe node w1`'],
+    ['"w1" is a node of pool worker: `kubectl nodepool why w1` or `kubectl describe node w1`'],
   ]);
 });

@@ -67,7 +67,7 @@ Labels:       team=a
 Annotations:  note: by\\u001b[31mhand
               long: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
 Created:      2026-11-19T06:00:00Z (2d3h ago)
-Status:       200 Normal
+Status:       Ready (code 200)
 Spec:
   Labels:         node-pool=worker
                   tier=batch
@@ -136,7 +136,7 @@ test('says that the status is of an older generation', () => {
   pool.metadata.generation = 8;
   pool.status = { status: 200, nodeCount: 2, observedGeneration: 7 };
   const text = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
-  assert.match(text, /^Status: +200 Normal \(stale: the spec changed after it\)$/m);
+  assert.match(text, /^Status: +Pending \(code 200; the spec changed after the last reconcile\)$/m);
 });
 
 test('prints a pool without status', () => {
@@ -150,7 +150,7 @@ Labels:       <none>
 Annotations:  <none>
 Created:      2026-11-21T08:59:57Z (3s ago)
 Deleting:     since 2026-11-21T08:59:59Z (1s ago)
-Status:       Pending (not reconciled yet)
+Status:       Deleting (not reconciled yet)
 Spec:
   Labels:         <none>
   Taints:         <none>

@@ -62,14 +62,12 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
     selected('d', { zone: 'z' }),
   ];
   const [before, after] = [web({ nodeSelector: { app: 'web' } }), web({ nodeSelector: { zone: 'z' } })];
-  const { warnings, question } = await propose(before, after, { nodes, others: [all] });
-  assert.deepEqual(warnings, [
-    'with the new selector 3 of 4 nodes leave pool web: a, b, c; pool all takes 2, no pool takes 1',
-  ]);
+  const { action, warnings, question } = await propose(before, after, { nodes, others: [all] });
+  assert.deepEqual([action, warnings], ['Save pool web and reconcile it', []]);
   assert.deepEqual(question, {
-    text: 'Save pool web and reconcile it?',
+    losses: ['with the new selector 3 of 4 nodes leave pool web: a, b, c; pool all takes 2, no pool takes 1'],
     covers: ['node a leaves', 'node b leaves', 'node c leaves'],
-    needsYes: '3 nodes would leave pool web',
+    needsYes: [],
   });
   // One that is no member any more leaves all the same, and needs no question.
   const gone = aNode({ name: 'e', record: recordOf({ pool: 'web' }) });
@@ -78,12 +76,12 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   const alone = await propose(before, after, { nodes: [selected('c')] }, false);
   assert.deepEqual(alone.warnings, [
     'no node matches pool web (zone=z); next: label nodes, or change the selector with `kubectl nodepool edit web`',
-    'with the new selector 1 of 1 node leave pool web: c; no pool takes them',
   ]);
+  assert.equal(alone.action, 'Save pool web');
   assert.deepEqual(alone.question, {
-    text: 'Save pool web?',
+    losses: ['with the new selector 1 of 1 node leave pool web: c; no pool takes them'],
     covers: ['node c leaves'],
-    needsYes: '1 node would leave pool web',
+    needsYes: [],
   });
 });
 
@@ -96,12 +94,12 @@ test('says which nodes a selector with expressions gets where the control plane 
     "pool web selects 2 nodes, 1 of them of the control plane: cp; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit web --node-selector '!node-role.kubernetes.io/control-plane'`, or see them with `kubectl get nodes -l '!spot'`",
   ]);
   const opens = 'pool web would require no label, and new nodes join by themselves';
-  assert.deepEqual(question, { text: 'Save pool web and reconcile it?', covers: [opens], needsYes: opens });
+  assert.deepEqual(question, { losses: [opens], covers: [opens], needsYes: [] });
 });
 
 test('asks where the new selector requires no label, unless it only adds to one that did not either', async () => {
   const lacks = (...keys: string[]) => web({ matchExpressions: keys.map(key => ({ key, operator: 'DoesNotExist' })) });
-  const asked = async (before: NodePool, after: NodePool) => (await propose(before, after)).question?.needsYes;
+  const asked = async (before: NodePool, after: NodePool) => (await propose(before, after)).question?.losses?.[0];
   const opens = 'pool web would require no label, and new nodes join by themselves';
   assert.equal(await asked(web({}), lacks('a')), opens);
   assert.equal(await asked(lacks('a'), lacks('b')), opens);
@@ -123,22 +121,24 @@ test('does not ask where a new nodeSelector lets no node leave, and reads nothin
 
 test('names the workloads of a RuntimeClass that goes with the handler', async () => {
   const [before, after] = [web({ handler: 'h' }), web({ handler: '' })];
-  const { warnings, question, read } = await propose(before, after);
+  const { question, read } = await propose(before, after);
   assert.match(
-    warnings[0] ?? '',
+    question?.losses?.[0] ?? '',
     /^RuntimeClass node-pool-web would be deleted, and 1 workload names it: Deployment ml\/train/,
   );
   assert.deepEqual(question?.covers, ['Deployment ml/train']);
-  assert.match(question?.needsYes ?? '', /^1 workload names RuntimeClass node-pool-web/);
   assert.deepEqual(read, ['classes', 'pods']);
-  assert.deepEqual((await propose(before, after, {}, false)).question, { ...question, text: 'Save pool web?' });
+  assert.equal((await propose(before, after, {}, false)).action, 'Save pool web');
 
   const none = await propose(before, after, { classes: [] });
   assert.deepEqual([none.warnings, none.question, none.read], [[], undefined, ['classes']]);
   const refused = await propose(before, after, { classes: new NodepoolError('cluster', 'no classes') });
-  assert.deepEqual(refused.warnings, ['cannot tell which workloads name the RuntimeClass of pool web: no classes']);
-  const unknown = 'workloads may name the RuntimeClass of pool web, which cannot be read and would be deleted';
-  assert.deepEqual([refused.question?.covers, refused.question?.needsYes], [[unknown], unknown]);
+  const theirs = 'the RuntimeClass of pool web';
+  assert.deepEqual(refused.question, {
+    losses: [`${theirs} would be deleted, and it cannot be told which workloads name it: no classes`],
+    covers: [theirs],
+    needsYes: [],
+  });
 });
 
 test('takes a field that the edit removes for removed, not for one that the CRD drops', async () => {
@@ -147,7 +147,9 @@ test('takes a field that the edit removes for removed, not for one that the CRD 
   assert.deepEqual(handler.read, ['classes', 'pods']);
   const nodes = [selected('a')];
   const selector = await propose(managed(web(before)), managed(web({ handler: 'h' })), { nodes });
-  assert.equal(selector.warnings.at(-1), 'with the new selector 1 of 1 node leave pool web: a; no pool takes them');
+  assert.deepEqual(selector.question?.losses, [
+    'with the new selector 1 of 1 node leave pool web: a; no pool takes them',
+  ]);
 });
 
 test('asks about the pods of a node that waits where the pool becomes Immediate', async () => {
@@ -171,4 +173,16 @@ test('asks about the pods of a node that waits where the pool becomes Immediate'
   };
   assert.deepEqual(await arriving(web({ ...selector, taints })), ['n1 dedicated=x:NoExecute']);
   assert.deepEqual(await arriving(web({ ...selector, taints, noExecute: 'Drain', labels: { a: 'b' } })), []);
+});
+
+test('plans what waited where a pool with a NoExecute taint is resumed, and reads nothing else for a pause', async () => {
+  const taints = [{ key: 'x', effect: 'NoExecute' as const }];
+  const spec = { nodeSelector: { app: 'web' }, taints };
+  const nodes = [selected('a')];
+  const { plan, read } = await propose(web({ ...spec, paused: true }), web(spec), { nodes });
+  assert.ok(!(plan instanceof NodepoolError));
+  assert.deepEqual([[...noExecuteOf(plan.nodes)], read], [['a x:NoExecute'], ['pools', 'nodes']]);
+  assert.deepEqual((await propose(web(spec), web({ ...spec, paused: true }), { nodes })).read, []);
+  const soft = { nodeSelector: { app: 'web' }, taints: [{ key: 'x', effect: 'NoSchedule' as const }] };
+  assert.deepEqual((await propose(web({ ...soft, paused: true }), web(soft), { nodes })).read, []);
 });

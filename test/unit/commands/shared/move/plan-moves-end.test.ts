@@ -55,7 +55,7 @@ test('refuses a removal, and a move, that the labels of the owner would undo', a
     labels: { ...role('giver'), grade: 'y' },
     record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
   });
-  const next = 'see why with `kubectl nodepool nodes --why n1`';
+  const next = 'see why with `kubectl nodepool why n1`';
   assert.deepEqual(await refused([giver, taker], [node], { kind: 'remove', pool: 'taker', nodes: ['n1'] }), [
     'input',
     'node n1 would match pool taker again at once: pool giver gives it the labels for that',

@@ -125,24 +125,6 @@ test('selects only the nodes of a pool that loses nodes', async () => {
   assert.deepEqual(await planned({ pool: 'c', from: 'c' }), [[], []]);
 });
 
-test('refuses an empty selector, which the server takes for every node, before any read', async () => {
-  const never = () => assert.fail('it asked the server');
-  const cluster = {
-    pools: { listCoerced: never },
-    nodes: { list: never },
-    runtimeClasses: { list: never },
-  } as unknown as ClusterPort;
-  for (const [selector, from] of [
-    ['', undefined],
-    [' ', 'a'],
-  ] as const) {
-    await assert.rejects(planMoves({ ...moving, nodes: [], selector, from }, { cluster }), {
-      kind: 'usage',
-      message: '-l: the selector is empty',
-    });
-  }
-});
-
 test('removes labels and taints of a node that has left the pool by its labels', async () => {
   const left = { ...member('n1', 'a', 'a'), labels: { tier: 'a' } };
   const { cluster, live, writes } = server([pool('a', { tier: 'a' })], [left, member('n2', 'a', 'a')]);

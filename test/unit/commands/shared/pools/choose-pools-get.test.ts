@@ -9,7 +9,7 @@ function refusing(message: string) {
   const list = async () => {
     throw new NodepoolError('input', message);
   };
-  return { pools: { list } as unknown as NodePoolsClient, nodes: { get: async () => undefined } };
+  return { pools: { list } as unknown as NodePoolsClient, nodes: { get: async () => undefined, list: async () => [] } };
 }
 
 const FIELD = 'field label not supported: spec.handler';
@@ -53,7 +53,7 @@ test('reports names that do not exist, or ignores them', async () => {
   const get = async (name: string) => (name === 'gpu' ? { metadata: { name } } : undefined);
   const deps = {
     pools: { get, firstNames: async () => [] } as unknown as NodePoolsClient,
-    nodes: { get: async () => undefined },
+    nodes: { get: async () => undefined, list: async () => [] },
   };
   const ask = (ignoreNotFound: boolean) =>
     getPools({ names: ['nope', 'gpu'], selector: undefined, fieldSelector: undefined, ignoreNotFound }, deps);

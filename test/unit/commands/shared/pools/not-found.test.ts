@@ -36,16 +36,13 @@ test('names what takes the name of a node, with its pool', () => {
       '"n1", "n2" are nodes of pool web: `kubectl nodepool drain web --node n1,n2` or `kubectl drain n1 n2`',
     ],
     ['cordon node/n1', '"n1" is a node of pool web: `kubectl nodepool cordon web --node n1` or `kubectl cordon n1`'],
-    ['nodes no/n1', '"n1" is a node of pool web: `kubectl nodepool nodes --why n1`'],
+    ['nodes no/n1', '"n1" is a node of pool web: `kubectl nodepool why n1`'],
     ['uncordon free', '"free" is a node of no pool: `kubectl uncordon free`'],
     ['drain node n1', '"n1" is a node of pool web: `kubectl nodepool drain web --node n1` or `kubectl drain n1`'],
     ['top n1', '"n1" is a node of pool web: `kubectl nodepool top web --nodes` or `kubectl top node n1`'],
     ['top free', '"free" is a node of no pool: `kubectl top node free`'],
-    ['nodes n1', '"n1" is a node of pool web: `kubectl nodepool nodes --why n1`'],
-    [
-      'describe free',
-      '"free" is a node of no pool: `kubectl nodepool nodes --why free` or `kubectl describe node free`',
-    ],
+    ['nodes n1', '"n1" is a node of pool web: `kubectl nodepool why n1`'],
+    ['describe free', '"free" is a node of no pool: `kubectl nodepool why free` or `kubectl describe node free`'],
   ];
   for (const [line, next] of cases) {
     const [command = '', ...names] = line.split(' ');
@@ -58,8 +55,8 @@ test('names what takes the type that was given', () => {
     ['get pools', 'leave out "pools": names of pools follow the command'],
     ['wait npool wroker', 'leave out "npool": names of pools follow the command'],
     ['get nodes', 'for nodes: `kubectl nodepool nodes` or `kubectl get nodes`'],
-    ['get node x', 'for nodes: `kubectl nodepool nodes --why x` or `kubectl get node x`'],
-    ['describe no x', 'for nodes: `kubectl nodepool nodes --why x` or `kubectl describe no x`'],
+    ['get node x', 'for nodes: `kubectl nodepool why x` or `kubectl get node x`'],
+    ['describe no x', 'for nodes: `kubectl nodepool why x` or `kubectl describe no x`'],
     ['edit node x', 'for nodes: `kubectl edit node x`'],
     ['delete node x y', 'for nodes: `kubectl nodepool remove POOL x y` or `kubectl delete node x y`'],
     ['delete nodes', 'for nodes: `kubectl nodepool remove POOL NODE...` or `kubectl delete nodes`'],
@@ -72,9 +69,9 @@ test('names what takes the type that was given', () => {
     ['cordon nodes', 'for nodes: `kubectl nodepool cordon POOL --node NODE`'],
     ['cordon node x', 'for nodes: `kubectl nodepool cordon POOL --node x` or `kubectl cordon x`'],
     ['drain node/x no/y', 'for nodes: `kubectl nodepool drain POOL --node x,y` or `kubectl drain x y`'],
-    ['get node/x', 'for nodes: `kubectl nodepool nodes --why x` or `kubectl get node x`'],
+    ['get node/x', 'for nodes: `kubectl nodepool why x` or `kubectl get node x`'],
     ['describe pod/x', 'for pods: `kubectl describe pod x`'],
-    ['reconcile node x', 'for nodes: `kubectl nodepool nodes --why x`'],
+    ['reconcile node x', 'for nodes: `kubectl nodepool why x`'],
   ];
   for (const [line, next] of cases) {
     const [command = '', ...names] = line.split(' ');
@@ -89,6 +86,7 @@ test('of pools that were asked for one by one, the first name may be that of a n
     pools: { firstNames: async () => ['worker'] },
     nodes: {
       get: async (name: string) => (name === 'worker-2' ? (node as Node | undefined) : undefined),
+      list: async () => [],
     },
   });
   const next = async (command: string, node: object | undefined, name = 'worker-2') =>
@@ -98,19 +96,38 @@ test('of pools that were asked for one by one, the first name may be that of a n
     ['delete', '`kubectl nodepool remove worker worker-2` or `kubectl delete node worker-2`'],
     ['edit', '`kubectl edit node worker-2`'],
     ['wait', '`kubectl wait node/worker-2`'],
-    ['events', '`kubectl nodepool nodes --why worker-2`'],
-    ['rollout', '`kubectl nodepool nodes --why worker-2`'],
+    ['events', '`kubectl nodepool why worker-2`'],
+    ['rollout', '`kubectl nodepool why worker-2`'],
   ] as const)
-    assert.equal(await next(command, { record }), `${is}${typed}`, command);
-  assert.match((await next('get', {})) ?? '', /^"worker-2" is a node of no pool: /);
+    assert.equal(await next(command, { name: 'worker-2', record }), `${is}${typed}`, command);
+  assert.match((await next('get', { name: 'worker-2' })) ?? '', /^"worker-2" is a node of no pool: /);
   assert.equal(await next('get', undefined), undefined);
-  const refused = { ...deps({}), nodes: { get: () => Promise.reject(new NodepoolError('cluster', '403')) } };
+  const no = () => Promise.reject(new NodepoolError('cluster', '403'));
+  const refused = { ...deps({}), nodes: { get: no, list: no } };
   assert.deepEqual(await namesToSuggest('get', ['worker-2'], refused).then(known => known.pools), ['worker']);
+});
+
+test('and its short name, unless several nodes have it, or a pool is meant', async () => {
+  const record = JSON.stringify({ pool: 'worker', labels: {}, taints: {} });
+  const nodes = ['ip-10-0-1-15.eu', 'ip-10-0-1-155.eu', 'twin.a', 'twin.b'].map(name => ({ name, record }) as Node);
+  let lists = 0;
+  const list = async () => {
+    lists++;
+    return nodes;
+  };
+  const deps = { pools: { firstNames: async () => ['worker'] }, nodes: { get: async () => undefined, list } };
+  const error = async (name: string) => poolNotFound('wait', [name], await namesToSuggest('wait', [name], deps));
+  const is = '"ip-10-0-1-15.eu" is a node of pool worker: ';
+  assert.equal((await error('ip-10-0-1-15')).next, `${is}\`kubectl wait node/ip-10-0-1-15.eu\``);
+  assert.equal((await error('twin')).next, LIST);
+  assert.equal(lists, 2);
+  assert.match((await error('wroker')).message, /did you mean "worker"\?$/);
+  assert.equal(lists, 2);
 });
 
 test('get asks for names once, and only when a pool is missing', async () => {
   let asked = 0;
-  const nodes = { get: async () => undefined };
+  const nodes = { get: async () => undefined, list: async () => [] };
   const pools = {
     get: async (name: string) => (name === 'worker' ? aPool() : undefined),
     list: async () => [],

@@ -57,7 +57,7 @@ async function edited(before: NodePool, after: NodePool, classes: RuntimeClass[]
       },
     },
     revisions: {
-      list: async () => [],
+      heads: async () => [],
       async create(revision) {
         others.push('create ControllerRevision');
         return { kind: 'created', revision };

@@ -7,6 +7,7 @@ import { rolloutHash } from '../../../../../src/nodepool/rollout/rollout.ts';
 import { FINALIZER, type Node, type NodePool, type NodePoolStatus } from '../../../../../src/nodepool/types.ts';
 import { patchedNode } from '../../../../../src/reconciler/plan/node-plan.ts';
 import { ClusterState } from '../../../../../src/reconciler/state/cluster-state.ts';
+import { NO_HISTORY } from '../../../../override.ts';
 import { FakeClock } from '../../../controller/fake-clock.ts';
 import { aNode, aPool, recordOf, taint } from '../../../nodepool/fixtures.ts';
 import { aReconciler } from '../../../reconciler/reconciler-options.ts';
@@ -50,7 +51,7 @@ test('no node takes a turn that became free while pods of another are evicted', 
       get: async () => state.pool('worker'),
       patchStatus: async (of: NodePool, status: NodePoolStatus) => ({ kind: 'written', pool: { ...of, status } }),
     },
-    revisions: { list: async () => [], create: async () => ({ kind: 'created' }) },
+    revisions: NO_HISTORY,
     evictions: async () => ({
       podsOn: async (name: string) =>
         name !== 'b'

@@ -130,3 +130,23 @@ test('an error of the second reconcile is an error, and no interruption', async 
   const [result] = await run;
   assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'nodepool worker was recreated']);
 });
+
+test('with leavesPods, a pool whose pods are evicted waits as long as all others do, so that a done one gets its next step', async () => {
+  const other = aPool({ nodeSelector: { team: 'web' } }, { name: 'other' });
+  const state = new ClusterState([pool, other], [drained('a'), drained('b')], []);
+  const clock = new FakeClock();
+  const cluster = { pools: { getCoerced: async (name: string) => state.pool(name) } };
+  const otherWaits = [true, true, false];
+  const reconcile = async (name: string) =>
+    name === 'worker' || otherWaits.shift() ? { ...draining, pool: name } : emptyOutcome(name);
+  let isDone = false;
+  const options = { cluster, state, clock, timeoutMs: 0, leavesPods: true };
+  const run = untilIdle(['worker', 'other'], { reconcile }, options as never).finally(() => {
+    isDone = true;
+  });
+  await clock.advance(2_000);
+  assert.equal(isDone, false, 'both wait');
+  await clock.advance(4_000);
+  const [worker, done] = await run;
+  assert.deepEqual([worker?.outcome?.drain, done?.outcome?.drain], [draining.drain, undefined]);
+});

@@ -1,10 +1,12 @@
 /** Which pools are reconciled, in which order, and with which results. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { RunMemory } from '../../../../../src/commands/shared/reconcile/apply.ts';
 import type { ClusterPort } from '../../../../../src/kube/cluster.ts';
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Intent } from '../../../../../src/reconciler/plan/intent.ts';
 import type { Overrides } from '../../../../override.ts';
+import { FakeClock } from '../../../controller/fake-clock.ts';
 import { aNode, aPool } from '../../../nodepool/fixtures.ts';
 import { member, pool, role } from '../fake-server.ts';
 import { applied, MOVED, move, names, statusesIn } from './run-apply.ts';
@@ -183,4 +185,24 @@ test('reports progress, and writes nothing after an abort', async () => {
     },
   );
   assert.deepEqual([chosen[0]?.outcome?.kind, chosen[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
+});
+
+test('runs that share their memory share the limit of writes', async () => {
+  const memory: RunMemory = {};
+  const clock = new FakeClock();
+  let written = 0;
+  for (let run = 0; run < 12; run++) {
+    // Somebody has set the label back.
+    const { writes } = await applied(
+      [pool('a', { tier: 'x' })],
+      [member('n1', 'a', 'theirs')],
+      { pools: ['a'] },
+      {
+        options: { memory, clock },
+        port: () => ({ nodes: { fieldManager: async () => 'kubectl' } }),
+      },
+    );
+    written += writes.filter(write => write === 'node n1').length;
+  }
+  assert.equal(written, 10);
 });

@@ -30,51 +30,72 @@ test('prints one line per pool', () => {
       { pool: 'lost', outcome: undefined, ...none },
       { ...none, pool: 'old', left: 12, outcome: { ...gpu.outcome, kind: 'released', status: undefined } },
     ],
-    { suffix: '', isTerminal: true },
+    { suffix: '', terminalWidth: 200, isOneStep: true },
     plain,
   );
   assert.equal(
     lines,
     `
-worker  200           2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
-gpu     409,Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
-batch   500,Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
-lost    error                                                                                              not reconciled
-old     released      12 nodes released`.slice(1),
+worker  Ready     2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
+gpu     Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
+batch   Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
+lost    error                                                                                          not reconciled
+old     released  12 nodes released`.slice(1),
   );
 });
 
 test('marks every line of a dry run', () => {
-  const text = renderSummaries([reconciled(), reconciled()], { suffix: ' (server dry run)', isTerminal: true }, plain);
+  const text = renderSummaries(
+    [reconciled(), reconciled()],
+    { suffix: ' (server dry run)', terminalWidth: 200, isOneStep: true },
+    plain,
+  );
   assert.equal(text.split('\n').filter(line => line.endsWith('memory 5.8Gi  (server dry run)')).length, 2);
 });
 
 test('does not print "released" for a failed release', () => {
   const outcome = { ...reconciled().outcome, kind: 'released' as const, failures: ['cannot patch nodes'] };
-  const text = renderSummaries([{ ...none, pool: 'old', outcome, left: 1 }], { suffix: '', isTerminal: true }, plain);
+  const text = renderSummaries(
+    [{ ...none, pool: 'old', outcome, left: 1 }],
+    { suffix: '', terminalWidth: 200, isOneStep: true },
+    plain,
+  );
   assert.equal(text, 'old  failing  1 node released      1 write failed');
 });
 
 test('colours the status', () => {
-  const text = renderSummaries([reconciled(), reconciled(gpuPool())], { suffix: '', isTerminal: true }, colored);
-  assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32m200', '\x1b[31m409,Conflict']);
+  const text = renderSummaries(
+    [reconciled(), reconciled(gpuPool())],
+    { suffix: '', terminalWidth: 200, isOneStep: true },
+    colored,
+  );
+  assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32mReady', '\x1b[31mConflict']);
 });
 
-test('cuts a long reason on a terminal alone, and keeps it on one line', () => {
+test('a reason that does not fit stands whole on its own lines, with no command broken; in a pipe on the line of its pool', () => {
   const pool = reconciled(gpuPool());
   const status = gpuPool().status;
-  for (const condition of status?.conditions ?? []) condition.message = `${'node '.repeat(100)}\nx`;
-  const render = (isTerminal: boolean) =>
-    renderSummaries([{ ...pool, outcome: { ...pool.outcome, status } }], { suffix: '', isTerminal }, plain);
-  assert.equal(render(true).split('\n').length, 1);
-  assert.ok(render(true).endsWith('…'));
-  assert.ok(render(true).length < 200);
-  assert.ok(render(false).endsWith(`  ${'node '.repeat(100)}\\nx`));
+  const command = '`kubectl nodepool rollout resume gpu`';
+  const reason = `${'ip-10-0-1-15 '.repeat(20)}turned NotReady after the change; continue with ${command}`;
+  for (const condition of status?.conditions ?? []) condition.message = `${reason}\nx`;
+  const render = (terminalWidth: number | undefined) =>
+    renderSummaries(
+      [{ ...pool, outcome: { ...pool.outcome, status } }],
+      { suffix: ' (dry run)', terminalWidth, isOneStep: true },
+      plain,
+    );
+  const [first = '', ...rest] = render(80).split('\n');
+  assert.ok(first.endsWith('memory 64Gi  (dry run)'), first);
+  assert.ok(rest.every(line => line.startsWith('  ') && line.length <= 80));
+  assert.equal(rest.map(line => line.trim()).join(' '), `${reason}\\nx`);
+  assert.ok(rest.some(line => line.includes(command)));
+  assert.ok(render(undefined).endsWith(`  ${reason}\\nx  (dry run)`));
 });
 
-test('a pool that is not 200 tells what its rollout has left, too', () => {
+test('a pool with a problem tells what its rollout has left, too', () => {
   const summary = reconciled();
   const left = '2 of 6 nodes updated, 2 settling';
+  const next = '`kubectl nodepool reconcile worker --wait` takes the next steps';
   summary.outcome.status = {
     ...workerPool().status,
     nodeCount: 6,
@@ -84,8 +105,16 @@ test('a pool that is not 200 tells what its rollout has left, too', () => {
       condition('Progressing', 'True', 'RolloutInProgress', left),
     ],
   };
-  const text = renderSummaries([summary], { suffix: '', isTerminal: false }, plain);
-  assert.match(text, new RegExp(`503.* no node is Ready; ${left}$`));
+  const textOf = (settlesAfterMs?: number, isOneStep = true) => {
+    const outcome = { ...summary.outcome, ...(settlesAfterMs === undefined ? {} : { settlesAfterMs }) };
+    return renderSummaries([{ ...summary, outcome }], { suffix: '', terminalWidth: undefined, isOneStep }, plain);
+  };
+  assert.match(
+    textOf(27_100),
+    new RegExp(`NotReady.* no node is Ready; ${left}; the next step is due in 28s; ${next}$`),
+  );
+  assert.match(textOf(), new RegExp(`settling; ${next}$`));
+  assert.ok(textOf(27_100, false).endsWith(left));
 });
 
 function condition(type: 'Ready' | 'Progressing', status: 'True' | 'False', reason: string, message: string) {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { diff } from '../../../../../src/commands/shared/changes/diff.ts';
 import { proposeReconcile } from '../../../../../src/commands/shared/reconcile/propose.ts';
 import type { WorkloadsPort } from '../../../../../src/kube/resources/workloads.ts';
-import { NodepoolError, warningText } from '../../../../../src/nodepool/errors.ts';
+import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { RuntimeClass } from '../../../../../src/nodepool/types.ts';
 import { override } from '../../../../override.ts';
 import { aRuntimeClass } from '../../../nodepool/fixtures.ts';
@@ -32,17 +32,14 @@ function depsOf(classes: RuntimeClass[], isNamed: boolean) {
 
 test('asks before a RuntimeClass that workloads name is deleted, and diff names them', async () => {
   const { deps } = depsOf([owned], true);
-  const { warnings, question } = await proposeReconcile([], deps);
+  const { action, question } = await proposeReconcile([], deps);
+  assert.equal(action, 'Reconcile all pools');
   assert.match(
-    warnings.map(warningText)[0] ?? '',
+    question?.losses?.[0] ?? '',
     /^RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml\/train/,
   );
-  assert.deepEqual(question, {
-    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
-    covers: ['Deployment ml/train'],
-    needsYes: '1 workload names RuntimeClass node-pool-a, and could create no new pods',
-  });
-  assert.deepEqual((await diff([], deps)).warnings, warnings);
+  assert.deepEqual([question?.covers, question?.needsYes], [['Deployment ml/train'], []]);
+  assert.deepEqual((await diff([], deps)).warnings, question?.losses);
 });
 
 test('does not ask where nothing names it, and reads no workloads where none is deleted', async () => {
@@ -58,7 +55,7 @@ test('does not ask where nothing names it, and reads no workloads where none is 
 test('asks before a RuntimeClass is deleted where workloads cannot be read', async () => {
   const { deps } = depsOf([owned], false);
   const refused = async () => Promise.reject(new NodepoolError('cluster', 'forbidden'));
-  const { warnings, question } = await proposeReconcile([], {
+  const { question } = await proposeReconcile([], {
     ...deps,
     workloads: async () => ({ pods: refused, templates: refused }),
   });
@@ -66,15 +63,11 @@ test('asks before a RuntimeClass is deleted where workloads cannot be read', asy
     'pods',
     ...['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'].map(kind => `${kind}s without pods`),
   ];
-  assert.deepEqual(warnings, [
+  assert.deepEqual(question?.losses, [
     `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which would be deleted: forbidden`,
   ]);
   const may = (what: string) => `${what} cannot be read, and may name RuntimeClass node-pool-a`;
-  assert.deepEqual(question, {
-    text: 'Reconcile, and delete RuntimeClass node-pool-a?',
-    covers: unread.map(may),
-    needsYes: may(unread.join(', ')),
-  });
+  assert.deepEqual([question?.covers, question?.needsYes], [unread.map(may), []]);
 });
 
 test('asks after an edit of the nodeSelector about nodes whose release was not shown', async () => {
@@ -84,18 +77,30 @@ test('asks after an edit of the nodeSelector about nodes whose release was not s
   assert.equal((await proposeReconcile([], deps)).question, undefined);
   assert.equal((await proposeReconcile(['a'], deps, new Set(['n1', 'n2']))).question, undefined);
   assert.deepEqual((await proposeReconcile(['a'], deps, new Set(['n1']))).question, {
-    text: 'Reconcile, and let node n2 leave pool a?',
+    losses: ['1 node (n2) would leave pool a'],
     covers: ['node n2 leaves'],
-    needsYes: '1 node would leave pool a',
+    needsYes: [],
   });
   const both = override(cluster, { runtimeClasses: { list: async () => [owned] } });
   const { question } = await proposeReconcile(['a'], { ...depsOf([owned], true).deps, cluster: both }, new Set());
-  assert.match(
-    question?.text ?? '',
-    /^Reconcile, and delete RuntimeClass node-pool-a, let node n1 leave pool a, let node n2 /,
-  );
   assert.deepEqual(question?.covers, ['node n1 leaves', 'node n2 leaves', 'Deployment ml/train']);
-  assert.match(question?.needsYes ?? '', /^2 nodes would leave pool a; 1 workload names /);
+  assert.match(
+    question?.losses?.join('; ') ?? '',
+    /^2 nodes \(n1, n2\) would leave pool a; RuntimeClass node-pool-a would be deleted, and 1 workload names it/,
+  );
+});
+
+test('with --wait the question names the nodes of all steps, and a pool that is gone by a later step is left out', async () => {
+  const web = pool('a', { tier: 'y' });
+  const rolling = { ...web, spec: { ...web.spec, rollout: { maxConcurrent: 1 } } };
+  const { cluster } = server([rolling], [member('n1', 'a', 'x'), member('n2', 'a', 'x')]);
+  const deps = { ...depsOf([], false).deps, cluster };
+  assert.equal((await proposeReconcile([], deps)).action, 'Reconcile all pools and change 1 node (n1)');
+  const first = await proposeReconcile([], deps, undefined, { isFirst: true, written: undefined });
+  assert.equal(first.action, 'Reconcile all pools and change 2 nodes (n1, n2)');
+  await assert.rejects(proposeReconcile(['b'], deps, undefined, { isFirst: true, written: undefined }));
+  const later = await proposeReconcile(['a', 'b'], deps, undefined, { isFirst: false, written: undefined });
+  assert.deepEqual(later.pools, ['a']);
 });
 
 test('diff notes records and counts that reconcile writes, without a difference', async () => {

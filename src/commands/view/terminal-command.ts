@@ -1,4 +1,4 @@
-/** `D` in the dashboard: runs `kubectl nodepool drain` on the restored terminal. */
+/** `D`, `r`, and `c` and `u` of a pool, in the dashboard: run the command of kubectl nodepool on the restored terminal. */
 import { createInterface } from 'node:readline';
 import { setImmediate } from 'node:timers/promises';
 import type { Flags } from '../../cli/completion/grammar.ts';
@@ -7,53 +7,55 @@ import { EXIT, noteLine, reportError, showError } from '../../cli/errors.ts';
 import type { Io } from '../../cli/io.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
-import type { DrainTarget } from '../../view/places.ts';
+import type { TerminalCommand } from '../../view/places.ts';
 
-export interface DrainShell {
+export interface CommandShell {
   io: Io;
   /** This program's version. */
   version: string;
-  /** Of `drain`. */
+  /** Of the command. */
   flags: Flags;
   clusterName: string;
   /** Runs the command with these words on that cluster. */
   run: (words: string[]) => Promise<unknown>;
 }
 
-const COMMAND = 'kubectl nodepool drain';
 /** How long a terminal takes at most to send the rest of a key that begins with esc. */
 const ESCAPE_MS = 50;
 
 /** Asks for the flags, runs the command, which shows its plan and asks, and waits for a key. Errors are printed. */
-export async function drainOnTerminal(
-  { pool, node }: DrainTarget,
-  { io, version, flags, clusterName, run }: DrainShell,
+export async function runOnTerminal(
+  { command: name, pool, node }: TerminalCommand,
+  { io, version, flags, clusterName, run }: CommandShell,
 ): Promise<void> {
+  const command = `kubectl nodepool ${name}`;
   const target = [pool, ...(node === undefined ? [] : ['--node', node])];
-  const what = node === undefined ? `all nodes of pool ${pool}` : `node ${node} of pool ${pool}`;
+  const nodes = name === 'reconcile' ? `pool ${pool}` : `all nodes of pool ${pool}`;
+  const what = node === undefined ? nodes : `node ${node} of pool ${pool}`;
+  const example = name === 'drain' ? '--ignore-daemonsets' : '--dry-run';
   // Of stdout: after a resize it alone has the new width.
   const { columns = io.columns } = io.stdout as NodeJS.WriteStream;
-  io.err(noteLine(sanitizeLine(`This drains ${what} on cluster ${clusterName}.`), columns));
-  io.err(noteLine('Add flags such as --ignore-daemonsets and press enter; esc returns to the view.', columns));
-  const typed = await askForFlags(`$ ${COMMAND} ${sanitizeLine(target.join(' '))} `, io, flags);
+  io.err(noteLine(sanitizeLine(`This ${name}s ${what} on cluster ${clusterName}.`), columns));
+  io.err(noteLine(`Add flags such as ${example} and press enter; esc returns to the view.`, columns));
+  const typed = await askForFlags(name, `$ ${command} ${sanitizeLine(target.join(' '))} `, io, flags);
   if (typed === undefined) return;
   const words = [...target, ...typed];
   try {
     await run(words);
   } catch (error) {
-    const line = { words: ['drain', ...words], verbosity: 0, jsonLog: false };
-    reportError(error, { io, line, version, command: COMMAND, flags: [] });
+    const line = { words: [name, ...words], verbosity: 0, jsonLog: false };
+    reportError(error, { io, line, version, command, flags: [] });
   }
   await question(io, 'Press enter to return to the view. ');
 }
 
 /** Asks until the line has only flags: a stray word such as `y` would be the name of one more pool to drain. */
-async function askForFlags(prompt: string, io: Io, flags: Flags): Promise<string[] | undefined> {
+async function askForFlags(command: string, prompt: string, io: Io, flags: Flags): Promise<string[] | undefined> {
   for (;;) {
     const typed = await question(io, prompt);
     if (typed === undefined || typed.trim() === 'q') return undefined;
     const words = shellWords(typed);
-    const [stray] = readWords(['drain', ...(words ?? []), ''], { drain: { args: {}, flags } }).earlierArgs;
+    const [stray] = readWords([command, ...(words ?? []), ''], { [command]: { args: {}, flags } }).earlierArgs;
     if (words !== undefined && stray === undefined && !words.includes('--')) return words;
     const message = words === undefined ? 'a quote is not closed' : `"${stray ?? '--'}" is no flag`;
     showError(io, { message, next: 'type flags and their values only, or nothing, and press enter' });

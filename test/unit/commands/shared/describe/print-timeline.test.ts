@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventsPrinter } from '../../../../../src/commands/shared/describe/print-events.ts';
+import { eventEntry, timelinePrinter } from '../../../../../src/commands/shared/describe/print-timeline.ts';
+import type { Style } from '../../../../../src/print/style.ts';
 import { colored, NOW, plain } from '../../../print/fixtures.ts';
 
 const events = [
@@ -26,13 +27,24 @@ const events = [
   },
 ];
 
+function eventsPrinter(headers: boolean, style: Style, terminalWidth?: number) {
+  const render = timelinePrinter('Events', { wide: false, headers, terminalWidth }, style);
+  return (some: typeof events, now: Date) =>
+    render(
+      some.map(event => eventEntry(event, { pool: event.pool })),
+      now,
+    );
+}
+
 test('prints the table in the given order', () => {
   assert.equal(
     eventsPrinter(true, plain)(events, NOW),
     `
-LAST SEEN           TYPE      REASON         POOL     MESSAGE
-5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1, node-2
-5s                  Warning   NodeConflict   gpu      first line\\nsecond \\u001b[2J line`.slice(1),
+TIME                TYPE      WHAT           WHO                   POOL     DETAIL
+5m (x3 over 120m)   Normal    NodeJoined     nodepool-controller   worker   2 nodes joined: node-1, node-2
+5s                  Warning   NodeConflict   <unknown>             gpu      first line\\nsecond \\u001b[2J line`.slice(
+      1,
+    ),
   );
 });
 
@@ -41,11 +53,11 @@ test('wraps messages on a terminal', () => {
   assert.equal(
     print(events, NOW),
     `
-LAST SEEN           TYPE      REASON         POOL     MESSAGE
-5m (x3 over 120m)   Normal    NodeJoined     worker   2 nodes joined: node-1,
-                                                        node-2
-5s                  Warning   NodeConflict   gpu      first line\\nsecond
-                                                        \\u001b[2J line`.slice(1),
+TIME      TYPE      WHAT           WHO                   POOL     DETAIL
+5m (x3)   Normal    NodeJoined     nodepool-controller   worker
+  2 nodes joined: node-1, node-2
+5s        Warning   NodeConflict   <unknown>             gpu
+  first line\\nsecond \\u001b[2J line`.slice(1),
   );
 });
 
@@ -58,7 +70,7 @@ test('appends rows to a table', () => {
 test('colours warnings yellow, and omits headers', () => {
   const text = eventsPrinter(false, colored)(events, NOW);
   assert.deepEqual(text.match(/\x1b\[33m\w+/g), ['\x1b[33mWarning']);
-  assert.doesNotMatch(text, /LAST SEEN/);
+  assert.doesNotMatch(text, /TIME/);
 });
 
 test('cuts long text of others', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rolloutState } from '../../../../src/commands/rollout/status.ts';
+import { rolloutState } from '../../../../src/commands/shared/rollout-state.ts';
 import type { Condition, NodePoolStatus } from '../../../../src/nodepool/types.ts';
 import { aPool } from '../../nodepool/fixtures.ts';
 

@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { Flags } from '../../../../src/cli/completion/grammar.ts';
 import Drain from '../../../../src/commands/drain/command.ts';
-import { drainOnTerminal, shellWords } from '../../../../src/commands/view/drain.ts';
-import type { DrainTarget } from '../../../../src/view/places.ts';
+import { runOnTerminal, shellWords } from '../../../../src/commands/view/terminal-command.ts';
+import type { TerminalCommand } from '../../../../src/view/places.ts';
 import { testIo } from '../../cli/test-io.ts';
 
-const pool: DrainTarget = { pool: 'gpu', node: undefined };
+const pool: TerminalCommand = { command: 'drain', pool: 'gpu', node: undefined };
 const flags = Object.fromEntries(
   Object.entries(Drain.flags).map(([name, flag]) => [name, { ...flag, name }]),
 ) as unknown as Flags;
@@ -19,7 +19,7 @@ async function drain(lines: readonly string[], target = pool) {
   const ran: string[][] = [];
   const run = async (words: string[]) => void ran.push(words);
   let ended = false;
-  const ending = drainOnTerminal(target, { io, version: '1', flags, clusterName: 'staging', run }).then(() => {
+  const ending = runOnTerminal(target, { io, version: '1', flags, clusterName: 'staging', run }).then(() => {
     ended = true;
   });
   const prompts = () => io.stdoutText().split(/\$ kubectl|Press enter/).length - 1;
@@ -35,7 +35,7 @@ test('drains the pool, or only the node, with the flags that are typed', async (
   const { ran, shown } = await drain([`--pod-selector 'a in (b, c)' --dry-run --force\r`, '\r']);
   assert.deepEqual(ran, [['gpu', '--pod-selector', 'a in (b, c)', '--dry-run', '--force']]);
   assert.match(shown, /\$ kubectl nodepool drain gpu /);
-  const ofNode = await drain(['\r', '\r'], { pool: 'gpu', node: 'gpu-1' });
+  const ofNode = await drain(['\r', '\r'], { command: 'drain', pool: 'gpu', node: 'gpu-1' });
   assert.deepEqual(ofNode.ran, [['gpu', '--node', 'gpu-1']]);
   assert.match(ofNode.said, /^This drains node gpu-1 of pool gpu on cluster staging\.$/m);
 });

@@ -1,0 +1,175 @@
+/**
+ * Pools of files as `kubectl apply` would leave them: a field that the file does not have goes where an earlier apply set it
+ * (client-side or server-side, as of Argo CD and Flux), and stays otherwise.
+ */
+import { isObject, ownValue, setOwn } from '../../../nodepool/json.ts';
+import { type ManagedFields, managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
+import { asYoungest } from '../../../nodepool/membership/membership.ts';
+import { LAST_APPLIED, lastApplied, withAnnotation } from '../../../nodepool/spec/annotations.ts';
+import { type SpecChange, specChanges } from '../../../nodepool/spec/edits.ts';
+import type { NodePool } from '../../../nodepool/types.ts';
+
+/** A pool of a file, which is valid. */
+export interface DeclaredPool {
+  /** Without fields that the server sets. */
+  pool: NodePool;
+  /** For people: `pools.yaml:12`. */
+  source: string;
+}
+
+export interface AppliedPool {
+  /** As it would be. */
+  pool: NodePool;
+  source: string;
+  isNew: boolean;
+  /** Of labels and annotations of the pool itself, and of its spec. */
+  changes: SpecChange[];
+  /** Paths of the spec that the file does not have, and an apply would not remove. */
+  kept: string[];
+}
+
+/** @param live the pool of that name, as it was read, with its managedFields */
+export function appliedPool({ pool: declared, source }: DeclaredPool, live: NodePool | undefined): AppliedPool {
+  const file = { ...declared, metadata: withoutLastApplied(declared.metadata) };
+  if (live === undefined) {
+    return {
+      pool: asYoungest(file),
+      source,
+      isNew: true,
+      changes: changesOf({ metadata: {}, spec: {} }, file),
+      kept: [],
+    };
+  }
+  const merge = mergeOf(live, file);
+  const { unreadable = [], dropped: _dropped, ...readable } = live;
+  // What the file sets takes the place of what could not be read.
+  const left = unreadable.filter(({ field }) => !Object.hasOwn(file.spec, field.split(/[.[]/)[1] ?? ''));
+  const spec = merge(live.spec, file.spec, ['spec']);
+  // kubectl adds an annotation to each file: the map stays, whatever an earlier file had in it.
+  const parts = partsOf(merge(partsOf(live.metadata), { annotations: {}, ...partsOf(file.metadata) }, ['metadata']));
+  const { labels: _labels, annotations: _annotations, ...rest } = live.metadata;
+  const metadata = { ...rest, ...parts };
+  const pool: NodePool = { ...readable, metadata, spec, ...(left.length === 0 ? {} : { unreadable: left }) };
+  const kept = specChanges(file.spec, spec).flatMap(({ path, from }) => (from === undefined ? path : []));
+  return { pool, source, isNew: false, changes: changesOf(live, pool), kept };
+}
+
+function withoutLastApplied(metadata: NodePool['metadata']): NodePool['metadata'] {
+  const { annotations, ...rest } = metadata;
+  return annotations === undefined
+    ? rest
+    : { ...rest, annotations: withAnnotation(annotations, LAST_APPLIED, undefined) };
+}
+
+type Labelled = Pick<NodePool['metadata'], 'labels' | 'annotations'>;
+
+/** Without empty maps. */
+function partsOf({ labels = {}, annotations = {} }: Labelled): Labelled {
+  const isEmpty = (map: object) => Object.keys(map).length === 0;
+  return { ...(isEmpty(labels) ? {} : { labels }), ...(isEmpty(annotations) ? {} : { annotations }) };
+}
+
+type Parts = Pick<NodePool, 'spec'> & { metadata: Labelled };
+
+function changesOf(before: Parts, after: Parts): SpecChange[] {
+  const ofMetadata = specChanges(partsOf(before.metadata), partsOf(after.metadata));
+  return [
+    ...ofMetadata.map(change => ({ ...change, path: change.path.replace(/^spec/, 'metadata') })),
+    ...specChanges(before.spec, after.spec),
+  ];
+}
+
+type Merge = <T extends object>(live: T, file: object, path: string[]) => T;
+
+/** The merge of an apply, by what earlier ones have set. @param declared the file */
+function mergeOf(live: NodePool, declared: Parts): Merge {
+  const last = lastApplied(live.metadata);
+  const { managedFields } = live.metadata as { managedFields?: unknown };
+  const entries = readManagedFields(managedFields).filter(({ subresource }) => subresource === undefined);
+  const owners = entries.filter(({ operation }) => operation === 'Apply');
+  const appliers = appliersOf(declared, live, owners, last);
+  /** A server-side apply removes what nobody else has set. */
+  const isOnlyTheirs = (those: readonly ManagedFields[]) =>
+    those.length > 0 && those.every(each => each.manager === those[0]?.manager && appliers.has(each));
+  const isOwned = (path: string[]) => isOnlyTheirs(entries.filter(entry => managedAt(entry, path) !== undefined));
+  const isOwnedItem = (path: string[], item: unknown) =>
+    isOnlyTheirs(entries.filter(entry => hasItem(entry, path, item)));
+  const merge = (before: Record<string, unknown>, file: Record<string, unknown>, path: string[]) => {
+    const after: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(before)) {
+      const at = [...path, key];
+      const wanted = ownValue(file, key);
+      if (wanted !== undefined && !isObject(value) && !Array.isArray(value)) continue;
+      if (wanted === undefined && valueAt(last, at) !== undefined) continue;
+      if (isObject(value) && (wanted === undefined || isObject(wanted))) {
+        const rest = merge(value, wanted ?? {}, at);
+        if (wanted !== undefined || Object.keys(rest).length > 0) setOwn(after, key, rest);
+      } else if (Array.isArray(value)) {
+        const items = Array.isArray(wanted) ? wanted : [];
+        // Client-side apply replaces a list as a whole, server-side apply keeps the taints of others.
+        const isMerged = wanted === undefined || (last === undefined && owners.length > 0);
+        const others = isMerged ? value.filter(item => !isOwnedItem(at, item)) : [];
+        const left = others.filter(item => !items.some(each => isSameItem(each, item)));
+        if (wanted !== undefined || left.length > 0) setOwn(after, key, [...items, ...left]);
+      } else if (wanted === undefined && !isOwned(at)) setOwn(after, key, value);
+    }
+    for (const [key, value] of Object.entries(file)) if (!Object.hasOwn(after, key)) setOwn(after, key, value);
+    return after;
+  };
+  return merge as Merge;
+}
+
+/**
+ * The owners whose file it may be: several apply parts of one pool, each under its own name, and a file does not say under which.
+ * Those of most of what is in it; none where others have set all of that.
+ */
+function appliersOf(
+  { metadata: { labels = {}, annotations = {} }, spec }: Parts,
+  live: NodePool,
+  owners: readonly ManagedFields[],
+  last: unknown,
+): ReadonlySet<ManagedFields> {
+  const fields = [...fieldsOf({ labels, annotations }, ['metadata']), ...fieldsOf(spec, ['spec'])];
+  const counts = owners.map(owner => {
+    const own = owners.filter(({ manager }) => manager === owner.manager);
+    return fields.filter(({ path, item }) =>
+      own.some(each => (item === undefined ? managedAt(each, path) !== undefined : hasItem(each, path, item))),
+    ).length;
+  });
+  const inLast = fields.filter(({ path }) => valueAt(last, path) !== undefined).length;
+  const most = Math.max(inLast, ...counts);
+  if (most === 0 && fields.some(({ path }) => valueAt(live, path) !== undefined)) return new Set();
+  return new Set(owners.filter((_, at) => counts[at] === most));
+}
+
+/** Each value by its path, and each item of a list. */
+function fieldsOf(value: unknown, path: string[]): { path: string[]; item?: unknown }[] {
+  if (Array.isArray(value)) return value.map(item => ({ path, item }));
+  if (!isObject(value)) return [{ path }];
+  return Object.entries(value).flatMap(([name, each]) => fieldsOf(each, [...path, name]));
+}
+
+function hasItem(owner: ManagedFields, path: readonly string[], item: unknown): boolean {
+  const list = managedAt(owner, path);
+  const keys = isObject(list) ? Object.keys(list).filter(key => key.startsWith('k:')) : [];
+  // A list without keys is one value.
+  return list !== undefined && (keys.length === 0 || keys.some(key => isItem(key.slice(2), item)));
+}
+
+/** @param key of a list item in managedFields: `{"effect":"NoSchedule","key":"dedicated"}` */
+function isItem(key: string, item: unknown): boolean {
+  try {
+    const fields: unknown = JSON.parse(key);
+    return isObject(fields) && isObject(item) && Object.entries(fields).every(([name, value]) => item[name] === value);
+  } catch {
+    return false;
+  }
+}
+
+function isSameItem(a: unknown, b: unknown): boolean {
+  return isObject(a) && isObject(b) && a.key === b.key && a.effect === b.effect;
+}
+
+function valueAt(object: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? ownValue(at, name) : undefined), object);
+}

@@ -1,0 +1,48 @@
+/** Nodes with the same change are shown as one block: 500 nodes fit a screen, and one that is different is seen. */
+import { isIP } from 'node:net';
+import type { Change, DuePlan } from '../../../nodepool/plan/plan.ts';
+import { firstFew } from '../../../nodepool/text.ts';
+
+/** Names of nodes in the first line of a block. */
+const MAX_NAMED = 3;
+
+/** What is shown of a node, but its name. */
+export interface SharedChanges extends Pick<DuePlan, 'owner' | 'previous' | 'changes' | 'drain'> {
+  /** Why it is not written now. */
+  waits?: string;
+}
+
+/** Nodes with the same key are in one block. Who set a value is no part of it: that is not read of every node. */
+export function blockKey({ owner, previous, changes, drain, waits }: SharedChanges): string {
+  const bare = (of: readonly Change[]) => of.map(({ setBy: _setBy, ...change }) => Object.entries(change).toSorted());
+  return JSON.stringify([owner, previous, waits, bare(changes), drain && bare(drain.changes)]);
+}
+
+/** Items with the same key, in the order of the first of each block, which is that of the items in it as well. */
+export function blocksOf<T>(items: readonly T[], keyOf: (item: T) => string): (readonly [T, ...T[]])[] {
+  return [...Map.groupBy(items, keyOf).values()].flatMap(([first, ...more]) =>
+    first === undefined ? [] : [[first, ...more] as const],
+  );
+}
+
+/** The first item of each block, then the second of each, and so on: of many, the first few are of all blocks. */
+export function acrossBlocks<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  const counts = new Map<string, number>();
+  const ranks = items.map(item => {
+    const key = keyOf(item);
+    const rank = counts.get(key) ?? 0;
+    counts.set(key, rank + 1);
+    return { item, rank };
+  });
+  return ranks.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item);
+}
+
+/**
+ * `a, b, c and 22 more`: three names and how many others. Domains, which names of a cloud's nodes share, are left out where the
+ * names differ without them: `ip-10-0-1-15…`. An IP address has none.
+ */
+export function namesText(names: readonly string[]): string {
+  const hosts = names.map(name => (isIP(name) ? name : name.replace(/(?<=[^.])\..*$/s, '…')));
+  const isClear = new Set(hosts).size === new Set(names).size;
+  return firstFew(names.length > 1 && isClear ? hosts : names, MAX_NAMED);
+}

@@ -1,0 +1,43 @@
+/** What changes of pools themselves, as lines. */
+import type { SpecChange } from '../../../nodepool/spec/edits.ts';
+import { plural } from '../../../nodepool/text.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { Style } from '../../../print/style.ts';
+import type { AppliedPool } from './applied.ts';
+
+/** Characters of a value. */
+const MAX_VALUE = 80;
+
+/** `~ spec.labels[tier]: gold -> silver` */
+export function specChangeText({ path, from, to }: SpecChange): string {
+  if (from === undefined) return `+ ${path}: ${valueText(to)}`;
+  return to === undefined ? `- ${path}: ${valueText(from)}` : `~ ${path}: ${valueText(from)} -> ${valueText(to)}`;
+}
+
+function valueText(value: unknown): string {
+  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '');
+  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE).replace(/\p{Cs}$/u, '')}…`;
+}
+
+/** Empty where no pool changes. */
+export function renderPools(pools: readonly AppliedPool[], style: Style): string {
+  const changed = pools.filter(isChanged);
+  const sections = changed.map(({ pool: { metadata }, source, isNew, changes }) => {
+    const head = sanitizeLine(`${isNew ? '+' : '~'} pool ${metadata.name} (${isNew ? 'new; ' : ''}${source})`);
+    const lines = changes.map(change => {
+      const paint = change.from === undefined ? style.green : change.to === undefined ? style.red : style.yellow;
+      return `  ${paint(sanitizeLine(specChangeText(change)))}`;
+    });
+    return [style.bold(head), ...lines].join('\n');
+  });
+  const made = changed.filter(({ isNew }) => isNew).length;
+  const counts = [
+    ...(made > 0 ? [`${plural(made, 'pool')} would be created`] : []),
+    ...(changed.length > made ? [`${plural(changed.length - made, 'pool')} would change`] : []),
+  ];
+  return [...sections, ...(counts.length > 0 ? [counts.join('; ')] : [])].join('\n\n');
+}
+
+export function isChanged({ isNew, changes }: AppliedPool): boolean {
+  return isNew || changes.length > 0;
+}

@@ -1,0 +1,80 @@
+/** The pools of `-f`, as a file declares them. */
+import { showNote } from '../../../cli/errors.ts';
+import type { Io } from '../../../cli/io.ts';
+import type { InputDocument } from '../../../cli/yaml.ts';
+import { NodepoolError } from '../../../nodepool/errors.ts';
+import { isObject } from '../../../nodepool/json.ts';
+import { decodePool, withoutServerFields } from '../../../nodepool/spec/coerce.ts';
+import { fieldErrors } from '../../../nodepool/spec/field-error.ts';
+import { validatePool } from '../../../nodepool/spec/validation.ts';
+import { suggest } from '../../../nodepool/text.ts';
+import { API_VERSION, GROUP, type NodePool } from '../../../nodepool/types.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import type { DeclaredPool } from '../changes/applied.ts';
+
+/** Throws an input error that names the document and each wrong field. */
+export function declaredPool({ value, source, placeOf }: InputDocument, io: Io): NodePool {
+  const pool = decodePool(value, source, placeOf);
+  const { namespace } = pool.metadata;
+  if (namespace !== undefined) {
+    const place = placeOf('metadata.namespace');
+    const namespaceField = `metadata.namespace "${sanitizeLine(namespace)}"`;
+    showNote(io, `note: ${place}: ${namespaceField} is ignored: pools are cluster-scoped`);
+  }
+  return withoutServerFields(pool);
+}
+
+/**
+ * The pools of the files, all of them valid; objects of other groups, as a folder of manifests has them, are left out with a note.
+ * Throws one error with every document that is wrong.
+ */
+export async function readDeclared(
+  files: string[],
+  io: Io,
+  urlDeadlineMs: number | undefined,
+): Promise<DeclaredPool[]> {
+  const { readInput } = await import('../../../cli/input.ts');
+  const documents = await readInput(files, io, { urlDeadlineMs });
+  const errors: NodepoolError[] = [];
+  const pools = new Map<string, DeclaredPool>();
+  for (const document of documents) {
+    const { value, source, placeOf } = document;
+    if (isOfOthers(value)) {
+      const { kind, apiVersion } = value;
+      showNote(io, `note: ${source}: ${sanitizeLine(`${kind} of ${apiVersion}`)} is no pool of nodes, and is left out`);
+      continue;
+    }
+    try {
+      const pool = declaredPool(document, io);
+      const wrong = validatePool(pool);
+      if (wrong.length > 0) throw fieldErrors(source, wrong, placeOf);
+      const { name } = pool.metadata;
+      const first = pools.get(name)?.source;
+      if (first !== undefined)
+        throw new NodepoolError('input', `${source}: nodepool ${name} is in ${first}, too`, 'remove one of the two');
+      pools.set(name, { pool, source });
+    } catch (error) {
+      if (!(error instanceof NodepoolError)) throw error;
+      errors.push(error);
+    }
+  }
+  const [only, ...more] = errors;
+  if (only !== undefined && more.length === 0) throw only;
+  if (only !== undefined) {
+    const items = errors.flatMap(({ lines }) => lines);
+    throw new NodepoolError('input', `${errors.length} documents are not valid:`, only.next, { items });
+  }
+  if (pools.size > 0) return [...pools.values()];
+  throw new NodepoolError(
+    'input',
+    `${files.join(', ')}: no NodePool in it`,
+    `begin one with apiVersion: ${API_VERSION}`,
+  );
+}
+
+/** Of another API group, also a NodePool of Karpenter's or HyperShift's: a misspelt kind or group of ours is an error. */
+function isOfOthers(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value) || typeof value.apiVersion !== 'string' || typeof value.kind !== 'string') return false;
+  const [group = ''] = value.apiVersion.split('/');
+  return group !== GROUP && (value.kind !== 'NodePool' || suggest(group, [GROUP]) === undefined);
+}

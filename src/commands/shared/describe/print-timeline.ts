@@ -1,0 +1,149 @@
+/** One timeline of what happened: an entry, that of an Event, and the table of `history` and `events`. */
+import type { PoolEventRecord } from '../../../kube/resources/events.ts';
+import { plural } from '../../../nodepool/text.ts';
+import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
+import { type Column, fitColumns } from '../../../print/fit-columns.ts';
+import type { Style } from '../../../print/style.ts';
+import { type Cell, tablePrinter } from '../../../print/table.ts';
+import { formatAge, UNKNOWN } from '../../../print/time.ts';
+import { namesText } from '../changes/blocks.ts';
+
+type EntrySource =
+  | 'Event'
+  | 'managedFields'
+  | 'ControllerRevision'
+  /** A condition of the status. */
+  | 'condition'
+  /** Fields and annotations of the object that have times of their own, or say what differs now. */
+  | 'object';
+
+export interface TimelineEntry {
+  /** RFC 3339; undefined: it is so now, and since when is not known. */
+  time: string | undefined;
+  /** CamelCase; of an Event its reason. */
+  what: string;
+  /** A field manager, the reporter of an Event, or the owner of a maintenance. */
+  who: string | undefined;
+  detail: string;
+  sources: readonly EntrySource[];
+  pool?: string | undefined;
+  node?: string | undefined;
+  /** Of nodes that share a line: all of them, in place of `node`. */
+  nodes?: readonly string[];
+  /** Of a repeated Event: how often, and when first; `time` is that of the last one. */
+  count?: number;
+  firstTime?: string;
+  isWarning?: boolean;
+  /** Reasons of Events that tell the same, which stand for this entry. */
+  sameAs?: readonly string[];
+}
+
+type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
+
+/** Of an Event; what it is about in `about`. */
+export function eventEntry(event: EventFacts, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
+  const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
+  return {
+    time: lastSeen === '' ? undefined : lastSeen,
+    what: reason,
+    who: reporter === '' ? undefined : reporter,
+    detail: note.trim(),
+    sources: ['Event'],
+    ...about,
+    ...(count > 1 ? { count, firstTime: firstSeen } : {}),
+    ...(type === 'Warning' ? { isWarning: true } : {}),
+  };
+}
+
+// The table.
+
+export interface TimelineTableOptions {
+  /** Times as they are, and what each line is known from. */
+  wide: boolean;
+  headers: boolean;
+  /** To which details are wrapped; undefined: not at all. */
+  terminalWidth: number | undefined;
+}
+
+/** What the lines are about: in the history of a pool they name its nodes, in that of a node and among Events the pools. */
+type SubjectKind = 'NodePool' | 'Node' | 'Events';
+
+/** The longest name that the server accepts. */
+const NAME_WIDTH = 253;
+/** The time of an entry that says what is true now, and not since when. */
+const NOW = 'now';
+
+/** The first call gives the table, later ones more rows. */
+export function timelinePrinter(
+  kind: SubjectKind,
+  { wide, headers, terminalWidth }: TimelineTableOptions,
+  style: Style,
+): (entries: readonly TimelineEntry[], now: Date) => string {
+  const all = columnsOf(kind, wide, style);
+  let table: { columns: Column<TimelineEntry>[]; render: (rows: Cell[][]) => string } | undefined;
+  return (entries, now) => {
+    const short = entries.map(shortEntry);
+    if (table === undefined) {
+      const columns = terminalWidth === undefined ? all : fitColumns(all, short, now, terminalWidth);
+      const header = headers ? columns.map(column => column.header) : undefined;
+      table = { columns, render: tablePrinter(header, terminalWidth) };
+    }
+    const { columns, render } = table;
+    return render(short.map(entry => columns.map(({ cell }) => cell(entry, now, Infinity))));
+  };
+}
+
+function shortEntry(entry: TimelineEntry): TimelineEntry {
+  return {
+    ...entry,
+    what: shorten(entry.what, REASON_WIDTH),
+    who: entry.who === undefined ? undefined : shorten(entry.who, REASON_WIDTH),
+    pool: entry.pool === undefined ? undefined : shorten(entry.pool, NAME_WIDTH),
+    detail: shorten(entry.detail, MESSAGE_WIDTH),
+  };
+}
+
+function columnsOf(kind: SubjectKind, wide: boolean, style: Style): Column<TimelineEntry>[] {
+  const isEvents = kind === 'Events';
+  const type: Column<TimelineEntry> = { header: 'TYPE', cell: entry => typeCell(entry, style), rank: 2 };
+  const pool: Column<TimelineEntry> = { header: 'POOL', cell: ({ pool = NONE }) => pool, cutFrom: 1, isName: true };
+  return [
+    { header: 'TIME', cell: wide ? timeCell : ageCell, cutFrom: Infinity },
+    ...(isEvents ? [type] : []),
+    { header: 'WHAT', cell: isEvents ? ({ what }) => what : entry => whatCell(entry, style), rank: 1, cutFrom: 1 },
+    { header: 'WHO', cell: ({ who = UNKNOWN }) => who, cutFrom: 1, ...(isEvents ? { rank: 3 } : {}) },
+    ...(wide ? [{ header: 'SOURCE', cell: ({ sources }: TimelineEntry) => sources.join(',') }] : []),
+    ...(isEvents ? [pool] : []),
+    { header: 'DETAIL', cell: entry => detailCell(entry, kind), isText: true },
+  ];
+}
+
+function ageCell({ time, count, firstTime }: TimelineEntry, now: Date, width: number): string {
+  if (time === undefined) return NOW;
+  const age = formatAge(time, now);
+  if (count === undefined) return age;
+  const text = `${age} (x${count} over ${formatAge(firstTime, now)})`;
+  return text.length <= width ? text : `${age} (x${count})`;
+}
+
+function timeCell({ time = NOW }: TimelineEntry): string {
+  return shorten(time, REASON_WIDTH);
+}
+
+/** As kubectl names the two types. */
+function typeCell({ isWarning = false }: TimelineEntry, style: Style): Cell {
+  return isWarning ? { text: 'Warning', paint: style.yellow } : 'Normal';
+}
+
+function whatCell({ what, isWarning = false }: TimelineEntry, style: Style): Cell {
+  return isWarning || what === 'Drift' ? { text: what, paint: style.yellow } : what;
+}
+
+/** Names the second object of an entry: the node or nodes in the history of a pool, the pool in that of a node. Events have a column for it. */
+function detailCell({ detail, node, nodes, pool, sources }: TimelineEntry, kind: SubjectKind): string {
+  if (nodes !== undefined)
+    return `${plural(nodes.length, 'node')} (${shorten(namesText(nodes), MESSAGE_WIDTH)}): ${detail}`;
+  if (kind === 'NodePool' && node !== undefined) return `node ${shorten(node, REASON_WIDTH)}: ${detail}`;
+  const isOfPool = kind === 'Node' && pool !== undefined && sources.includes('Event');
+  return isOfPool ? `pool ${shorten(pool, REASON_WIDTH)}: ${detail}` : detail;
+}

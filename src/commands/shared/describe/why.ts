@@ -1,0 +1,108 @@
+/** Why a node is, or is not, in a pool, and has, or lacks, what the pool sets: for `why`, `nodes --why` and the dashboard. */
+import type { Deps } from '../../../cli/factory.ts';
+import type { ClusterReader, NodesClient } from '../../../kube/cluster.ts';
+import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
+import { explain, type MembershipExplanation } from '../../../nodepool/membership/explain.ts';
+import type { Change, NodePlan } from '../../../nodepool/plan/plan.ts';
+import type { Node } from '../../../nodepool/types.ts';
+import { nodePlan } from '../../../reconciler/plan/node-plan.ts';
+import { clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
+import { readAnnotations } from '../../../reconciler/state/unread-annotations.ts';
+import { withSetters } from '../changes/drift-setters.ts';
+import { selectPools } from '../pools/load-cluster-state.ts';
+import { namedNodes } from '../pools/node-names.ts';
+import { type PoolNode, poolNodeOf } from '../pools/nodes.ts';
+import { allPermitted } from '../refusals.ts';
+
+export interface NodeExplanation extends MembershipExplanation {
+  /** What the pool that holds the node put there, and is there still. */
+  applied?: PoolNode['applied'];
+  /** What the next reconcile would change. */
+  changes?: Change[];
+  /** What the changes wait for, or what makes them. */
+  next?: string;
+}
+
+interface WhyDeps {
+  cluster: ClusterReader & { nodes: Pick<NodesClient, 'get' | 'fieldSetters'> };
+}
+
+/** Prints it. @param pools to explain; empty: all */
+export async function showWhy(
+  node: string,
+  pools: readonly string[],
+  output: 'json' | 'yaml' | undefined,
+  { io, connect }: Deps,
+): Promise<void> {
+  const explanation = await whyNode(node, pools, await connect());
+  if (output !== undefined) {
+    const { printDocument } = await import('../../../print/printers.ts');
+    io.out(printDocument('NodeExplanation', explanation, output));
+    return;
+  }
+  const { renderWhy } = await import('./print-why.ts');
+  const { makeStyle } = await import('../../../print/style.ts');
+  io.out(renderWhy(explanation, makeStyle(io.color), io.now()));
+}
+
+/**
+ * Throws where there is no such node or pool.
+ * @param name of the node, or its short name
+ * @param pools to explain; empty: all
+ */
+export async function whyNode(name: string, pools: readonly string[], { cluster }: WhyDeps): Promise<NodeExplanation> {
+  const [known, found] = await allPermitted([cluster.pools.listCoerced(), findNode(name, cluster.nodes)]);
+  if ('error' in found) {
+    throw known.some(({ metadata }) => metadata.name === name) ? isPool(name, pools) : found.error;
+  }
+  const state = clusterStateOf(cluster, known, [found]);
+  const meant = selectPools('why', state, [...pools]);
+  await readAnnotations(state, async () => [(await cluster.nodes.get(found.name)) ?? found]);
+  const node = state.node(found.name) ?? found;
+  const { poolIndex } = state;
+  const whole = explain(node, known, poolIndex.ownership(node), pool => poolIndex.errors(pool));
+  const row = poolNodeOf(state, node);
+  const [{ pool, applied, changes } = row] = (await withSetters([row], cluster.nodes)).planned;
+  const next = changes.length === 0 ? undefined : nextOf(nodePlan(state, node.name), pool);
+  return {
+    ...whole,
+    pools: whole.pools.filter(each => meant.includes(each.pool)),
+    applied,
+    changes,
+    ...(next === undefined ? {} : { next }),
+  };
+}
+
+async function findNode(name: string, nodes: Pick<NodesClient, 'get' | 'list'>): Promise<Node | { error: unknown }> {
+  try {
+    const [node] = await namedNodes([name], nodes);
+    if (node !== undefined) return node;
+    throw new Error(`no node and no error for ${name}`);
+  } catch (error) {
+    if (!(error instanceof NodepoolError) || error instanceof ForbiddenError) throw error;
+    return { error };
+  }
+}
+
+/** `why gpu node-a`, or `why gpu`. */
+function isPool(name: string, [node]: readonly string[]): NodepoolError {
+  const next =
+    node === undefined
+      ? `list its nodes with \`kubectl nodepool nodes ${name}\``
+      : `the node comes first: \`kubectl nodepool why ${node} ${name}\``;
+  return new NodepoolError('input', `node "${name}" not found: it is a pool`, next);
+}
+
+function nextOf(plan: NodePlan | undefined, pool: string | undefined): string | undefined {
+  switch (plan?.kind) {
+    case 'paused':
+      return `pool ${plan.pool} is paused: \`kubectl nodepool rollout resume ${plan.pool}\` lets it write`;
+    case 'rollout step':
+      return `it waits for its turn in the rollout: see \`kubectl nodepool rollout status ${pool}\``;
+    case 'write':
+    case 'unread':
+      return `\`kubectl nodepool reconcile ${pool}\` makes these changes`;
+    default:
+      return undefined;
+  }
+}

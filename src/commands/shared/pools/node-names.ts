@@ -1,0 +1,83 @@
+/** Nodes as users type them: by name, or by the short name `ip-10-0-1-15` of `ip-10-0-1-15.eu-west-1.compute.internal`. */
+import type { NodesClient } from '../../../kube/cluster.ts';
+import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
+import { firstFew, suggest } from '../../../nodepool/text.ts';
+import type { Node } from '../../../nodepool/types.ts';
+import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
+import { isShortFor, nodesNotFound } from './not-found.ts';
+
+/** Names in an error. */
+const MAX_NAMED = 5;
+
+/**
+ * The full name: the same name, else the only one that begins with it and a dot. Undefined: there is none. Throws where
+ * several begin so.
+ * @param flag that named it, as `--nodes: `
+ */
+export function fullName(name: string, known: readonly string[], flag = ''): string | undefined {
+  const [found, ...others] = matching(name, known);
+  if (found === undefined || others.length === 0) return found;
+  throw new NodepoolError(
+    'input',
+    `${flag}node "${name}" is ambiguous: ${firstFew([found, ...others].toSorted(), MAX_NAMED)}`,
+    'write the whole name',
+  );
+}
+
+function matching(name: string, known: readonly string[]): string[] {
+  return known.includes(name) ? [name] : known.filter(each => isShortFor(name, each));
+}
+
+/** For messages about names that are no pools': the owner of the node that is meant, if it is one. */
+export function nodeIn(state: ClusterState): (name: string) => { owner: string | undefined } | undefined {
+  return name => {
+    const [found, ...others] = matching(
+      name,
+      [...state.nodes()].map(node => node.name),
+    );
+    return found === undefined || others.length > 0 ? undefined : state.ownership(found);
+  };
+}
+
+/** The full name of each, once. Throws where one is not there, with similar names. */
+export function fullNames(names: readonly string[], known: readonly string[], flag = ''): string[] {
+  const found = names.map(name => fullName(name, known, flag));
+  const missing = names.filter((_, index) => found[index] === undefined);
+  if (missing.length > 0) throw nodesNotFound(missing, flag, similarNodes(missing, known));
+  return [...new Set(found.filter(name => name !== undefined))];
+}
+
+/**
+ * One for each name that has one. Names of a node group differ at their end, which is often all that is typed. A name that differs in
+ * digits alone is another node.
+ */
+export function similarNodes(names: readonly string[], known: readonly string[]): string[] {
+  const similar = names.flatMap(name => {
+    const isOther = (each: string) => each.replaceAll(/\d/g, '') === name.replaceAll(/\d/g, '');
+    const nodes = known
+      .map(node => ({ node, short: node.split('.', 1)[0] ?? '' }))
+      .filter(({ short }) => !isOther(short));
+    const near = suggest(
+      name,
+      nodes.flatMap(({ node, short }) => [short, node]),
+    );
+    return nodes.find(({ node, short }) => short.endsWith(`-${name}`) || near === short || near === node)?.node ?? [];
+  });
+  return [...new Set(similar)];
+}
+
+/** Reads the nodes: each by its name, and lists all only where one has none. Throws where one is not there. */
+export async function namedNodes(
+  names: readonly string[],
+  nodes: Pick<NodesClient, 'get' | 'list'>,
+  flag = '',
+): Promise<Node[]> {
+  const unique = [...new Set(names)];
+  const found = await Promise.all(unique.map(name => nodes.get(name)));
+  if (!found.includes(undefined)) return found.filter(node => node !== undefined);
+  const listed = await nodes.list().catch(ifRefused(undefined));
+  const missing = unique.filter((_, index) => found[index] === undefined);
+  if (listed === undefined) throw nodesNotFound(missing, flag);
+  const byName = new Map(listed.map(node => [node.name, node]));
+  return fullNames(unique, [...byName.keys()], flag).flatMap(name => byName.get(name) ?? []);
+}

@@ -1,0 +1,49 @@
+/** How far a spec has reached the nodes of its pool, as `kubectl rollout status` says it of a Deployment. */
+import { progressOf } from '../../nodepool/rollout/rollout.ts';
+import { troubleIn } from '../../nodepool/status/status.ts';
+import { ellipsize } from '../../nodepool/text.ts';
+import type { NodePool } from '../../nodepool/types.ts';
+
+/** In bytes. A message of the server can have any length. */
+const MAX_TEXT = 1024;
+
+export interface RolloutState {
+  kind: 'done' | 'waiting' | 'failed';
+  /** One line. */
+  text: string;
+}
+
+/** By its status: of a pool without spec.rollout, too. */
+export function rolloutState(pool: NodePool): RolloutState {
+  const { kind, text } = stateOf(pool);
+  return { kind, text: ellipsize(text, MAX_TEXT) };
+}
+
+function stateOf(pool: NodePool): RolloutState {
+  const { metadata, status } = pool;
+  const { name, generation } = metadata;
+  const waiting = (what: string): RolloutState => ({
+    kind: 'waiting',
+    text: `Waiting for nodepool "${name}" rollout to finish: ${what}...`,
+  });
+  if (metadata.deletionTimestamp !== undefined) return { kind: 'failed', text: `nodepool "${name}" is being deleted` };
+  if (status?.observedGeneration !== generation || status?.status === undefined) {
+    return { kind: 'waiting', text: `Waiting for nodepool "${name}" spec update to be observed...` };
+  }
+  const stalled = status.conditions?.find(({ type, status: value }) => type === 'Stalled' && value === 'True');
+  // A failed write is tried again.
+  if (stalled !== undefined && status.status !== 500)
+    return { kind: 'failed', text: `nodepool "${name}": ${stalled.message}` };
+  // Waiting does not help: somebody has to change one of the pools, or the RuntimeClass.
+  const conflict = status.conditions?.find(({ type, status: value }) => type === 'Conflict' && value === 'True');
+  if (conflict !== undefined && status.status === 409)
+    return { kind: 'failed', text: `nodepool "${name}": ${conflict.message}` };
+  const progress = progressOf(pool);
+  const done: RolloutState = { kind: 'done', text: `nodepool "${name}" successfully rolled out` };
+  if (progress?.reason === 'RolloutInProgress') return waiting(progress.message);
+  const { nodeCount, updatedNodeCount = nodeCount } = status;
+  if (updatedNodeCount >= nodeCount && status.status !== 500) return done;
+  if (progress?.reason === 'RolloutComplete' && status.status !== 500) return done;
+  if (progress?.reason === 'Paused') return waiting(progress.message);
+  return waiting(troubleIn(status)?.message ?? `${updatedNodeCount} of ${nodeCount} nodes updated`);
+}

@@ -1,0 +1,34 @@
+/** Bun says ECONNREFUSED also where there is no route (oven-sh/bun#37093, #39579): the route is looked up. */
+
+interface ConnectError extends NodeJS.ErrnoException {
+  address?: string;
+  port?: number;
+}
+
+interface BunGlobal {
+  udpSocket(options: { connect: { hostname: string; port: number } }): Promise<{ close(): void }>;
+}
+
+const NO_ROUTE = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
+/** Whether no packet can leave this machine for the address, or none came back. */
+export function isNoRoute(error: unknown): boolean {
+  const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
+  return NO_ROUTE.has(code) || code === 'ETIMEDOUT';
+}
+
+/** The error of a connection with the code that the system has for it. */
+export async function withRoute(error: unknown): Promise<unknown> {
+  const { code, address: hostname, port } = (error ?? {}) as ConnectError;
+  const { Bun } = globalThis as { Bun?: BunGlobal };
+  if (Bun === undefined || code !== 'ECONNREFUSED' || !hostname || port === undefined) return error;
+  try {
+    // Connecting a UDP socket looks up the route, and sends nothing.
+    (await Bun.udpSocket({ connect: { hostname, port } })).close();
+    return error;
+  } catch (cause) {
+    const { code: found } = cause as NodeJS.ErrnoException;
+    if (!isNoRoute(cause)) return error;
+    return Object.assign(new Error(`connect ${found} ${hostname}:${port}`, { cause: error }), { code: found });
+  }
+}

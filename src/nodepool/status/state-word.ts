@@ -1,0 +1,107 @@
+/** STATUS of a pool as one word: by its nodes as they are now, where they were read, or else by its last status. */
+import { ownValue } from '../json.ts';
+import { isPaused, progressOf } from '../rollout/rollout.ts';
+import type { NodePool } from '../types.ts';
+import { contestIn, isStale, STATUS_WORDS, stuckStartupIn } from './status.ts';
+
+/** Of several pools, in the order in which they need a person: views sort by it. */
+export const STATE_WORDS = [
+  'Failing',
+  'Invalid',
+  'Conflict',
+  'Stopped',
+  'NotReady',
+  'Deleting',
+  'Contested',
+  'StartupTaintsStuck',
+  'Drifted',
+  'Progressing',
+  'Pending',
+  'Paused',
+  'Empty',
+  'Ready',
+] as const;
+
+export type StateWord = (typeof STATE_WORDS)[number];
+
+/** A pool by its nodes as they are now. */
+export interface LiveState {
+  nodes: number;
+  ready: number;
+  /**
+   * Members that are not as the pool says, and nodes that left and still have what it set: a reconcile changes them, those
+   * of a paused pool once it is resumed.
+   */
+  due: number;
+  /** Of those, members on which somebody changed what the pool had set. */
+  drifted: number;
+  isInvalid: boolean;
+  /** It matches nodes that another pool owns. */
+  losesNodes: boolean;
+  /** Of a pool with spec.rollout. */
+  rollout?: 'Progressing' | 'Stopped' | undefined;
+}
+
+/** Of all that holds for one pool, the first here: what hides or stops the rest comes first. */
+export function stateWord(pool: NodePool, live: LiveState = lastState(pool)): StateWord {
+  const { metadata, status } = pool;
+  const code = isStale(pool) ? undefined : status?.status;
+  if (metadata.deletionTimestamp !== undefined) return 'Deleting';
+  if (live.isInvalid) return 'Invalid';
+  if (code !== undefined && ![200, 409, 422, 503].includes(code)) return 'Failing';
+  if (live.losesNodes || (code === 409 && hasForeignClass(pool))) return 'Conflict';
+  const isReconciled = status?.status !== undefined;
+  if (!isReconciled) return isPaused(pool) ? 'Paused' : 'Pending';
+  if (live.rollout === 'Stopped' && !isPaused(pool)) return 'Stopped';
+  if (live.nodes > 0 && live.ready === 0) return 'NotReady';
+  if (isPaused(pool)) return 'Paused';
+  if (live.rollout === 'Progressing' || (live.due > 0 && isDraining(pool))) return 'Progressing';
+  if (contestIn(status) !== undefined) return 'Contested';
+  if (stuckStartupIn(status) !== undefined) return 'StartupTaintsStuck';
+  if (live.drifted > 0) return 'Drifted';
+  // Nodes do not show whether the RuntimeClass has the handler of a new spec.
+  if (live.due > 0 || (isStale(pool) && pool.spec.handler)) return 'Pending';
+  return live.nodes === 0 ? 'Empty' : 'Ready';
+}
+
+/** `Ready`, or `Deleting,Failing` of a deletion that is stuck. */
+export function stateText(pool: NodePool, live?: LiveState): string {
+  const word = stateWord(pool, live);
+  const trouble = word === 'Deleting' && pool.status?.status !== 200 ? codeWord(pool.status?.status) : undefined;
+  return trouble === undefined ? word : `${word},${trouble}`;
+}
+
+function codeWord(code: number | undefined): string | undefined {
+  return code === undefined ? undefined : ownValue<string>(STATUS_WORDS, String(code));
+}
+
+/** By the status alone: it knows of no drift, and of a spec that changed since only that it did. */
+function lastState(pool: NodePool): LiveState {
+  const { status } = pool;
+  const isOld = isStale(pool);
+  const code = isOld ? undefined : status?.status;
+  const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
+  const rollouts = { RolloutInProgress: 'Progressing', RolloutStopped: 'Stopped' } as const;
+  return {
+    nodes: nodeCount,
+    // The earlier operator counted no Ready nodes.
+    ready: code === 503 ? 0 : (status?.readyNodeCount ?? nodeCount),
+    due: isOld ? Math.max(nodeCount, 1) : nodeCount - updatedNodeCount,
+    drifted: 0,
+    isInvalid: code === 422,
+    losesNodes: code === 409,
+    rollout: isOld ? undefined : ownValue<LiveState['rollout']>(rollouts, progressOf(pool)?.reason ?? ''),
+  };
+}
+
+function hasForeignClass({ status }: NodePool): boolean {
+  return (
+    status?.conditions?.some(({ type, reason }) => type === 'Conflict' && reason === 'RuntimeClassConflict') ?? false
+  );
+}
+
+/** Pods are evicted before nodes get a taint. */
+function isDraining(pool: NodePool): boolean {
+  const isTrue = pool.status?.conditions?.some(({ type, status }) => type === 'Reconciling' && status === 'True');
+  return !isStale(pool) && (isTrue ?? false);
+}

@@ -1,0 +1,56 @@
+/** Names of nodes, pools and pods, cut so that they can still be told apart. */
+import { cut, cutMiddle, PLAIN, widthOf } from './width.ts';
+
+/** A shorter tail tells too little. */
+const LEAST_TAIL = 4;
+
+/**
+ * Cuts the names of a column. Names that differ still differ where that is possible: the part that differs is kept, of
+ * `ip-10-0-1-15.eu-west-1.compute.internal` the head, of `gke-prod-europe-west4-8f3c1d2e-a1b2` head and tail.
+ * @param names of the column: they decide how these and later ones are cut
+ */
+export function cutNames(names: Iterable<string>, width: number): (name: string) => string {
+  const cutOnes = [...new Set(names)].filter(name => widthOf(name) > width);
+  const only = (shorten: (name: string) => string) => (name: string) => (widthOf(name) > width ? shorten(name) : name);
+  if (cutOnes.length === 0 || width < 1 || !cutOnes.every(name => PLAIN.test(name)))
+    return only(name => cut(name, width));
+  let best = { shorten: (name: string) => cut(name, width), differing: 0 };
+  for (const shorten of waysOf(cutOnes, width)) {
+    const differing = new Set(cutOnes.map(shorten)).size;
+    if (differing > best.differing) best = { shorten, differing };
+    if (differing === cutOnes.length) break;
+  }
+  return only(best.shorten);
+}
+
+/** The ways to cut, the most readable one first. */
+function* waysOf(names: readonly string[], width: number): Generator<(name: string) => string> {
+  const domain = sharedDomain(names);
+  const host = (name: string) => `${name.endsWith(domain) ? name.slice(0, name.length - domain.length) : name}…`;
+  if (domain !== '' && names.every(name => host(name).length <= width)) yield host;
+  yield name => cutMiddle(name, width);
+  yield name => cut(name, width);
+  for (let tail = LEAST_TAIL; tail < width; tail++) {
+    yield name => `${name.slice(0, width - 1 - tail)}…${name.slice(name.length - tail)}`;
+  }
+  // What differs is in the middle of long names.
+  const shared = sharedStart(names);
+  yield name => cut(`…${name.slice(shared)}`, width);
+  yield name => cutMiddle(`…${name.slice(shared)}`, width);
+}
+
+/** The domain that all names end with, with its dot; empty without one. */
+function sharedDomain(names: readonly string[]): string {
+  const reversed = names.map(name => [...name].reverse().join(''));
+  const end = [...(reversed[0] ?? '').slice(0, sharedStart(reversed))].reverse().join('');
+  const dot = end.indexOf('.');
+  return dot < 0 ? '' : end.slice(dot);
+}
+
+/** How many characters all names begin with. */
+export function sharedStart(names: readonly string[]): number {
+  const [first = '', ...others] = names;
+  let length = first.length;
+  for (const name of others) while (!name.startsWith(first.slice(0, length))) length--;
+  return length;
+}

@@ -1,0 +1,46 @@
+/** The form of every question, and of the error of a script that would have to be asked: each fact once. */
+import { firstFew, plural } from '../nodepool/text.ts';
+import { sanitizeLine } from './sanitize.ts';
+import { wrapWords } from './width.ts';
+
+export interface QuestionFacts {
+  /** What is done to which pools and nodes: `Delete pool gpu (releases 2 nodes)`. */
+  action: string;
+  /** `context prod`; undefined: nobody has named the cluster. */
+  where: string | undefined;
+  /** What is lost, the most important first. */
+  losses?: readonly string[];
+}
+
+const MAX_LINES = 8;
+const MAX_NODES = 3;
+
+/** Losses that do not fit into a few lines are counted. */
+export function questionLines({ action, where, losses = [] }: QuestionFacts, width: number): string[] {
+  const head = where === undefined ? action : `${action} in ${where}`;
+  for (let shown = losses.length; ; shown--) {
+    const more = losses.length - shown;
+    const said = [...losses.slice(0, shown), ...(more > 0 ? [`and ${more} more`] : [])];
+    const text = `${head}${said.length === 0 ? '' : `: ${said.join('; ')}`}?`;
+    // A space that does not break: the answer stands behind the last word.
+    const lines = wrapWords(`${sanitizeLine(text)}\u00a0[y/N]`, width).map(line => line.replace('\u00a0[', ' ['));
+    if (lines.length <= MAX_LINES || shown === 0) return lines;
+  }
+}
+
+/** `the cluster` as people know it: the context of the kubeconfig, else the name of the cluster there. */
+export function whereText({ contextName, clusterName }: ClusterNames): string | undefined {
+  if (contextName !== undefined) return `context ${contextName}`;
+  return clusterName === '' ? undefined : `cluster ${clusterName}`;
+}
+
+export interface ClusterNames {
+  contextName: string | undefined;
+  clusterName: string;
+}
+
+/** `3 nodes (a, b, c)`, `25 nodes (a, b, c and 22 more)` */
+export function nodesText(names: readonly string[]): string {
+  const named = names.length === 0 ? '' : ` (${firstFew(names, MAX_NODES)})`;
+  return `${plural(names.length, 'node')}${named}`;
+}

@@ -1,0 +1,49 @@
+/** What is said where no packet can leave the machine: in a network namespace of its own, without interfaces. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { productCommand } from '../cluster/product.ts';
+import { run } from '../cluster/run.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'nodepool-no-network-'));
+const NO_ROUTE = 'no route to it, or it does not answer';
+
+/** The error of `get` on that server. */
+async function errorOf(server: string, env: Record<string, string> = {}): Promise<string> {
+  const kubeconfig = join(folder, 'config');
+  const named = (name: string, of: object) => [{ name, ...of }];
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+      clusters: named('c', { cluster: { server } }),
+      contexts: named('c', { context: { cluster: 'c', user: '' } }),
+    }),
+  );
+  const [program = '', ...args] = ['unshare', '--net', ...productCommand(), 'get', '--kubeconfig', kubeconfig];
+  const { PATH = '' } = process.env;
+  const { code, stderr } = await run(program, args, { env: { PATH, HOME: folder, ...env } });
+  assert.equal(code, 1, stderr);
+  return stderr.trimEnd();
+}
+
+test('a server that no route leads to is not one that refuses', async () => {
+  for (const host of ['10.1.2.3:6443', '[2001:db8::1]:6443', 'localhost:6443']) {
+    const server = `https://${host}`;
+    assert.equal(
+      await errorOf(server),
+      `error: cannot reach the server ${server}: ${NO_ROUTE}; next: check your network or VPN`,
+    );
+  }
+});
+
+test('nor is a proxy', async () => {
+  for (const proxy of ['http://10.1.2.4:3128', 'socks5://10.1.2.4:1080']) {
+    assert.match(
+      await errorOf('https://10.1.2.3:6443', { HTTPS_PROXY: proxy }),
+      new RegExp(`through the proxy ${proxy}: ${NO_ROUTE}; next: check your network or VPN, and HTTPS_PROXY`),
+    );
+  }
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { acrossBlocks, blockKey, blocksOf, namesText } from '../../../../../src/commands/shared/changes/blocks.ts';
+import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
+
+const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'y', reason: 'drift' };
+
+test('blocks are in the order of their first items', () => {
+  const blocks = blocksOf(['a1', 'b1', 'a2', 'c1', 'b2'], ([first = '']) => first);
+  assert.deepEqual(blocks, [['a1', 'a2'], ['b1', 'b2'], ['c1']]);
+  assert.deepEqual(
+    blocksOf([], () => ''),
+    [],
+  );
+});
+
+test('the first items across blocks are of all blocks', () => {
+  assert.deepEqual(
+    acrossBlocks(['a1', 'a2', 'a3', 'b1', 'b2', 'c1'], ([first = '']) => first),
+    ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'],
+  );
+});
+
+test('what is shown of a node decides on its block, and who set a value does not', () => {
+  const shown = { previous: 'web', owner: 'web', changes: [drift] };
+  const setBy = { manager: 'kubectl-label', operation: 'Update' };
+  assert.equal(blockKey(shown), blockKey({ ...shown, changes: [{ ...drift, setBy }] }));
+  assert.equal(
+    blockKey(shown),
+    blockKey({ ...shown, changes: [Object.fromEntries(Object.entries(drift).toReversed())] as unknown as Change[] }),
+  );
+  for (const other of [
+    { owner: 'db' },
+    { previous: undefined },
+    { waits: 'later' },
+    { changes: [] },
+    { changes: [{ ...drift, from: 'z' }] },
+    { changes: [{ ...drift, reason: 'spec' as const }] },
+    { drain: { changes: [drift] } },
+  ])
+    assert.notEqual(blockKey(shown), blockKey({ ...shown, ...other } as typeof shown));
+});
+
+test('names three nodes and counts the others', () => {
+  assert.equal(namesText(['a', 'b']), 'a, b');
+  assert.equal(namesText(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 more');
+});
+
+test('leaves out domains where the names differ without them', () => {
+  const eks = (host: string) => `${host}.eu-central-1.compute.internal`;
+  assert.equal(
+    namesText(['ip-10-0-1-15', 'ip-10-0-1-16', 'ip-10-0-1-17', 'ip-10-0-1-18'].map(eks)),
+    'ip-10-0-1-15…, ip-10-0-1-16…, ip-10-0-1-17… and 1 more',
+  );
+  assert.equal(namesText([eks('ip-10-0-1-15')]), eks('ip-10-0-1-15'));
+  assert.equal(namesText(['node.a', 'node.b', 'x']), 'node.a, node.b, x');
+  assert.equal(namesText(['10.0.1.5', '172.16.0.9', eks('ip-10-0-1-15')]), '10.0.1.5, 172.16.0.9, ip-10-0-1-15…');
+});

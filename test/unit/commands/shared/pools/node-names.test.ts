@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fullName, fullNames, namedNodes, similarNodes } from '../../../../../src/commands/shared/pools/node-names.ts';
+import { aNode } from '../../../nodepool/fixtures.ts';
+
+const EKS = ['ip-10-0-1-1', 'ip-10-0-1-15', 'ip-10-0-2-15'].map(name => `${name}.eu-west-1.compute.internal`);
+const GKE = ['gke-prod-default-pool-5f2c3a1b-x7kq', 'gke-prod-default-pool-5f2c3a1b-9zkd'];
+
+test('a short name is found up to a dot; the same name comes first', () => {
+  assert.equal(fullName('ip-10-0-1-15', EKS), EKS[1]);
+  assert.equal(fullName('ip-10-0-1-1', EKS), EKS[0]);
+  assert.equal(fullName('ip-10-0-1', EKS), undefined);
+  assert.equal(fullName('web', ['web', 'web.b', 'web.c']), 'web');
+  assert.throws(() => fullName('web', ['web.c', 'web.b'], '--node: '), {
+    message: '--node: node "web" is ambiguous: web.b, web.c',
+    next: 'write the whole name',
+  });
+  assert.deepEqual(fullNames(['ip-10-0-1-15', EKS[1] ?? ''], EKS), [EKS[1]]);
+});
+
+test('suggests nodes of a similar name, or that end with it', () => {
+  assert.deepEqual(similarNodes(['x7kq'], GKE), [GKE[0]]);
+  assert.deepEqual(similarNodes(['ip-10-0-115'], EKS), [EKS[1]]);
+  assert.deepEqual(similarNodes(['ip-10-0-1-16'], EKS), []);
+  assert.deepEqual(similarNodes(['nothing-of-that'], [...EKS, ...GKE]), []);
+  assert.throws(() => fullNames(['ip-10-0-115'], EKS), {
+    message: `node "ip-10-0-115" not found; did you mean "${EKS[1]}"?`,
+  });
+});
+
+test('lists nodes only where one has not the name', async () => {
+  const nodes = EKS.map(name => aNode({ name }));
+  const lists: string[] = [];
+  const client = {
+    get: async (name: string) => nodes.find(each => each.name === name),
+    list: async () => {
+      lists.push('list');
+      return nodes;
+    },
+  };
+  assert.deepEqual(await namedNodes([EKS[0] ?? ''], client), [nodes[0]]);
+  assert.deepEqual(lists, []);
+  assert.deepEqual(await namedNodes(['ip-10-0-2-15', EKS[0] ?? ''], client), [nodes[2], nodes[0]]);
+  assert.deepEqual(lists, ['list']);
+});

@@ -1,0 +1,183 @@
+/** `reconcile --wait`: rounds that fail, find pools gone or paused, or are interrupted, and what all of them did. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { PoolResult } from '../../../../../src/commands/shared/reconcile/apply.ts';
+import { Limit, untilDone } from '../../../../../src/commands/shared/reconcile/until-done.ts';
+import { DeclinedError, NodepoolError } from '../../../../../src/nodepool/errors.ts';
+import type { Change } from '../../../../../src/nodepool/plan/change.ts';
+import type { NodePoolStatus } from '../../../../../src/nodepool/types.ts';
+import { emptyOutcome, type NodeMove, type PoolOutcome } from '../../../../../src/reconciler/outcome.ts';
+import { testIo } from '../../../cli/test-io.ts';
+import { FakeClock } from '../../../controller/fake-clock.ts';
+import { aPool } from '../../../nodepool/fixtures.ts';
+
+const move = (node: string, reason: Change['reason'] = 'spec'): NodeMove => ({
+  node,
+  from: 'web',
+  to: 'web',
+  changes: [{ kind: 'label', key: 'tier', from: 'a', to: 'b', reason } as Change],
+});
+const statusOf = (updatedNodeCount: number) =>
+  ({ status: 200, observedGeneration: 1, nodeCount: 2, updatedNodeCount }) as NodePoolStatus;
+const result = (pool: string, updated: number, more: Partial<PoolOutcome> = {}): PoolResult => ({
+  pool,
+  outcome: { ...emptyOutcome(pool), status: statusOf(updated), ...more },
+  error: undefined,
+});
+
+type Round = PoolResult[] | Error | 'asking';
+
+/** @param gone pools that a later round does not find */
+function started(
+  rounds: Round[],
+  { pools = ['web'], gone = [] as string[], paused = [] as string[], limitMs = 0, isQuiet = false } = {},
+) {
+  const io = testIo();
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const limit = new Limit(clock, limitMs);
+  const asked: unknown[] = [];
+  const state = {
+    pool: (name: string) => aPool({ paused: paused.includes(name) }, { name, generation: 1 }),
+  };
+  const agreed = (names: readonly string[]) => ({ proposal: { pools: names, state }, consent: undefined }) as never;
+  const end = untilDone({
+    limit,
+    first: agreed(pools),
+    async again(open, written) {
+      asked.push([open, written?.message]);
+      if (rounds[0] === 'asking') return new Promise(() => {});
+      if (rounds[0] instanceof Error) throw rounds.shift();
+      return agreed(open.filter(name => !gone.includes(name)));
+    },
+    async run(_, signal) {
+      const round = rounds.shift();
+      if (!Array.isArray(round)) assert.fail('one round too many');
+      return signal.aborted
+        ? round.map(({ pool }) => ({ pool, outcome: { ...emptyOutcome(pool), kind: 'interrupted' }, error: undefined }))
+        : round;
+    },
+    clock,
+    signal: stop.signal,
+    io,
+    isQuiet,
+  });
+  return { end, io, clock, stop, limit, asked };
+}
+
+test('what earlier rounds did and warned of is in the result, and a node that two rounds wrote counts once', async () => {
+  const warning = 'the spec is not kept';
+  const { end, clock, asked } = started(
+    [
+      result('web', 0, { moves: [move('a')], warnings: [warning], runtimeClass: { kind: 'created', name: 'c' } }),
+      result('web', 2, { moves: [move('a'), move('b')] }),
+    ].map(each => [each]),
+  );
+  await clock.advance(1_000);
+  const { summaries, exit } = await end;
+  const [{ updated, outcome } = assert.fail()] = summaries;
+  assert.deepEqual(
+    [exit, updated, outcome?.warnings, outcome?.runtimeClass.kind],
+    [undefined, 2, [warning], 'created'],
+  );
+  assert.deepEqual(asked, [[['web'], '1 node was written, the rest was not']]);
+});
+
+test('Ctrl-C ends it with 130 where a round had nothing to write, or failed, and while a question waits', async () => {
+  const failed = new NodepoolError('cluster', 'no answer');
+  for (const [ms, ...later] of [[100], [5_100, failed], [5_100, 'asking' as const]] as const) {
+    const { end, io, clock, stop } = started([[result('web', 1)], ...later]);
+    await clock.advance(ms);
+    stop.abort();
+    assert.equal((await end).exit, 130);
+    assert.match(io.stderrText(), /^interrupted: web not done; run the command again to finish\n$/m);
+  }
+});
+
+test('the timeout does not start again after a question that Ctrl-C withdrew', async () => {
+  const { end, clock, stop, limit } = started([[result('web', 1)], 'asking'], { limitMs: 60_000 });
+  await clock.advance(5_100);
+  const question = Promise.withResolvers<void>();
+  const asking = limit.aside(() => question.promise);
+  stop.abort();
+  await end;
+  question.resolve();
+  await asking;
+  assert.equal(clock.pending, 0);
+});
+
+test('a pool that is gone meanwhile is done, and the others go on', async () => {
+  const { end, io, clock } = started([[result('a', 1), result('b', 1)], [result('b', 2)]], {
+    pools: ['a', 'b'],
+    gone: ['a'],
+  });
+  await clock.advance(5_000);
+  const { summaries, exit } = await end;
+  assert.deepEqual(
+    [exit, summaries.map(({ pool, outcome }) => [pool, outcome?.kind])],
+    [
+      undefined,
+      [
+        ['a', 'released'],
+        ['b', 'reconciled'],
+      ],
+    ],
+  );
+  assert.match(io.stderrText(), /^a: it was deleted meanwhile$/m);
+});
+
+test('a paused pool does not stop the others, and is not done where nodes are left, which is said once', async () => {
+  // The exit code needs its reason.
+  for (const isQuiet of [false, true]) {
+    const { end, io, clock } = started([[result('a', 2), result('b', 1), result('c', 1)], [result('c', 2)]], {
+      pools: ['a', 'b', 'c'],
+      paused: ['a', 'b'],
+      isQuiet,
+    });
+    await clock.advance(5_000);
+    const { exit, leavesPaused } = await end;
+    assert.deepEqual([exit, leavesPaused], [undefined, true]);
+    assert.equal(io.stderrText().match(/rollout resume/g)?.length, 1);
+    assert.match(io.stderrText(), /^b: paused, with nodes .*`kubectl nodepool rollout resume b`$/m);
+  }
+  assert.equal((await started([[result('a', 2)]], { pools: ['a'], paused: ['a'] }).end).leavesPaused, false);
+});
+
+test('the next round follows a step at once, and a repair after a while', async () => {
+  const { end, clock } = started([
+    [result('web', 0, { moves: [move('a')] })],
+    [result('web', 1, { moves: [move('a', 'drift')] })],
+    [result('web', 2)],
+  ]);
+  await clock.advance(10);
+  let isOver = false;
+  void end.then(() => {
+    isOver = true;
+  });
+  await clock.advance(4_900);
+  assert.equal(isOver, false);
+  await clock.advance(200);
+  assert.equal(isOver, true);
+});
+
+test('a no in a later round says what was written', async () => {
+  const no = new DeclinedError('1 node was written, the rest was not', 'continue with `x`');
+  const { end, io, clock } = started([[result('web', 1, { moves: [move('a')] })], no]);
+  await clock.advance(100);
+  assert.equal((await end).exit, 1);
+  assert.match(io.stderrText(), /^1 node was written, the rest was not; continue with `x`$/m);
+});
+
+test('the limit stands still while a person reads', async () => {
+  const clock = new FakeClock();
+  const limit = new Limit(clock, 1_000);
+  limit.start();
+  await clock.advance(600);
+  const asking = limit.aside(() => new Promise<void>(resolve => clock.after(600_000, resolve)));
+  await clock.advance(600_000);
+  await asking;
+  await clock.advance(300);
+  assert.equal(limit.signal.aborted, false);
+  await clock.advance(200);
+  assert.equal(limit.signal.aborted, true);
+});
