@@ -88,7 +88,7 @@ kubectl nodepool edit batch --label queue=nightly`);
   await picture(
     'get',
     'kubectl nodepool get',
-    'A table of pools with status, nodes, resources and taints. Pool trial has status 409, Conflict: its nodes belong to pool gpu.',
+    'A table of pools with status, nodes, resources and taints. Pool trial is in Conflict: its nodes belong to pool gpu.',
   );
   await screen(
     'view',
