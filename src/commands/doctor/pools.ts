@@ -132,12 +132,13 @@ export function checkDrift(pools: NodePool[], differing?: (pool: string) => stri
     const { nodeCount = 0, updatedNodeCount = nodeCount } = status ?? {};
     const found = nodes?.length ?? nodeCount - updatedNodeCount;
     count += found;
-    const paused = isPaused(pool) ? ', it is paused' : '';
+    const isGoingOn = !isNewer && progressOf(pool)?.reason === 'RolloutInProgress';
+    const held = isPaused(pool) ? ', it is paused' : isGoingOn ? ', its rollout goes on' : '';
     if (found > 0) (isPaused(pool) ? pausedPools : writable).push(metadata.name);
     const why = isNewer ? ', its spec is newer than what they carry' : '';
     return found === 0
       ? []
-      : [`${metadata.name}: ${plural(found, 'node')}${why}${paused}${nodes ? `: ${named(nodes)}` : ''}`];
+      : [`${metadata.name}: ${plural(found, 'node')}${why}${held}${nodes ? `: ${named(nodes)}` : ''}`];
   });
   if (count > 0) {
     return warning(

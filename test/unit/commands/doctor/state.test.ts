@@ -123,6 +123,9 @@ test('reports members that differ from their pool, unless the pool is reported a
   const changed = pool({ status: GOOD, generation: 2 });
   const newer = 'worker: 2 nodes, its spec is newer than what they carry: a, b';
   assert.deepEqual(find('drift', [changed], nodes), ['warning', newer]);
+  const progressing = { type: 'Progressing', status: 'True', reason: 'RolloutInProgress', message: '' } as const;
+  const goingOn = pool({ status: { ...GOOD, conditions: [{ ...progressing, lastTransitionTime: '' }] } });
+  assert.deepEqual(find('drift', [goingOn], nodes), ['warning', 'worker: 2 nodes, its rollout goes on: a, b']);
   const { message } = findingsOf(stateWith([pool({})], nodes)).drift ?? {};
   assert.equal(message, 'every node of a pool that is up to date carries its labels and taints');
   const unread = (updatedNodeCount: number) => {
