@@ -163,13 +163,14 @@ async function run(turn: Turn): Promise<number> {
   if (product === 'executable') await step(stderr, 'building the executable', () => buildExecutable(hostTarget()));
   if (product !== 'sources') stderr.write(`on the ${product}:\n`);
   const code = await runFiles(turn);
-  const failed = readFileSync(join(folder, FAILED), 'utf8').split('\n').filter(Boolean);
-  const areKnown = failed.length > 0 && failed.every(file => turn.files.includes(relative(ROOT, file)));
-  const isChance = isWhole && turn.files !== together && areKnown && failed.length <= MAX_AGAIN;
-  if (code === 0 || isStopped || !isChance) return code;
-  const names = failed.map(file => `  ${relative(ROOT, file)}`).join('\n');
+  if (code === 0 || isStopped || !isWhole || turn.files === together) return code;
+  const paths = readFileSync(join(folder, FAILED), 'utf8').split('\n').filter(Boolean);
+  const failed = paths.map(path => relative(ROOT, path));
+  const areKnown = failed.length > 0 && failed.every(file => turn.files.includes(file));
+  if (!areKnown || failed.length > MAX_AGAIN) return code;
+  const names = failed.map(file => `  ${file}`).join('\n');
   stderr.write(`again, alone:\n${names}\n`);
-  const again = await runFiles({ product, files: failed, flags: flagsFor(1) });
+  const again = await runFiles({ ...turn, files: failed, flags: flagsFor(1) });
   if (again === 0) stderr.write(`failed beside others, passed alone:\n${names}\n`);
   return again;
 }
