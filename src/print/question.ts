@@ -44,3 +44,11 @@ export function nodesText(names: readonly string[]): string {
   const named = names.length === 0 ? '' : ` (${firstFew(names, MAX_NODES)})`;
   return `${plural(names.length, 'node')}${named}`;
 }
+
+/** Names of the nodes whose labels, taints or pods the plans change, each once: not those of which only the record is written. */
+export function changedNodes(
+  plans: readonly { node: { name: string }; changes: readonly unknown[]; drain?: unknown }[],
+): string[] {
+  const changing = plans.filter(({ changes, drain }) => changes.length > 0 || drain);
+  return [...new Set(changing.map(({ node }) => node.name))];
+}

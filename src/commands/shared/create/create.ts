@@ -13,7 +13,7 @@ import { isSubdomain } from '../../../nodepool/spec/syntax.ts';
 import { validatePool } from '../../../nodepool/spec/validation.ts';
 import { andMore, firstFew, noun, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
-import { nodesText } from '../../../print/question.ts';
+import { changedNodes, nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { pausedPool } from '../../../reconciler/plan/node-plan.ts';
 import { ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
@@ -85,8 +85,7 @@ function actionOf({ pools }: CreateOptions, ahead: ClusterPlan | undefined): str
     pools.map(({ metadata }) => metadata.name),
     MAX_NAMED,
   );
-  const changing = ahead?.nodes.filter(({ changes, drain }) => changes.length > 0 || drain) ?? [];
-  const changed = changing.map(({ node }) => node.name);
+  const changed = changedNodes(ahead?.nodes ?? []);
   return `Create ${noun(pools.length, 'pool')} ${names}${changed.length === 0 ? '' : `, to change ${nodesText(changed)}`}`;
 }
 

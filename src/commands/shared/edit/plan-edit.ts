@@ -10,7 +10,7 @@ import { taintId } from '../../../nodepool/spec/taints.ts';
 import { isSelectorKnown, validatePool } from '../../../nodepool/spec/validation.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import type { Node, NodePool } from '../../../nodepool/types.ts';
-import { nodesText } from '../../../print/question.ts';
+import { changedNodes, nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { stateAfter } from '../../../reconciler/plan/intent.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';
@@ -85,8 +85,8 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
       ? undefined
       : planCluster(ahead.value.state, { pools: [name], specs: [is] });
   const leaving = (released ?? []).filter(({ node }) => members.has(node));
-  const changed = asksImpactOf?.nodes.filter(({ changes, drain }) => changes.length > 0 || drain) ?? [];
-  const change = changed.length === 0 ? '' : `, to change ${nodesText(changed.map(({ node }) => node.name))}`;
+  const changed = changedNodes(asksImpactOf?.nodes ?? []);
+  const change = changed.length === 0 ? '' : `, to change ${nodesText(changed)}`;
   const proposed = {
     plan,
     action: `Save pool ${name}${options.reconciles ? ' and reconcile it' : ''}${change}`,

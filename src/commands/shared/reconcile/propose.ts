@@ -4,7 +4,7 @@ import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
-import { nodesText } from '../../../print/question.ts';
+import { changedNodes, nodesText } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster, plansToTheEnd } from '../../../reconciler/plan/cluster-plan.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import type { EarlierWrite, Proposal } from '../consent/consent.ts';
@@ -64,8 +64,7 @@ export async function proposeReconcile(
   const plan = steps === undefined ? next : { ...next, nodes: plansToTheEnd(next), later: pausedIn(next) };
   const { covers, losses } = await findRuntimeClassUsers(deletedBy(plan), workloads);
   const warnings = [...joiningWarnings(state, pools, plan), ...emptyPoolWarnings(state, pools)];
-  const changes = plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain);
-  const changed = [...new Set(changes.map(({ node }) => node.name))];
+  const changed = changedNodes(plan.nodes);
   const ofPools = names.length === 0 ? 'all pools' : `${noun(pools.length, 'pool')} ${firstFew(pools, MAX_NAMED)}`;
   const action = `Reconcile ${ofPools}${changed.length === 0 ? '' : ` and change ${nodesText(changed)}`}`;
   const proposed = {
