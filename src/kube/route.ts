@@ -9,12 +9,24 @@ interface BunGlobal {
   udpSocket(options: { connect: { hostname: string; port: number } }): Promise<{ close(): void }>;
 }
 
-const NO_ROUTE = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'ENETDOWN', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+const NO_ROUTE = new Set([
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'EHOSTDOWN',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'ETIMEDOUT',
+]);
+
+/** What is said where isNoRoute(). */
+export const NO_ROUTE_TEXT = 'no route to it, or it does not answer';
+export const NO_ROUTE_NEXT = 'check your network or VPN';
 
 /** Whether no packet can leave this machine for the address, or none came back. */
 export function isNoRoute(error: unknown): boolean {
   const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
-  return NO_ROUTE.has(code) || code === 'ETIMEDOUT';
+  return NO_ROUTE.has(code);
 }
 
 /** The error of a connection with the code that the system has for it. */

@@ -5,7 +5,7 @@ import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { checkServerIdentity, connect as connectTls, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isNoRoute, withRoute } from '../route.ts';
+import { isNoRoute, NO_ROUTE_NEXT, NO_ROUTE_TEXT, withRoute } from '../route.ts';
 import type { ProxyAddress, ProxyLogin, TunnelTarget } from './proxy.ts';
 
 /** client-go's dial timeout. */
@@ -42,7 +42,7 @@ export async function openTunnel(
     socket.destroy();
     const found = await withRoute(error);
     const [reason, next] = isNoRoute(found)
-      ? ['no route to it, or it does not answer', `check your network or VPN, and ${source}`]
+      ? [NO_ROUTE_TEXT, `${NO_ROUTE_NEXT}, and ${source}`]
       : [(found as Error).message, `check ${source}`];
     const problem = `cannot reach the server ${target.host}:${target.port} through ${name}: ${reason}`;
     throw new NodepoolError('cluster', problem, next, { cause: found });

@@ -23,7 +23,7 @@ import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { addressPlace, type ClusterAccess } from '../auth/kubeconfig.ts';
-import { isNoRoute, withRoute } from '../route.ts';
+import { isNoRoute, NO_ROUTE_NEXT, NO_ROUTE_TEXT, withRoute } from '../route.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { within } from '../within.ts';
 import { DeadlineError, exchange, StaleSocketError, TooLongError } from './exchange.ts';
@@ -316,9 +316,7 @@ function explain(
       next: `check that ${named} names a Kubernetes API server, and what stands before it${unknown}`,
     };
   }
-  if (isNoRoute(error)) {
-    return { message: `${unreachable}: no route to it, or it does not answer`, next: 'check your network or VPN' };
-  }
+  if (isNoRoute(error)) return { message: `${unreachable}: ${NO_ROUTE_TEXT}`, next: NO_ROUTE_NEXT };
   switch (error.code) {
     case 'ECONNREFUSED':
       return {
