@@ -6,7 +6,6 @@ import { type Grammar, globalFlags } from './cli/completion/grammar.ts';
 import { type Io, processIo } from './cli/io.ts';
 import type { Program } from './cli/plugin.ts';
 import { commands } from './commands/index.ts';
-import { ownValue } from './nodepool/json.ts';
 
 const grammar = manifest.commands as Grammar;
 const program: Omit<Program, 'root'> = { commands, manifest: manifest as unknown as Program['manifest'], pjson };
@@ -50,7 +49,7 @@ export async function start(root: string): Promise<void> {
   // An error outside of the awaited calls is reported like any other.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      const { errorExit } = ownValue<Program['commands'][string]>(commands, name) ?? {};
+      const errorExit = program.commands[name]?.errorExit;
       const context = { io, line, version: pjson.version, command: 'kubectl nodepool', flags: [], errorExit };
       process.exit(reportError(error, context));
     });
