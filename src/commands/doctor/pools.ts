@@ -18,8 +18,8 @@ const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
 
 /**
- * Pools whose last reconcile found a problem are errors; those that were not reconciled lately, that others fight, or that kept taints from nodes
- * are warnings.
+ * Pools whose last reconcile found a problem are errors; those that were not reconciled lately, that others fight, or that kept
+ * taints from nodes are warnings.
  * @param state undefined where nodes cannot be read
  */
 export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {

@@ -280,7 +280,7 @@ export function joinNodes(entries: readonly TimelineEntry[]): TimelineEntry[] {
     const key = JSON.stringify([what, who, detail, pool, sources, time === undefined]);
     const line = node === undefined || count !== undefined ? undefined : latest.get(key);
     const before = Date.parse(line?.entries.at(-1)?.time ?? '') - Date.parse(time ?? '');
-    // The same on one node twice is told twice.
+    // A second entry of the same node begins a line of its own.
     if (line !== undefined && !(before > TOGETHER_MS) && !line.nodes.has(node)) {
       line.entries.push(entry);
       line.nodes.add(node);

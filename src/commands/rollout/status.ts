@@ -43,7 +43,7 @@ export async function rolloutStatus(
     const runs = await controllerRuns({ cluster, lease }, over.signal);
     if (runs === false)
       hint('no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool');
-    // Who may not read leases is told after a while.
+    // Where leases may not be read, the hint comes after a while.
     isSaid ||= runs === true;
   };
   const state = await followRollout(
