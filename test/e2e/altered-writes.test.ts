@@ -51,7 +51,7 @@ test('declining create --reconcile reports the created pool and the next command
 
   const args = ['create', 'person', '--reconcile'];
   const terminal = openTerminal(t, cluster(), args, { columns: 200, rows: 40, env: { NO_COLOR: '1' } });
-  await terminal.shows(/\[y\/N\]$/m);
+  await terminal.shows(/^Reconcile pool person and change 1 node \(a\) in context nodepool-demo: [\s\S]*\? \[y\/N\]$/m);
   terminal.type('n{enter}');
   assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
   assert.match(

@@ -1,14 +1,16 @@
 /** What is said where no packet can leave the machine: in a network namespace of its own, without interfaces. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nodepool-no-network-'));
 const NO_ROUTE = 'no route to it, or it does not answer';
+
+after(() => rmSync(folder, { recursive: true }));
 
 /** The error of `get` on that server. */
 async function errorOf(server: string, env: Record<string, string> = {}): Promise<string> {

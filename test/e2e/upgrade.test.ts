@@ -13,6 +13,7 @@ import { eventually, startWatching } from './watching.ts';
 import { LEASE, NODES, restoreObjects, type Stored, writeObjects } from './written-by.ts';
 
 const FOLDER = new URL('written-by/', import.meta.url);
+const REVISIONS = '/apis/apps/v1/namespaces/default/controllerrevisions';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok, unchanged } = commandsOf(cluster);
@@ -43,9 +44,16 @@ if (process.env.UPDATE_OBJECTS === '1') {
       const changed = (state: Record<string, string[]>) =>
         Object.entries(state)
           // Pools without a revision get their first.
-          .flatMap(([path, names]) => (path.includes('/controllerrevisions') ? [] : names))
+          .flatMap(([path, names]) => (path === REVISIONS ? [] : names))
           .filter(name => !name.startsWith('strip'));
-      assert.deepEqual(changed(await stateOf(cluster())), changed(before), 'only what was changed is written');
+      const after = await stateOf(cluster());
+      assert.deepEqual(changed(after), changed(before), 'only what was changed is written');
+      const [had = [], has = []] = [before, after].map(state => state[REVISIONS]);
+      assert.deepEqual(
+        had.filter(name => !has.includes(name)),
+        [],
+        'revisions stay as they are',
+      );
 
       await testEnv.edit('gpu', { spec: { labels: { old: null } } });
       await testEnv.reconcile();
