@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { COMPILE_CACHE, projectFiles, ROOT } from './root.ts';
-import { sharesProcess } from './unit.ts';
+import { MEMORY_LIMIT, sharesProcess } from './unit.ts';
 
 const UNIT = 'test/unit/**/*.test.ts';
 /** These tests wait for sockets, so they run beside those that compute. */
@@ -15,6 +15,8 @@ const PROPERTIES = /^test\/unit\/properties\//;
 const GO = { GOGC: 'off', GOMEMLIMIT: '1GiB' };
 /** The compiler's cache. */
 const TYPES_KNOWN = 'node_modules/.cache/types.tsbuildinfo';
+/** Of a step; a test that never yields reaches no limit of its own. */
+const LIMIT_MS = 10 * 60_000;
 /** Lint never waits and uses all cores, so it takes the time in which the tests wait for sockets. */
 const LOW_PRIORITY = 10;
 /** The arguments of node for each step. */
@@ -40,7 +42,13 @@ function together(chosen: (file: string) => boolean): string[] {
 }
 
 function tests(pattern: string, chosen: (file: string) => boolean = () => true): string[] {
-  return ['--test', '--test-timeout=60000', '--test-reporter=dot', ...projectFiles(pattern).filter(chosen)];
+  return [
+    ...MEMORY_LIMIT,
+    '--test',
+    '--test-timeout=60000',
+    '--test-reporter=dot',
+    ...projectFiles(pattern).filter(chosen),
+  ];
 }
 
 /** Runs a step and prints its result. */
@@ -56,7 +64,13 @@ async function check(name: string, args: string[]): Promise<boolean> {
 function node(args: string[], priority: number): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, ...GO, NODE_COMPILE_CACHE: COMPILE_CACHE };
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: LIMIT_MS,
+      killSignal: 'SIGKILL',
+    });
     if (child.pid !== undefined) setPriority(child.pid, priority);
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {

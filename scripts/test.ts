@@ -1,9 +1,8 @@
 /**
- * `npm test` runs all tests but the slow ones, `npm run test:slow` the slow ones, and `npm test -- PATTERN…` all tests
- * of the files whose path contains a pattern. With a pattern, tests start the product from its sources, or as
- * `--product` says. Without one, each file runs on the executable or the bundle; a release runs every file of
- * e2e/ on each (.github/workflows/release.yml). The files of test/node/ need real nodes; where there can be none, they
- * are skipped, and nothing is built for them; a run of nothing else fails. Required programs are built first, with progress output.
+ * `npm test` runs what quick-tests.ts lists, on the executable; `npm run test:all` runs all tests, each end-to-end and fault file on
+ * the executable or the bundle (a release runs every file of e2e/ on each: .github/workflows/release.yml); `npm test -- PATTERN…`
+ * runs the files whose path contains a pattern, from the sources or as `--product` says. Required programs are built first.
+ * The files of test/node/ need real nodes: where there can be none, they are skipped, and a run of nothing else fails.
  * Without a pattern, a few files that fail beside others run again alone, and the run says which: only what fails there, too, fails it.
  */
 import { spawn } from 'node:child_process';
@@ -27,8 +26,9 @@ import { REGISTRY_BINARIES } from '../test/package/registry.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
 import { hostTarget } from './package/targets.ts';
+import { isQuick } from './quick-tests.ts';
 import { COMPILE_CACHE, projectFiles, ROOT } from './root.ts';
-import { sharesProcess } from './unit.ts';
+import { MEMORY_LIMIT, sharesProcess } from './unit.ts';
 
 /** Number of concurrent test files. Except for unit tests, each has a control plane and waits half of its time. */
 const CONCURRENCY = 4;
@@ -36,15 +36,14 @@ const CONCURRENCY = 4;
 const NODE_CONCURRENCY = 2;
 /** Of a test that sets none. The longest takes 2 minutes. */
 const TEST_LIMIT_MS = 10 * 60_000;
+/** Of a turn: a test that never yields reaches no limit of its own. */
+const TURN_LIMIT_MS = 60 * 60_000;
 /** Failed files of a turn that run again alone; more of them are no chance. */
 const MAX_AGAIN = 5;
 /** Tests that run the product. */
 const END_TO_END = /^test\/(e2e|fault)\//;
 /** The forms that users install. The bundle starts slower, so it runs about every third file. */
 const PACKED = ['executable', 'executable', 'bundle'] as const;
-
-/** Files that are slow as a whole: benchmarks, packages, random runs, many objects. fault/ marks single rows. */
-const SLOW_FILES = /^test\/(bench\/|package\/|fault\/(chaos|soak)\.|e2e\/(watch-many|fit-scheduler|impact-full)\.)/;
 
 /** Tests with kubelets of their own: beside others, their pods would get ready too late. */
 const NODE_FILES = /^test\/node\//;
@@ -63,8 +62,6 @@ const PROGRAMS: Readonly<Record<string, readonly Binary[]>> = {
   "'./registry.ts'": REGISTRY_BINARIES,
 };
 
-type Speed = 'quick' | 'slow';
-
 interface Turn {
   product: Product;
   files: string[];
@@ -72,15 +69,15 @@ interface Turn {
 }
 
 const { values, positionals: patterns } = parseArgs({
-  options: { product: { type: 'string' }, slow: { type: 'boolean', default: false } },
+  options: { product: { type: 'string' }, all: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
 const product = PRODUCTS.find(known => known === (values.product ?? 'sources'));
-const speed = values.slow ? 'slow' : 'quick';
 const isWhole = patterns.length === 0 && values.product === undefined;
+const isQuickRun = isWhole && !values.all;
 const files = projectFiles('test/{unit,linear,contract,e2e,fault,node,bench,package}/**/*.test.ts')
   .filter(file => patterns.length === 0 || patterns.some(pattern => file.includes(pattern)))
-  .filter(file => !isWhole || speedsOf(file).includes(speed));
+  .filter(file => !isQuickRun || isQuick(file));
 if (product === undefined || files.length === 0) {
   const problem = product === undefined ? `--product is one of ${PRODUCTS.join(', ')}` : `no test file matches`;
   process.stderr.write(`${problem}: ${product === undefined ? values.product : patterns.join(', ')}\n`);
@@ -107,11 +104,11 @@ const flagsFor = (concurrency: number) => [
 ];
 const flags = flagsFor(CONCURRENCY);
 const turns: Turn[] = [
-  { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000'] },
+  { product, files: together, flags: ['--test-isolation=none', '--test-timeout=60000', '--test-force-exit'] },
   { product, files: apart.filter(file => !packed.includes(file) && !onNodes.includes(file)), flags },
   ...(['executable', 'bundle'] as const).map(product => ({
     product,
-    files: packed.filter(file => packedForm(file) === product),
+    files: packed.filter(file => (isQuickRun ? 'executable' : packedForm(file)) === product),
     flags,
   })),
   { product, files: onNodes, flags: flagsFor(NODE_CONCURRENCY) },
@@ -138,15 +135,6 @@ async function makePrograms(chosen: string[]): Promise<void> {
   const anyImports = (module: string) => chosen.some(file => readFileSync(join(ROOT, file), 'utf8').includes(module));
   const needed = Object.entries(PROGRAMS).flatMap(([module, programs]) => (anyImports(module) ? programs : []));
   await ensureBinaries([...new Set<Binary>(['etcd', 'kube-apiserver', 'kubectl', ...needed])]);
-}
-
-/** Kinds of tests in the file. A file without a test for this run would start a control plane in vain. */
-function speedsOf(file: string): Speed[] {
-  if (SLOW_FILES.test(file)) return ['slow'];
-  if (!file.startsWith('test/fault/')) return ['quick'];
-  const source = readFileSync(join(ROOT, file), 'utf8');
-  const [rows, slow] = [/\brow\(/g, /\bslow: true\b/g].map(part => source.match(part)?.length ?? 0) as [number, number];
-  return [...(slow < rows || rows === 0 ? ['quick' as const] : []), ...(slow > 0 ? ['slow' as const] : [])];
 }
 
 /** By its path: a new file does not change on which form the others run. */
@@ -180,15 +168,21 @@ async function runFiles({ product, files, flags }: Turn): Promise<number> {
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[`--test-reporter=${FAILED_FILES}`, `--test-reporter-destination=${join(folder, FAILED)}`],
   ];
-  const args = ['--test', ...reporters, ...flags, ...files];
+  const args = [...MEMORY_LIMIT, '--test', ...reporters, ...flags, ...files];
   const env = {
     ...process.env,
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     NODEPOOL_TEST_PRODUCT: product,
     NODEPOOL_TEST_LENDER: socket,
-    ...(isWhole ? { NODEPOOL_TESTS: speed } : {}),
+    ...(isQuickRun ? { NODEPOOL_TESTS: 'quick' } : {}),
   };
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: 'inherit', env });
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env,
+    timeout: TURN_LIMIT_MS,
+    killSignal: 'SIGKILL',
+  });
   const stop = (signal: NodeJS.Signals) => {
     isStopped = true;
     // As in setup.mjs: the terminal sends Ctrl-C to the child too.

@@ -1,11 +1,12 @@
 /**
  * Pages that say which test shows a sentence: the test exists, with the title that they quote.
- * Unit tests: the name of each says which module it tests.
+ * Unit tests: the name of each says which module it tests. The list of quick tests names files that exist.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { test } from 'node:test';
+import { quickFiles } from '../../scripts/quick-tests.ts';
 import { projectFiles, ROOT } from '../../scripts/root.ts';
 
 const BESIDE = 'docs/beside-others.md';
@@ -102,4 +103,11 @@ test('a missing file and a missing title are found', () => {
     problemOf({ file: 'test/contract/named-tests.test.ts', title: 'a missing file and a missing title are found' }),
     undefined,
   );
+});
+
+test('the files that npm test runs exist, and need no program that is built for few of them', () => {
+  for (const file of quickFiles) {
+    assert.equal(problemOf({ file, title: undefined }), undefined);
+    assert.doesNotMatch(read(file), /full-test-env|cluster\/controllers/, file);
+  }
 });
