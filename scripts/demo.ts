@@ -2,21 +2,24 @@
  * `npm run demo [-- --nodes N] [-- --keep]` shows the main commands on a real control plane. `-- --full` adds
  * workloads, the controllers that run them and, where it can, a real node. With `--keep` that is there until Ctrl-C.
  */
-import { delimiter, dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ensureBinaries } from '../test/cluster/binaries.ts';
+import { ensureBinaries, findBinary } from '../test/cluster/binaries.ts';
 import { startControlPlane } from '../test/cluster/control-plane.ts';
 import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../test/cluster/controllers.ts';
 import { NODE_BINARIES } from '../test/cluster/node/binaries.ts';
 import { nodeObstacle, type RealNode } from '../test/cluster/node/start.ts';
 import { createNodes, type NodeSpec } from '../test/cluster/nodes.ts';
 import { pluginFolder } from '../test/cluster/plugin.ts';
+import type { Binary } from '../test/cluster/programs.ts';
 import { step } from '../test/cluster/progress.ts';
 import { buildPackage } from './build.ts';
 import { importImages, startRealNode } from './demo-controller.ts';
 import { AGENT_IMAGE, playFull } from './demo-full.ts';
 import { interrupted, textOfKept } from './demo-keep.ts';
 import { createShell, note, type Shell } from './demo-shell.ts';
+import { ROOT } from './root.ts';
 
 const GPU_SHARE = 4;
 const GPU = { cpu: '16', memory: '65536000Ki', pods: '110', 'nvidia.com/gpu': '4' };
@@ -57,8 +60,10 @@ async function demo(): Promise<number> {
   const obstacle = values.full ? await step(progress, 'looking for what a real node needs', nodeObstacle) : undefined;
   if (obstacle !== undefined) progress.write(`the controller runs as a process, not in pods: ${obstacle}\n`);
   const isReal = values.full && obstacle === undefined;
+  const names: Binary[] = ['etcd', 'kube-apiserver', 'kubectl'];
+  if (!values.full) console.log(await introduction(names));
   const more = [...(values.full ? CONTROLLER_BINARIES : []), ...(isReal ? NODE_BINARIES : [])];
-  const { kubectl } = await ensureBinaries(['etcd', 'kube-apiserver', 'kubectl', ...more]);
+  const { kubectl } = await ensureBinaries([...names, ...more]);
   const helm = isReal && values.keep ? Object.values(await ensureBinaries(['helm'])) : [];
   await step(progress, 'bundling kubectl-nodepool', buildPackage);
   const cluster = await step(progress, 'starting etcd and kube-apiserver', () =>
@@ -109,6 +114,16 @@ async function demo(): Promise<number> {
       await cluster.stop();
     }
   }
+}
+
+/** What it will show, and how long that takes. */
+async function introduction(names: readonly Binary[]): Promise<string> {
+  const found = await Promise.all(names.map(name => findBinary(name)));
+  const missing = names.filter((_, at) => found[at] === undefined);
+  const first = `; ${missing.join(', ')} are downloaded first, or built by Go, which takes 4 minutes once`;
+  const guide = readFileSync(join(ROOT, 'docs/guide.md'), 'utf8');
+  const [table = ''] = /^\$ kubectl nodepool get\n[^`]*/m.exec(guide) ?? [];
+  return `Pools of nodes on a real API server, in half a minute${missing.length > 0 ? first : ''}. It comes to this:\n\n${table}`;
 }
 
 /** A control-plane node, workers, and a quarter GPU nodes, with the role labels that a provisioner would set. */

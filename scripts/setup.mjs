@@ -11,6 +11,11 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const TICK_MS = 1000;
+/** Said before the packages are installed, as that is before the script can say anything. */
+const FIRST_TIME = {
+  'scripts/demo.ts': 'The first time, the demo takes about 5 minutes; later half a minute.\n',
+  'scripts/test.ts': 'The first time, programs that the tests need are built; later they are in the cache.\n',
+};
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = join(root, 'node_modules', '.bin');
 const isWindows = process.platform === 'win32';
@@ -22,7 +27,10 @@ if (script === undefined) {
   process.stderr.write('usage: node scripts/setup.mjs SCRIPT [ARGS…]\n');
   process.exit(2);
 }
-if (!isInstalled()) await install();
+if (!isInstalled()) {
+  process.stderr.write(FIRST_TIME[script] ?? '');
+  await install();
+}
 run(node, [resolve(root, script), ...rest]);
 
 /** Whether node_modules has what package-lock.json asks for, by npm's own record. */

@@ -1,7 +1,7 @@
 /** Builds programs from the Go modules pinned under go/. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { startWatcher, type Watcher } from './daemon.ts';
 import { type Binary, programOf, type VERSIONS, type Wanted } from './programs.ts';
 import { type ProgressStream, step } from './progress.ts';
@@ -56,9 +56,20 @@ export async function buildFromSource(wanted: readonly Wanted[], progress: Progr
   if ((await go(['version'])).code !== 0) return;
   // Short builds first, so that the progress lines start to move.
   const order = [...wanted].sort((a, b) => Number(a.name !== 'etcd') - Number(b.name !== 'etcd'));
-  for (const one of order) {
-    await step(progress, `building ${one.name} ${one.version} from source (minutes, once)`, () => build(one));
+  for (const together of Map.groupBy(order, buildKey).values()) {
+    const names = together.map(({ name }) => name).join(', ');
+    await step(progress, `building ${names} ${together[0]?.version} from source (minutes, once)`, () =>
+      build(together),
+    );
   }
+}
+
+/** Programs of one key are built at once: one is linked, on one core, while another is compiled. */
+function buildKey({ name, version }: Wanted): string {
+  const { module, tags, versions, package: path } = sourceOf(name);
+  // Go names each of several programs by its package.
+  const alone = basename(path) === programOf(name).program ? '' : name;
+  return [module, version, tags, versions, alone].join(' ');
 }
 
 /** The older minor versions of Kubernetes have files of versions of their own. */
@@ -67,43 +78,37 @@ function sourceOf(name: Binary) {
   return { ...SOURCES[program], ...(minor === undefined ? {} : { versions: `${minor}.mod` }) };
 }
 
-async function build({ name, version, path }: Wanted): Promise<void> {
-  const source = sourceOf(name);
+/** @param together of one key */
+async function build(together: readonly Wanted[]): Promise<void> {
+  const [first] = together as [Wanted];
+  const { version } = first;
+  const { module, tags, versions } = sourceOf(first.name);
+  const packages = together.map(({ name }) => sourceOf(name).package);
   const [major = '', minor = ''] = version.slice(1).split('.');
   const flags = ['-s', '-w'];
   // Without its version kubectl refuses to compare itself with the server.
-  if (source.module === 'kubernetes') {
+  if (module === 'kubernetes') {
     const values = [`gitVersion=${version}`, `gitMajor=${major}`, `gitMinor=${minor}`];
     flags.push(...values.map(value => `-X ${VERSION_PACKAGE}.${value}`));
   }
-  const folder = await mkdtemp(`${path}.build-`);
+  const folder = await mkdtemp(`${first.path}.build-`);
+  const output = ({ name }: Wanted) => join(folder, together.length === 1 ? name : programOf(name).program);
   const watcher = startWatcher(folder);
-  const versions = source.versions === undefined ? [] : [`-modfile=${source.versions}`];
-  const built = await go(
-    [
-      'build',
-      '-mod=readonly',
-      ...versions,
-      '-trimpath',
-      ...(source.tags === undefined ? [] : ['-tags', source.tags]),
-      '-ldflags',
-      flags.join(' '),
-      '-o',
-      join(folder, name),
-      source.package,
-    ],
-    {
-      module: source.module,
-      folder,
-      watcher,
-    },
-  );
-  if (built.code === 0) await rename(join(folder, name), path);
+  const args = [
+    ...['build', '-mod=readonly', '-trimpath'],
+    ...(versions === undefined ? [] : [`-modfile=${versions}`]),
+    ...(tags === undefined ? [] : ['-tags', tags]),
+    ...['-ldflags', flags.join(' ')],
+    ...['-o', together.length === 1 ? output(first) : `${folder}/`],
+    ...packages,
+  ];
+  const built = await go(args, { module, folder, watcher });
+  if (built.code === 0) for (const one of together) await rename(output(one), one.path);
   await watcher.release();
   await rm(folder, { recursive: true, force: true });
   if (built.code === 0) return;
   const tail = built.stderr.trimEnd().split('\n').slice(-ERROR_LINES).join('\n');
-  throw new Error(`go build of ${source.package} failed:\n${tail}`);
+  throw new Error(`go build of ${packages.join(', ')} failed:\n${tail}`);
 }
 
 function go(
