@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
@@ -86,6 +96,49 @@ for (const [kind, flags] of [
       assert.deepEqual(told, { code: 0, stdout: 'bundle\n', stderr: '' });
     });
   });
+
+/** A stand-in for Yarn Plug'n'Play, which keeps each package in a folder of its own. */
+const plugAndPlay = join(folder, 'plug-and-play.cjs');
+writeFileSync(
+  plugAndPlay,
+  `require('node:module').findPnpApi = () => ({ resolveToUnqualified: file => ${JSON.stringify(join(folder, 'unplugged'))} + '/' + file });\n`,
+);
+const program = join(platformPackage(hostTarget()), 'bin', 'kubectl-nodepool');
+
+test('the executable is found where npm --global, pnpm and Yarn put it', { skip }, async () => {
+  rmSync(executable);
+  const store = join(folder, 'node_modules', '.pnpm', 'kubectl-nodepool@1', 'node_modules');
+  cpSync(installed, join(store, 'kubectl-nodepool'), { recursive: true });
+  for (const [place, start, ...flags] of [
+    [join(installed, 'node_modules'), launchers],
+    [join(folder, 'unplugged'), launchers, '--require', plugAndPlay],
+    [store, join(folder, 'linked', 'bin', 'launcher')],
+  ] as const) {
+    mkdirSync(dirname(join(place, program)), { recursive: true });
+    writeFileSync(join(place, program), SCRIPT, { mode: 0o755 });
+    if (place === store) symlinkSync(join(store, 'kubectl-nodepool'), join(folder, 'linked'));
+    const { stdout } = await run(process.execPath, [...flags, join(start, 'kubectl-nodepool'), 'found']);
+    assert.equal(stdout, '<found>', place);
+    rmSync(join(place, program));
+  }
+});
+
+test('no executable of a folder further up, or of NODE_PATH, runs', { skip }, async () => {
+  const env = { ...process.env, NODE_PATH: join(folder, 'node_modules') };
+  // Not in node_modules, the folder beside is anybody's.
+  cpSync(executable, join(folder, 'unpacked', program), { recursive: true });
+  for (const place of ['project/node_modules', 'unpacked']) {
+    const copy = join(folder, place, 'kubectl-nodepool');
+    cpSync(installed, copy, { recursive: true });
+    const files = () => NAMES.map(name => readFileSync(join(copy, 'bin', 'launcher', name), 'utf8'));
+    const before = files();
+    const told = await run(process.execPath, [join(copy, 'bin', 'launcher', 'kubectl-nodepool')], { env });
+    assert.deepEqual(told, { code: 0, stdout: 'bundle\n', stderr: '' }, place);
+    const installing = await run(process.execPath, [join(copy, 'bin', 'launcher', 'install.js')], { env });
+    assert.deepEqual(installing, { code: 0, stdout: '', stderr: '' }, place);
+    assert.deepEqual(files(), before, place);
+  }
+});
 
 describe('the install script', { skip }, () => {
   const install = (env: Record<string, string> = {}) =>
