@@ -9,6 +9,9 @@ function isMusl() {
   return process.report.getReport().header.glibcVersionRuntime === undefined;
 }
 
+/** Whether the user wants no executable, for example while its Bun has a vulnerability. */
+exports.wantsNode = () => process.env.KUBECTL_NODEPOOL_RUNTIME === 'node';
+
 /**
  * Its path; undefined where the package has none, or it is not installed. Unlike require.resolve it looks neither into
  * folders further up nor into NODE_PATH, where anybody may have put a package of this name.

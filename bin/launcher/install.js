@@ -6,26 +6,35 @@ const { execFileSync } = require('node:child_process');
 const { linkSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
 const { version } = require('../../package.json');
-const { executablePath } = require('./executable.js');
+const { executablePath, wantsNode } = require('./executable.js');
 
 const NAMES = ['kubectl-nodepool', 'kubectl_complete-nodepool'];
 /** The first start may wait for a scanner of viruses. */
 const START_MS = 60_000;
 
 const program = executablePath();
-if (program !== undefined) install(program);
+if (wantsNode()) leaveToNode();
+else if (program !== undefined) install(program);
 
 function install(program) {
   const problem = problemOf(program);
   if (problem !== undefined) {
     process.stderr.write(`kubectl-nodepool: ${program} does not start, so Node runs the program: ${problem}\n`);
-    for (const name of NAMES)
-      replace(name, path => writeFileSync(path, `#!/usr/bin/env node\nimport('../${name}.js');\n`, { mode: 0o755 }));
-    return;
+    return leaveToNode();
   }
   // Windows and Yarn start what `bin` names by Node.
   if (process.platform === 'win32' || /\byarn\//.test(process.env.npm_config_user_agent ?? '')) return;
-  for (const name of NAMES) replace(name, path => linkSync(program, path));
+  try {
+    for (const name of NAMES) replace(name, path => linkSync(program, path));
+  } catch {
+    // Without hard links, for example; the launchers work.
+  }
+}
+
+/** Also when the program starts without the variable. */
+function leaveToNode() {
+  for (const name of NAMES)
+    replace(name, path => writeFileSync(path, `#!/usr/bin/env node\nimport('../${name}.js');\n`, { mode: 0o755 }));
 }
 
 /** For example a C++ library that is not there, or a processor that is too old. */
@@ -48,9 +57,8 @@ function replace(name, make) {
   try {
     make(fresh);
     renameSync(fresh, join(__dirname, name));
-  } catch {
-    // Without hard links, for example; the launcher works.
+  } finally {
+    // Between two names of one file, rename does nothing.
+    rmSync(fresh, { force: true });
   }
-  // Between two names of one file, rename does nothing.
-  rmSync(fresh, { force: true });
 }

@@ -4,15 +4,15 @@
  */
 const { spawn } = require('node:child_process');
 const { accessSync, constants } = require('node:fs');
-const { executablePath } = require('./executable.js');
+const { executablePath, wantsNode } = require('./executable.js');
 
 /**
  * @param name of the caller, as in bin/
  * @param first arguments that the executable gets before those of this process
  */
 exports.launch = (name, first) => {
-  const program = executablePath();
   const bundle = () => import(`../${name}.js`);
+  const program = wantsNode() ? undefined : executablePath();
   if (program === undefined || !canRun(program)) return bundle();
   const args = [...first, ...process.argv.slice(2)];
   if (process.execve === undefined || process.platform === 'win32') return runBeside(program, args, bundle);

@@ -90,7 +90,10 @@ for (const [kind, flags] of [
       assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
     });
 
-    test('or the bundle does, where it may not be executed', async () => {
+    test('or the bundle does, where the user wants it or the executable may not be executed', async () => {
+      const env = { ...process.env, KUBECTL_NODEPOOL_RUNTIME: 'node' };
+      const wanted = await run(process.execPath, commandLine('version'), { env });
+      assert.deepEqual(wanted, { code: 0, stdout: 'bundle\n', stderr: '' });
       chmodSync(executable, 0o644);
       const told = await run(process.execPath, commandLine('version'));
       assert.deepEqual(told, { code: 0, stdout: 'bundle\n', stderr: '' });
@@ -174,6 +177,12 @@ describe('the install script', { skip }, () => {
         assert.equal((await run(process.execPath, [join(launchers, name)])).stdout, 'bundle\n');
       }
     }
+  });
+
+  test('leaves the program to Node where the user wants that, also in place of the executable', async () => {
+    assert.deepEqual(await install(), silent);
+    assert.deepEqual(await install({ KUBECTL_NODEPOOL_RUNTIME: 'node' }), silent);
+    for (const name of NAMES) assert.equal((await run(process.execPath, [join(launchers, name)])).stdout, 'bundle\n');
   });
 
   test('does nothing without an executable', async () => {

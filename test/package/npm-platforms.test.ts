@@ -1,6 +1,6 @@
 /** The packages of the platforms: npm installs the one of its machine, and its executable is what users start. */
 import assert from 'node:assert/strict';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
@@ -97,6 +97,32 @@ test('both programs are the executable after an installation, and need no Node',
   assert.deepEqual(await run(kubectl, ['nodepool', 'version', '--client'], { env }), VERSION);
   const completed = await run(kubectl, ['__complete', 'nodepool', 'ge'], { env });
   assert.equal(completed.stdout, COMPLETED.stdout);
+});
+
+test('KUBECTL_NODEPOOL_RUNTIME=node runs the bundle, whichever way npm installs', async () => {
+  const wanted = { KUBECTL_NODEPOOL_RUNTIME: 'node' };
+  const prefix = join(folder, 'runtime');
+  const installGlobally = async (extra: Record<string, string>, ...flags: string[]) => {
+    const args = ['install', '--global', '--prefix', prefix, 'kubectl-nodepool', ...flags];
+    const { code, stderr } = await npmIn(folder, real, args, folder, extra);
+    assert.equal(code, 0, stderr);
+  };
+  const modules = join(prefix, 'lib', 'node_modules', 'kubectl-nodepool', 'node_modules');
+  const executable = join(modules, '@kubectl-nodepool', platformOf(host), 'bin', 'kubectl-nodepool');
+  // In place of what such an installation left.
+  await installGlobally({});
+  for (const [extra, atStart, flags] of [
+    [wanted, {}, []],
+    [{}, wanted, ['--ignore-scripts']],
+  ] as const) {
+    await installGlobally(extra, ...flags);
+    await rm(executable);
+    await writeFile(executable, '#!/bin/sh\necho the executable ran\n', { mode: 0o755 });
+    const start = (name: string, ...args: string[]) =>
+      run(join(prefix, 'bin', name), args, { env: { ...withNode, ...atStart } });
+    assert.deepEqual(await start('kubectl-nodepool', 'version', '--client'), VERSION);
+    assert.deepEqual(await start('kubectl_complete-nodepool', 'ge'), COMPLETED);
+  }
 });
 
 test('npx runs it, also after npm has run the install script again', async () => {

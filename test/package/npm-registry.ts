@@ -61,8 +61,17 @@ async function manifestOf(file: string): Promise<Manifest> {
   return JSON.parse(Buffer.concat(chunks).toString()) as Manifest;
 }
 
-/** npm with an empty home and cache below the folder, and without settings of this run. */
-export function npmIn(folder: string, { url }: NpmRegistry, args: readonly string[], cwd = folder): Promise<RunResult> {
+/**
+ * npm with an empty home and cache below the folder, and without settings of this run.
+ * @param extra variables of its environment
+ */
+export function npmIn(
+  folder: string,
+  { url }: NpmRegistry,
+  args: readonly string[],
+  cwd = folder,
+  extra: Record<string, string> = {},
+): Promise<RunResult> {
   const home = join(folder, 'home');
   const kept = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'));
   const settings = {
@@ -74,5 +83,5 @@ export function npmIn(folder: string, { url }: NpmRegistry, args: readonly strin
     npm_config_fund: 'false',
     npm_config_update_notifier: 'false',
   };
-  return run('npm', args, { cwd, env: { ...Object.fromEntries(kept), ...settings } });
+  return run('npm', args, { cwd, env: { ...Object.fromEntries(kept), ...settings, ...extra } });
 }
