@@ -2,7 +2,7 @@
  * Runs every npm script: installs the packages if they are missing or outdated, then runs on the project's own Node,
  * whichever Node started this. It needs only Node 20 and npm.
  *
- *   node scripts/setup.mjs SCRIPT [ARGS…]
+ *   node scripts/setup.mjs [SCRIPT [ARGS…]]
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,15 +23,11 @@ const isWindows = process.platform === 'win32';
 const node = join(root, 'node_modules', 'node', 'bin', isWindows ? 'node.exe' : 'node');
 
 const [script, ...rest] = process.argv.slice(2);
-if (script === undefined) {
-  process.stderr.write('usage: node scripts/setup.mjs SCRIPT [ARGS…]\n');
-  process.exit(2);
-}
 if (!isInstalled()) {
   process.stderr.write(FIRST_TIME[script] ?? '');
   await install();
 }
-run(node, [resolve(root, script), ...rest]);
+if (script !== undefined) run(node, [resolve(root, script), ...rest]);
 
 /** Whether node_modules has what package-lock.json asks for, by npm's own record. */
 function isInstalled() {
@@ -57,34 +53,38 @@ async function install() {
     ? setInterval(() => process.stderr.write(`${clear}installing the npm packages … ${seconds()}`), TICK_MS)
     : undefined;
   // npm's warnings, such as those about the host's Node, are shown only if it fails.
-  const npm = spawn('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], {
-    cwd: root,
-    // npm is a script of the shell there.
-    shell: isWindows,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
   let output = '';
-  for (const stream of [npm.stdout, npm.stderr]) {
-    stream.setEncoding('utf8').on('data', text => {
-      output += text;
+  const npm = args =>
+    new Promise(done => {
+      const child = spawn('npm', args, {
+        cwd: root,
+        // npm is a script of the shell there.
+        shell: isWindows,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.setEncoding('utf8').on('data', text => {
+          output += text;
+        });
+      }
+      child.on('error', error => {
+        output += error.message;
+        done(127);
+      });
+      child.on('close', done);
     });
-  }
-  const code = await new Promise(done => {
-    npm.on('error', error => {
-      output += error.message;
-      done(127);
-    });
-    npm.on('close', done);
-  });
+  // Older npm runs every install script, whatever allowScripts names and strict-allow-scripts says.
+  const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const code =
+    (await npm(['ci', '--ignore-scripts', '--include=dev', '--no-audit', '--no-fund'])) ||
+    (await npm(['rebuild', ...Object.keys(allowScripts).filter(name => allowScripts[name])]));
   clearInterval(ticker);
   const installed = code === 0 && existsSync(node);
   process.stderr.write(`${clear}installing the npm packages: ${installed ? 'done' : 'failed'}, ${seconds()}\n`);
   if (installed) return;
   process.stderr.write(`${output.trimEnd()}\n`);
   if (code === 0)
-    process.stderr.write(
-      'npm did not run the install script of the package `node`: see allowScripts and ignore-scripts of your npm\n',
-    );
+    process.stderr.write('npm did not run the install script of the package `node`: see ignore-scripts of your npm\n');
   process.exit(1);
 }
 

@@ -61,20 +61,23 @@ async function manifestOf(file: string): Promise<Manifest> {
   return JSON.parse(Buffer.concat(chunks).toString()) as Manifest;
 }
 
-/**
- * npm with an empty home and cache below the folder, and without settings of this run.
- * @param extra variables of its environment
- */
+/** npm with npmEnvironment. @param extra variables of its environment */
 export function npmIn(
   folder: string,
-  { url }: NpmRegistry,
+  registry: NpmRegistry,
   args: readonly string[],
   cwd = folder,
   extra: Record<string, string> = {},
 ): Promise<RunResult> {
+  return run('npm', args, { cwd, env: { ...npmEnvironment(folder, registry), ...extra } });
+}
+
+/** For npm with an empty home and cache below the folder, and without settings of this run. */
+export function npmEnvironment(folder: string, { url }: NpmRegistry): Record<string, string | undefined> {
   const home = join(folder, 'home');
   const kept = Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith('npm_'));
-  const settings = {
+  return {
+    ...Object.fromEntries(kept),
     HOME: home,
     npm_config_cache: join(home, 'cache'),
     npm_config_registry: url,
@@ -83,5 +86,4 @@ export function npmIn(
     npm_config_fund: 'false',
     npm_config_update_notifier: 'false',
   };
-  return run('npm', args, { cwd, env: { ...Object.fromEntries(kept), ...settings, ...extra } });
 }

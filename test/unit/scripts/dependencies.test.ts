@@ -12,12 +12,17 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, beforeEach, describe, test } from 'node:test';
 import { load } from 'js-yaml';
 import { BUN_VERSION, TARGETS } from '../../../scripts/package/targets.ts';
 import { projectFiles, ROOT } from '../../../scripts/root.ts';
 import { run } from '../../cluster/run.ts';
-import { workflows } from './workflows.ts';
+import { npmEnvironment, npmIn, startNpmRegistry } from '../../package/npm-registry.ts';
+import { release, workflows } from './workflows.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'nodepool-scripts-'));
+after(() => rmSync(folder, { recursive: true }));
+const registry = await startNpmRegistry({ after });
 
 const text = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
@@ -77,40 +82,88 @@ test('only named packages may run install scripts', () => {
   );
 });
 
-test('npm runs no install script of a package that is not named', { timeout: 120_000 }, async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'nodepool-scripts-'));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const npm = (cwd: string, ...args: string[]) =>
-    run('npm', args, {
-      cwd,
-      env: { ...process.env, npm_config_cache: join(folder, 'cache'), npm_config_offline: 'true' },
-    });
-  const [major = 0, minor = 0] = (await npm(folder, '--version')).stdout.split('.').map(Number);
-  if (major < 11 || (major === 11 && minor < 19)) return t.skip('npm 11.19 is the first that asks');
-  const evil = join(folder, 'evil');
-  mkdirSync(evil);
-  const postinstall = `node -e "fs.writeFileSync(path.join(process.env.INIT_CWD, 'ran'), '')"`;
-  writeFileSync(
-    join(evil, 'package.json'),
-    JSON.stringify({ name: 'evil', version: '1.0.0', scripts: { postinstall } }),
-  );
-  assert.equal((await npm(evil, 'pack', '--pack-destination', folder)).code, 0);
-  for (const [name, runs, ...flags] of [
-    ['ours', false],
-    ['allowing', true, '--dangerously-allow-all-scripts'],
-  ] as const) {
-    const own = join(folder, name);
-    mkdirSync(own);
-    copyFileSync(join(ROOT, '.npmrc'), join(own, '.npmrc'));
+describe('a package that is not named', { skip: process.platform === 'win32' && 'npm is a script there' }, () => {
+  const ran = () => ['evil', 'node'].filter(name => existsSync(join(folder, `${name}-ran`)));
+  /** It notes that it ran, and installs the Node of this run. */
+  const script = (name: string) => `
+    const fs = require('node:fs');
+    fs.writeFileSync(${JSON.stringify(join(folder, `${name}-ran`))}, '');
+    fs.mkdirSync('bin', { recursive: true });
+    fs.symlinkSync(${JSON.stringify(process.execPath)}, 'bin/node');\n`;
+  const own = join(folder, 'own');
+  let isStrict: boolean;
+
+  before(async () => {
+    for (const name of ['evil', 'node']) {
+      const files = join(folder, name);
+      mkdirSync(files);
+      writeFileSync(join(files, 'install.cjs'), script(name));
+      const scripts = { postinstall: 'node install.cjs' };
+      writeFileSync(join(files, 'package.json'), JSON.stringify({ name, version: '1.0.0', scripts }));
+      assert.equal((await npmIn(folder, registry, ['pack', files])).code, 0);
+      await registry.publish(join(folder, `${name}-1.0.0.tgz`));
+    }
+    const [major = 0, minor = 0] = (await npmIn(folder, registry, ['--version'])).stdout.split('.').map(Number);
+    isStrict = major > 11 || (major === 11 && minor >= 19);
+    mkdirSync(join(own, 'scripts'), { recursive: true });
+    for (const file of ['.npmrc', 'scripts/setup.mjs']) copyFileSync(join(ROOT, file), join(own, file));
+    writeFileSync(join(own, 'scripts', 'check-tag.ts'), "const text: string = 'notes';\nconsole.log(text);\n");
+    const dependencies = { evil: '1.0.0', node: '1.0.0' };
     const { allowScripts } = manifest;
-    const dependencies = { evil: 'file:../evil-1.0.0.tgz' };
-    writeFileSync(
-      join(own, 'package.json'),
-      JSON.stringify({ name: 'own', version: '1.0.0', dependencies, allowScripts }),
+    writeFileSync(join(own, 'package.json'), JSON.stringify({ name: 'own', dependencies, allowScripts }));
+    const { code, stderr } = await npmIn(folder, registry, ['install', '--package-lock-only', '--ignore-scripts'], own);
+    assert.equal(code, 0, stderr);
+  });
+
+  beforeEach(() => {
+    for (const name of ran()) rmSync(join(folder, `${name}-ran`));
+    rmSync(join(own, 'node_modules'), { recursive: true, force: true });
+  });
+
+  test('runs its install script where npm allows all', async () => {
+    const { code, stderr } = await npmIn(folder, registry, ['ci', '--dangerously-allow-all-scripts'], own);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(ran(), ['evil', 'node']);
+  });
+
+  test('is refused by npm ci and by the npm scripts, with its name', async t => {
+    if (!isStrict) return t.skip('npm 11.19 is the first that refuses');
+    const env = npmEnvironment(folder, registry);
+    for (const command of [
+      ['npm', 'ci'],
+      [process.execPath, 'scripts/setup.mjs'],
+    ] as const) {
+      const { code, stderr } = await run(command[0], command.slice(1), { cwd: own, env });
+      assert.equal(code, 1);
+      assert.match(stderr, /ESTRICTALLOWSCRIPTS.*evil@1\.0\.0 \(/s);
+    }
+    assert.deepEqual(ran(), []);
+  });
+
+  test('runs no install script in a release, with an npm that does not refuse it either', async () => {
+    const env = { ...npmEnvironment(folder, registry), npm_config_strict_allow_scripts: 'false' };
+    const jobs = Object.values(release.jobs).filter(({ steps }) =>
+      steps.some(({ uses = '' }) => /checkout/.test(uses)),
     );
-    const { stdout, stderr } = await npm(own, 'install', '--no-audit', ...flags);
-    assert.equal(existsSync(join(own, 'ran')), runs, `${name}: ${stdout}${stderr}`);
-  }
+    assert.equal(jobs.length, 2);
+    for (const { steps } of jobs) {
+      const { run: command = '' } = steps.find(step => /npm|setup\.mjs/.test(step.run ?? '')) ?? {};
+      rmSync(join(own, 'node_modules'), { recursive: true, force: true });
+      const { code, stderr } = await run('sh', ['-ec', command], { cwd: own, env, timeoutMs: 120_000 });
+      assert.equal(code, 0, stderr);
+      assert.ok(existsSync(join(own, 'node_modules', 'evil')));
+      assert.deepEqual(ran(), ['node'], command);
+    }
+  });
+});
+
+test('workflows install packages by scripts/setup.mjs, or without install scripts', () => {
+  const scripts = workflows
+    .flatMap(({ jobs }) => Object.values(jobs))
+    .flatMap(({ steps }) => steps.map(one => one.run));
+  // Those of the release are installed to start them.
+  for (const [command] of scripts.join('\n').matchAll(/\bnpm (ci|i|install)\b.*/g))
+    assert.match(command, / --ignore-scripts| \.\/platform\.tgz \.\/main\.tgz$/);
 });
 
 test('go.sum has the hash of every required Go module', () => {
