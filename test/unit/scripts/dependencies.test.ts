@@ -82,7 +82,9 @@ test('only named packages may run install scripts', () => {
   );
 });
 
-describe('a package that is not named', { skip: process.platform === 'win32' && 'npm is a script there' }, () => {
+const skip = process.platform === 'win32' && 'npm is a script there';
+
+describe('a package that is not named', { skip, timeout: 300_000 }, () => {
   const ran = () => ['evil', 'node'].filter(name => existsSync(join(folder, `${name}-ran`)));
   /** It notes that it ran, and installs the Node of this run. */
   const script = (name: string) => `
