@@ -20,6 +20,8 @@ const FLAGS = [
   // Does not read .env and similar files of the working directory.
   '--no-compile-autoload-dotenv',
   '--no-compile-autoload-bunfig',
+  // With an argument of its own, whichever it is, it also starts in a deleted working directory (oven-sh/bun#40372).
+  '--compile-exec-argv=--no-deprecation',
   '--asset=manifests',
 ];
 

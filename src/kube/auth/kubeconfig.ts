@@ -298,7 +298,7 @@ function overrideCluster(cluster: ClusterEntry, overrides: AccessOptions): Clust
   const { caFile, caData, tlsServerName: named, ...rest } = cluster;
   const isTrustGiven = certificateAuthority !== undefined || insecureSkipTlsVerify === true;
   const trust = isTrustGiven
-    ? { caFile: absolute(certificateAuthority), caData: undefined, skipTlsVerify: insecureSkipTlsVerify === true }
+    ? { caFile: certificateAuthority, caData: undefined, skipTlsVerify: insecureSkipTlsVerify === true }
     : { caFile, caData };
   return defined({
     ...rest,
@@ -315,13 +315,9 @@ function overrideUser(user: UserEntry, { token, clientCertificate, clientKey }: 
   const { tokenFile, exec, authProvider, username, password, ...rest } = others;
   return defined({
     ...(token === undefined ? others : { ...rest, token }),
-    ...(clientCertificate === undefined ? { certFile, certData } : { certFile: absolute(clientCertificate) }),
-    ...(clientKey === undefined ? { keyFile, keyData } : { keyFile: absolute(clientKey) }),
+    ...(clientCertificate === undefined ? { certFile, certData } : { certFile: clientCertificate }),
+    ...(clientKey === undefined ? { keyFile, keyData } : { keyFile: clientKey }),
   }) as UserEntry;
-}
-
-function absolute(file: string | undefined): string | undefined {
-  return file === undefined ? undefined : path.resolve(file);
 }
 
 /** The entries of the kubeconfig, by name. */
