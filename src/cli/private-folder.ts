@@ -38,18 +38,23 @@ export function privateFolder(path: string, user = process.geteuid?.()): string 
 /** As privateFolder(), and creates it first where no other user can write to a folder above. */
 export function makePrivateFolder(path: string, user = process.geteuid?.()): string | undefined {
   try {
-    const there = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-    if (!there && hasSafeParents(path, user)) mkdirSync(path, { recursive: true, mode: 0o700 });
+    const missing = [path, ...parentsOf(path)].filter(isMissing).reverse();
+    // Each by itself: with `recursive`, Node never ends below a folder that can hold none, such as /proc.
+    if (hasSafeParents(path, user)) for (const folder of missing) mkdirSync(folder, 0o700);
   } catch {
     // Then privateFolder() finds none.
   }
   return privateFolder(path, user);
 }
 
+function isMissing(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) === undefined;
+}
+
 /** Whether the nearest existing folder above, and all above that, are safe. */
 function hasSafeParents(path: string, user: number | undefined): boolean {
   if (user === undefined) return true;
-  const above = parentsOf(path).find(parent => lstatSync(parent, { throwIfNoEntry: false }) !== undefined);
+  const above = parentsOf(path).find(parent => !isMissing(parent));
   if (above === undefined) return false;
   const folder = realpathSync(above);
   return [folder, ...parentsOf(folder)].every(parent => isSafe(lstatSync(parent), user));

@@ -35,6 +35,10 @@ test('a working directory that is deleted', async t => {
   assert.match(relative.stderr, /^error: cannot read the certificate-authority of .*, ca\.crt: no such file; /);
 });
 
+test('a home that can hold no files', { skip: process.platform !== 'linux' && 'no /proc' }, async () => {
+  assert.deepEqual(await shell('exec "$@"', ['version', '--client'], { HOME: '/proc' }), VERSION);
+});
+
 test('no /proc', { skip: productUnderTest() === 'executable' && 'Bun aborts' }, async () => {
   const without = 'unshare --mount sh -c \'mount -t tmpfs none /proc && exec "$@"\' sh "$@"';
   assert.deepEqual(await shell(without, ['version', '--client']), VERSION);

@@ -33,6 +33,10 @@ describe('a private folder', { skip: process.platform === 'win32' && 'Windows ha
     assert.equal(makePrivateFolder(path), path);
   });
 
+  test('is none below a folder that can hold none', { skip: process.platform !== 'linux' && 'no /proc' }, () => {
+    assert.equal(makePrivateFolder('/proc/.cache/a/b'), undefined);
+  });
+
   const spoils: [name: string, spoil: (path: string, base: string) => void][] = [
     ['that others can read', path => chmodSync(path, 0o750)],
     ['that others can write to', path => chmodSync(path, 0o702)],
