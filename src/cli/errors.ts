@@ -105,7 +105,7 @@ export function reportError(error: unknown, context: ErrorContext): number {
   const { message, next } = shown;
   const isInterrupted = error instanceof NodepoolError && error.kind === 'interrupted';
   const exit = usage ? EXIT.usage : isInterrupted ? EXIT.interrupted : errorExit;
-  const stack = line.verbosity >= 9 && error instanceof Error ? stackOf(error) : undefined;
+  const stack = line.verbosity >= 9 && error instanceof Error ? stackOf(error, message) : undefined;
   if (line.jsonLog) {
     const help = usage ? `see '${command} --help'` : undefined;
     createLog(io, 'json', 0)('error', message, { next: next ?? help, stack });
@@ -118,9 +118,12 @@ export function reportError(error: unknown, context: ErrorContext): number {
   return exit;
 }
 
-/** Its message may be text from the cluster, with lines that look like those of this program. */
-function stackOf({ stack, message }: Error): string | undefined {
-  return stack?.replace(message, () => oneLine(message));
+/**
+ * Its message may be text from the cluster, with lines that look like those of this program; that of a bad command line, values.
+ * @param shown what was printed of it
+ */
+function stackOf(error: Error, shown: string): string | undefined {
+  return error.stack?.replace(error.message, () => (isParseError(error) ? shown : oneLine(error.message)));
 }
 
 function runErrorOf(error: unknown, { version, flags, instead, typed, example }: ErrorContext): RunError {
@@ -152,9 +155,11 @@ function isParseError(error: unknown): error is ParseError {
 function parseErrorText(error: ParseError, known: string[], typed?: string): string {
   const text = stripVTControlCharacters(error.message).replace(/\nSee more help with --help$/, '');
   if (Array.isArray(error.flags)) {
-    const [first] = error.flags.map(String);
-    const meant = first === undefined ? undefined : suggest(first.replace(/^-+/, '').split('=', 1)[0] ?? '', known);
-    return `unknown flag ${error.flags.join(', ')}${meant === undefined ? '' : `; did you mean --${meant}?`}`;
+    // Without their values, which may be secrets.
+    const [first = '', ...others] = error.flags.map(flag => String(flag).replace(/=.*/s, ''));
+    const meant = suggest(first.replace(/^-+/, ''), known);
+    const names = [first, ...others].map(name => (name.startsWith('--') ? name : name.slice(0, 2)));
+    return `unknown flag ${names.join(', ')}${meant === undefined ? '' : `; did you mean --${meant}?`}`;
   }
   if (Array.isArray(error.args)) {
     const names = error.args.map(arg => (typeof arg === 'string' ? arg : String(arg.name).toUpperCase()));
