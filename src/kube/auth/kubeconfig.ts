@@ -213,7 +213,8 @@ function inCluster(options: AccessOptions, lookedAt: string[]): ClusterAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   const tokenFile = `${SERVICE_ACCOUNT}/token`;
   if (!host || !port || !existsSync(tokenFile)) {
-    const files = lookedAt.length === 0 ? 'no HOME to look in' : `looked at ${lookedAt.join(', ')}`;
+    const none = env.KUBECONFIG ? 'KUBECONFIG names no file' : 'no HOME to look in';
+    const files = lookedAt.length === 0 ? none : `looked at ${lookedAt.join(', ')}`;
     throw new NodepoolError(
       'input',
       `no kubeconfig found (${files}; not inside a cluster)`,

@@ -53,6 +53,11 @@ describe('refuses an invalid kubeconfig', () => {
       { env: { KUBECONFIG: `${missing}${path.delimiter}${missing}2` } },
       `no kubeconfig found (looked at ${missing}, ${missing}2; not inside a cluster); next: name one with --kubeconfig FILE or the variable KUBECONFIG`,
     ],
+    [
+      'an empty list',
+      { env: { KUBECONFIG: ':', HOME: '/x' } },
+      /^no kubeconfig found \(KUBECONFIG names no file; not inside/,
+    ],
     ['no home', { env: {} }, /^no kubeconfig found \(no HOME to look in; not inside a cluster\)/],
     ['an empty file', { env: { KUBECONFIG: empty } }, new RegExp(`^no kubeconfig found \\(looked at ${empty};`)],
     [
