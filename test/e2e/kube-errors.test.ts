@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, test } from 'node:test';
+import { cli } from '../cluster/harness.ts';
 import { useErrorCases } from './error-cases.ts';
 
 const { cluster, reported, kubeconfig } = useErrorCases();
@@ -91,6 +92,28 @@ test('reports a login page in front of the server', async () => {
     /is not a Kubernetes API server: it answered 302, see https:\/\/login\.example\.com\/; next: check server of cluster /,
   );
   login.close();
+});
+
+test('reports what has no API at the path of the address, which is sent with one slash', async () => {
+  const urls: string[] = [];
+  const gateway = createHttpServer(({ url = '' }, response) => {
+    urls.push(url);
+    response.writeHead(404, { 'content-type': 'application/json' }).end('{"message": "no Route matched"}');
+  });
+  const address = await listening(gateway);
+  const path = await kubeconfig(`http://${address}/path/`);
+  const { code, stderr } = await cli(cluster(), ['get', '--cached', '--kubeconfig', path, '-v6']);
+  const [sent, error] = stderr.split('\n');
+  assert.equal(code, 1);
+  assert.match(sent ?? '', new RegExp(`^GET http://${address}/path/apis/nodes\\.lailin\\.xyz/v1/nodepools\\?`));
+  assert.match(
+    error ?? '',
+    new RegExp(
+      `^error: what answers at http://${address}/path/ is not a Kubernetes API server: it answered 404 with JSON that is no Status; next: check server of cluster "c" in .*: http or https, address, port and path, `,
+    ),
+  );
+  assert.deepEqual([...new Set(urls.map(url => url.split('?')[0]))], ['/path/apis/nodes.lailin.xyz/v1/nodepools']);
+  gateway.close();
 });
 
 test('reports http to a TLS port and TLS to an http port', async () => {

@@ -76,11 +76,11 @@ export function refusal(
   }
 }
 
-/** Whether it is not from an API server: a redirect, an HTML page, or a 400 without a Status. */
+/** Whether it is not from an API server: a redirect, an HTML page, a 400 without a Status, or a 404 that is neither that nor Go's. */
 function isForeign({ status: code, headers, text }: ApiResponse, status: Status | undefined): boolean {
   if (status !== undefined) return false;
   if ((code >= 300 && code < 400) || (code === 400 && text !== '')) return true;
-  return (code === 403 || code === 404) && isPage(headers);
+  return (code === 403 && isPage(headers)) || (code === 404 && text.trim() !== '404 page not found');
 }
 
 function isPage(headers: ApiResponse['headers']): boolean {
@@ -93,7 +93,7 @@ export function noApiServer(access: ClusterAccess, answer?: ApiResponse): Nodepo
   return new NodepoolError(
     'cluster',
     `what answers at ${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
-    `check ${addressPlace(access)}: http or https, address and port, and whether a proxy or a login page stands before it`,
+    `check ${addressPlace(access)}: http or https, address, port and path, and whether a proxy or a login page stands before it`,
     { isGeneral: true },
   );
 }
@@ -106,9 +106,10 @@ export function endlessList({ plural }: Resource, { cluster }: ClusterAccess): N
 }
 
 function foreignWords(answer: ApiResponse): string {
-  const { status, headers } = answer;
+  const { status, headers, text } = answer;
   if (headers.location !== undefined) return `it answered ${status}, see ${headers.location}`;
-  return isPage(headers) ? `it answered ${status} with a page` : `it answered ${status}: ${reasonOf(answer)}`;
+  const kind = isPage(headers) ? 'a page' : text.trimStart().startsWith('{') ? 'JSON that is no Status' : undefined;
+  return kind === undefined ? `it answered ${status}: ${reasonOf(answer)}` : `it answered ${status} with ${kind}`;
 }
 
 function unauthorized({ cluster, user, source }: ClusterAccess, ends: Date | undefined, now: Date): NodepoolError {

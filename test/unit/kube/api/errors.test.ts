@@ -180,13 +180,15 @@ test('says whether credentials were sent to a server that knows nobody', () => {
 test('says that a server is not an API server, and where to look', () => {
   const list: RequestInfo = { verb: 'list', resource: NODE_POOLS };
   const next =
-    'check server of cluster "c" in /k: http or https, address and port, and whether a proxy or a login page stands before it';
+    'check server of cluster "c" in /k: http or https, address, port and path, and whether a proxy or a login page stands before it';
   const html = { 'content-type': 'text/html; charset=utf-8' };
   for (const [status, headers, body, said] of [
     [302, { location: 'https://login.example.com/' }, '', 'it answered 302, see https://login.example.com/'],
     [307, {}, '', 'it answered 307: no reason given'],
     [404, html, '<html>', 'it answered 404 with a page'],
     [403, html, '<html>', 'it answered 403 with a page'],
+    [404, {}, 'default backend - 404', 'it answered 404: default backend - 404'],
+    [404, {}, '{\n "message": "no Route matched"\n}', 'it answered 404 with JSON that is no Status'],
     [
       400,
       { 'content-type': 'text/plain' },
