@@ -89,7 +89,7 @@ export function createFactory(
     const { connect } = await import('../kube/connect.ts');
     const transientKeys = await transientKeysFrom(flags['transient-keys']);
     const { isTerminalTaken = () => false } = options;
-    return connect({
+    const opened = await connect({
       ...accessOf(flags),
       ...defined({ requestTimeoutMs, transientKeys }),
       ...options,
@@ -117,6 +117,8 @@ export function createFactory(
       },
       version,
     });
+    io.serverNow = opened.cluster.nodes.serverTime;
+    return opened;
   }
 
   const opened = async () => connection?.catch(() => undefined);

@@ -20,6 +20,8 @@ export interface Io {
   errorColor: boolean;
   env: Record<string, string | undefined>;
   now(): Date;
+  /** Ages are printed by it: the clock of the server once it has answered, so that this machine's may be wrong. */
+  serverNow(): Date;
   /**
    * Writes lines to stdout and adds the last newline. Renderers have escaped text of the cluster; on a terminal it is
    * escaped here again, in case one missed some.
@@ -31,8 +33,8 @@ export interface Io {
   err(text: string): void;
 }
 
-/** All but the writers, which withWriters() adds. */
-export type IoFacts = Omit<Io, 'out' | 'write' | 'err'>;
+/** All but what withWriters() adds. */
+export type IoFacts = Omit<Io, 'out' | 'write' | 'err' | 'serverNow'>;
 
 /** FORCE_COLOR and NO_COLOR (no-color.org: any non-empty value) take precedence over the terminal. */
 export function wantsColor(env: Io['env'], isTTY: boolean): boolean {
@@ -99,6 +101,7 @@ export function withWriters(facts: IoFacts): Io {
   // Not a copy, which would open stdin.
   return Object.assign(facts, {
     write,
+    serverNow: () => facts.now(),
     out: (text: string) => write(`${text}\n`),
     err: (text: string) => void facts.stderr.write(`${sanitizeText(text)}\n`),
   });

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { systemClock } from '../../src/controller/clock.ts';
+import { cli } from '../cluster/harness.ts';
 import { openTransport } from './admin-transport.ts';
+import { relay } from './relay.ts';
 import { useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -31,4 +33,14 @@ test('a watch is a response, too', async t => {
   assert.ok(transport.serverTime() !== undefined);
   response.on('error', () => {});
   ending.abort();
+});
+
+test('ages are printed by it', async t => {
+  await testEnv.pool('w');
+  await testEnv.nodes({ name: 'a' });
+  const { server } = await relay(t, testEnv.cluster(), { aheadMs: 60 * MINUTE });
+  for (const args of [['get'], ['nodes', '--unassigned'], ['describe', 'w'], ['history', 'w']]) {
+    const { stdout, stderr } = await cli(testEnv.cluster(), [...args, '--server', server]);
+    assert.match(stdout, /\b6[01]m(\d+s)?\b/, `${args.join(' ')}: ${stdout}${stderr}`);
+  }
 });

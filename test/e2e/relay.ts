@@ -12,6 +12,8 @@ export interface RelayOptions {
   change?: (body: Buffer) => Buffer;
   /** Called with the path when a response of the server has ended; the client's ends after it. */
   onEnd?: (path: string) => unknown;
+  /** How far the clock of the server is ahead, by its Date header. */
+  aheadMs?: number;
   /** Answers with a Status of that code instead of the server; undefined forwards the request. */
   refuse?: (path: string) => number | undefined;
 }
@@ -27,7 +29,7 @@ export interface Relay {
 export async function relay(
   t: TestContext,
   { server, ca, admin }: ControlPlane,
-  { accept = asked => asked, change, onEnd, refuse }: RelayOptions = {},
+  { accept = asked => asked, change, onEnd, aheadMs = 0, refuse }: RelayOptions = {},
 ): Promise<Relay> {
   const agent = new Agent({ ca, ...admin });
   const asked: string[] = [];
@@ -43,7 +45,8 @@ export async function relay(
     const passed: typeof headers = { ...headers, accept: accept(headers.accept ?? ''), host: new URL(server).host };
     if (change !== undefined) delete passed['accept-encoding'];
     const up = request(new URL(url, server), { method, agent, headers: passed }, answer => {
-      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      const date = new Date(Date.now() + aheadMs).toUTCString();
+      outgoing.writeHead(answer.statusCode ?? 0, { ...answer.headers, date });
       answer.on('data', (chunk: Buffer) => outgoing.write(change === undefined ? chunk : change(chunk)));
       answer.on('end', async () => {
         await onEnd?.(url);

@@ -44,5 +44,5 @@ async function show(descriptions: PoolFacts[], io: Io): Promise<void> {
   const { renderDescription } = await import('../shared/describe/print-describe.ts');
   const { makeStyle } = await import('../../print/style.ts');
   const [style, width] = [makeStyle(io.color), terminalWidth(io)];
-  io.out(descriptions.map(description => renderDescription(description, io.now(), style, width)).join('\n\n'));
+  io.out(descriptions.map(description => renderDescription(description, io.serverNow(), style, width)).join('\n\n'));
 }

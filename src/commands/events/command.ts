@@ -61,7 +61,7 @@ export default class Events extends BaseCommand<typeof Events> {
       return 0;
     }
     const { eventsPrinter } = await import('./print.ts');
-    io.out(eventsPrinter(!noHeaders, io)(found, io.now()));
+    io.out(eventsPrinter(!noHeaders, io)(found, io.serverNow()));
     return 0;
   }
 }

@@ -33,7 +33,7 @@ export function showEventChanges(
   });
   if (output === undefined) {
     const render = eventsPrinter(headers, io);
-    const rows = changes<PoolEventRecord>(found => io.out(render(found, io.now())));
+    const rows = changes<PoolEventRecord>(found => io.out(render(found, io.serverNow())));
     return showChanges({ ...rows, watched: events.watch() }, options, io);
   }
   const render = objectStream(output, false);

@@ -96,7 +96,7 @@ export default class Get extends BaseCommand<typeof Get> {
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const hasNoMatch = isNothing && names.length > 0;
     const found = pools.length === 0 ? undefined : await read?.(io.now());
-    if (found !== undefined && 'refusal' in found) showWarning(io, oldNumbers(found.refusal, pools, io.now()));
+    if (found !== undefined && 'refusal' in found) showWarning(io, oldNumbers(found.refusal, pools, io.serverNow()));
     const live = found !== undefined && 'value' in found ? found.value : undefined;
     if (isWatch && missing.length === 0 && !hasNoMatch) {
       const { showPoolChanges } = await import('./watch.ts');
@@ -219,6 +219,8 @@ async function printPools(
     const { poolsPrinter, widthFor, withLive } = await import('./print.ts');
     const { makeStyle } = await import('../../print/style.ts');
     const shown = sort(pools.map(pool => withLive(pool, output.live?.get(pool.metadata.name))));
-    io.out(poolsPrinter({ ...output, terminalWidth: widthFor(output, io) }, makeStyle(io.color))(shown, io.now()));
+    io.out(
+      poolsPrinter({ ...output, terminalWidth: widthFor(output, io) }, makeStyle(io.color))(shown, io.serverNow()),
+    );
   }
 }

@@ -65,7 +65,7 @@ function poolRenderer({ output, asEvents, live }: PoolChanges, io: Io): (pools: 
     const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true, live };
     const render = poolsPrinter(options, makeStyle(io.color));
     const shown = (pools: RawPool[]) => pools.map(pool => withLive(pool, live.get(pool.metadata.name)));
-    return (pools, type) => `${render(shown(pools), io.now(), asEvents ? type : undefined)}\n`;
+    return (pools, type) => `${render(shown(pools), io.serverNow(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {
     const render = objectStream(output, asEvents);

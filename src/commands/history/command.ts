@@ -61,7 +61,7 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
     const { readTimeline } = await import('./run.ts');
     const { filterEntries, joinNodes, lastEntries } = await import('./entries.ts');
     const found = await readTimeline(subject, await connect());
-    const now = io.now();
+    const now = io.serverNow();
     const recent = filterEntries(found.entries, { sinceMs, now });
     const isTable = output === undefined || output === 'wide';
     const entries = lastEntries(isTable && !byNode ? joinNodes(recent) : recent, limit);

@@ -137,7 +137,7 @@ async function printPoolNodes(nodes: PoolNode[], output: NodesOutput, io: Io): P
   if (typeof output === 'object') {
     const { nodesPrinter, withTerminal } = await import('./print.ts');
     const { makeStyle } = await import('../../print/style.ts');
-    if (nodes.length > 0) io.out(nodesPrinter(withTerminal(output, io), makeStyle(io.color))(nodes, io.now()));
+    if (nodes.length > 0) io.out(nodesPrinter(withTerminal(output, io), makeStyle(io.color))(nodes, io.serverNow()));
     else io.err('No nodes found.');
     return;
   }

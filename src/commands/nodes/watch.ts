@@ -26,7 +26,7 @@ export function showNodeChanges(
   { cluster }: Connection,
 ): Promise<number> {
   const render = nodesPrinter({ ...withTerminal(table, io), isWatch: true }, makeStyle(io.color));
-  const print = (nodes: PoolNode[]) => io.out(render(nodes, io.now()));
+  const print = (nodes: PoolNode[]) => io.out(render(nodes, io.serverNow()));
   return untilStopped(
     (signal, guarded, deps) =>
       followNodes(

@@ -90,7 +90,7 @@ async function showView(
     do {
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
-        ...{ clock: systemClock, now: io.now, style: makeStyle(io.color), state: ended?.state },
+        ...{ clock: systemClock, now: io.serverNow, style: makeStyle(io.color), state: ended?.state },
         cordon: target => cordonMember(target, live, connection, io.now),
         read: (place, width) => readText(place, { live, connection, io, width }),
       });
@@ -189,7 +189,9 @@ async function describePool(pool: string, { connection, io, width }: Reading): P
   const { renderDescription } = await import('../shared/describe/print-describe.ts');
   const { descriptions, missing } = await describe([pool], connection);
   if (missing[0] !== undefined) throw missing[0];
-  return descriptions.map(description => renderDescription(description, io.now(), makeStyle(false), width)).join('\n');
+  return descriptions
+    .map(description => renderDescription(description, io.serverNow(), makeStyle(false), width))
+    .join('\n');
 }
 
 async function describeNode(name: string, { connection, io, width }: Reading): Promise<string> {
@@ -202,7 +204,7 @@ async function describeNode(name: string, { connection, io, width }: Reading): P
     }),
   ]);
   if (node === undefined) throw new NodepoolError('input', `node "${name}" not found`);
-  return renderNode(node, pods, io.now(), width);
+  return renderNode(node, pods, io.serverNow(), width);
 }
 
 /** @param pool NO_POOL: the nodes of no pool. Undefined, as the node: all nodes */
@@ -221,7 +223,7 @@ async function podsText(
   const nodes = node === undefined ? ofPool : [node];
   // One more tells that there are more.
   return renderPods(await connection.pods.rows(nodes, MAX_PODS + 1), {
-    now: io.now(),
+    now: io.serverNow(),
     width,
     hasNode: node === undefined,
   });
@@ -232,7 +234,7 @@ async function diffOf(pool: string, { connection, io }: Reading): Promise<string
   const { diff } = await import('../shared/changes/diff.ts');
   const { renderDiff } = await import('../shared/changes/print-diff.ts');
   const { plan, warnings, notes, forbidden } = await diff([pool], connection);
-  const text = renderDiff(plan, makeStyle(false), { now: io.now() });
+  const text = renderDiff(plan, makeStyle(false), { now: io.serverNow() });
   return [
     text === '' ? `reconcile would change nothing in pool ${pool}` : text,
     ...warnings.map(warning => `warning: ${warningText(warning)}`),
@@ -245,5 +247,5 @@ async function diffOf(pool: string, { connection, io }: Reading): Promise<string
 async function explainNode(node: string, { connection, io }: Reading): Promise<string> {
   const { whyNode } = await import('../shared/describe/why.ts');
   const { renderWhy } = await import('../shared/describe/print-why.ts');
-  return renderWhy(await whyNode(node, [], connection), makeStyle(false), io.now());
+  return renderWhy(await whyNode(node, [], connection), makeStyle(false), io.serverNow());
 }

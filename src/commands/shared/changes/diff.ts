@@ -191,7 +191,7 @@ export async function printChanges(plan: ClusterPlan, { nodes }: ClusterPort, io
 async function diffText(plan: ClusterPlan, io: Io, byNode = false): Promise<string> {
   const { renderDiff } = await import('./print-diff.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  return renderDiff(plan, makeStyle(io.color), { now: io.now(), byNode, terminalWidth: terminalWidth(io) });
+  return renderDiff(plan, makeStyle(io.color), { now: io.serverNow(), byNode, terminalWidth: terminalWidth(io) });
 }
 
 // What a plan changes on nodes, and what that does to pods: for dry runs.

@@ -42,7 +42,7 @@ export async function showWhy(
   }
   const { renderWhy } = await import('./print-why.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  io.out(renderWhy(explanation, makeStyle(io.color), io.now()));
+  io.out(renderWhy(explanation, makeStyle(io.color), io.serverNow()));
 }
 
 /**
