@@ -204,6 +204,8 @@ function explain(error: unknown, deadlineMs: number): { reason: string; next: st
   // The cause of fetch()'s error says what failed.
   const shown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const { code, name, message } = shown as NodeJS.ErrnoException;
+  if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET')
+    return { reason: 'the connection was closed before the whole file had come', next: 'try again' };
   if (name !== 'TimeoutError') return { reason: message || String(code), next: 'check the URL and your network' };
   return {
     reason: `no answer within ${deadlineMs / 1000} s`,

@@ -7,6 +7,8 @@ import tls from 'node:tls';
 import { fetchText, shownUrl } from '../../../src/cli/input.ts';
 import { createAuthority, serverCertificate } from '../../cluster/certificates.ts';
 
+const CUT = 'the connection was closed before the whole file had come';
+
 describe('fetching a URL', () => {
   const server = createServer(({ url = '' }, response) => {
     const [path] = url.split('?');
@@ -17,7 +19,8 @@ describe('fetching a URL', () => {
       };
       response.on('drain', feed);
       feed();
-    } else if (url.startsWith('/to=')) leadTo(url.slice('/to='.length), response);
+    } else if (path === '/cut') response.writeHead(200, { 'content-length': 9 }).write('x', () => response.destroy());
+    else if (url.startsWith('/to=')) leadTo(url.slice('/to='.length), response);
     else if (path !== '/silent') response.writeHead(404).end();
   });
   const authority = createAuthority('web');
@@ -51,6 +54,7 @@ describe('fetching a URL', () => {
     await assert.rejects(fetchText(`${base}/no`), { kind: 'input', message: `${base}/no: the server answered 404` });
     await assert.rejects(fetchText(`${base}/silent`, 50), { message: `${base}/silent: no answer within 0.05 s` });
     await assert.rejects(fetchText(`${base}/endless`), /more than 3 MiB/);
+    await assert.rejects(fetchText(`${base}/cut`), { message: `${base}/cut: ${CUT}`, next: 'try again' });
   });
 
   test('follows redirects to https, and none from https to http', async () => {
