@@ -1,13 +1,17 @@
 /**
  * Machines that lack something: the working directory, a home that can hold files, /proc. As kubectl, the program works there.
+ * And two things of which Bun and Node would speak in words of their own.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer as createWebServer } from 'node:https';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
-import { useCluster } from '../cluster/harness.ts';
+import { createAuthority, serverCertificate } from '../cluster/certificates.ts';
+import { cli, useCluster } from '../cluster/harness.ts';
 import { productCommand, productUnderTest } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
 
@@ -42,4 +46,43 @@ test('a home that can hold no files', { skip: process.platform !== 'linux' && 'n
 test('no /proc', { skip: productUnderTest() === 'executable' && 'Bun aborts' }, async () => {
   const without = 'unshare --mount sh -c \'mount -t tmpfs none /proc && exec "$@"\' sh "$@"';
   assert.deepEqual(await shell(without, ['version', '--client']), VERSION);
+});
+
+async function portOf(t: TestContext, server: Server): Promise<number> {
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('a download that is cut', async t => {
+  for (const head of ['Content-Length: 9\r\n\r\na', 'Transfer-Encoding: chunked\r\n\r\n9\r\na', '']) {
+    const server = createServer(socket => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(head && `HTTP/1.1 200 OK\r\n${head}`));
+    });
+    const url = `http://127.0.0.1:${await portOf(t, server)}/pools.yaml`;
+    const { stderr } = await cli(cluster(), ['create', '-f', url, '--dry-run']);
+    assert.equal(
+      stderr,
+      `error: ${url}: the connection was closed before the whole file had come; next: try again\n`,
+      head,
+    );
+  }
+});
+
+test('NODE_TLS_REJECT_UNAUTHORIZED=0 turns nothing off, and is not spoken of', async t => {
+  const web = createWebServer(serverCertificate(createAuthority('other'), ['127.0.0.1']), (_request, response) => {
+    response.end('{}');
+  });
+  const address = `https://127.0.0.1:${await portOf(t, web)}`;
+  const off = { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } };
+  const asked = await cli(cluster(), ['get', '--cached', '--server', address], off);
+  assert.match(
+    asked.stderr,
+    /^error: the certificate of the server \S+ is signed by an unknown authority; next: .*\n$/,
+  );
+  const file = await cli(cluster(), ['create', '--dry-run', '-f', `${address}/pool.yaml`], off);
+  assert.match(file.stderr, /^error: \S+\/pool.yaml: .*(certificate|verify).*\n$/);
+  const trusted = await cli(cluster(), ['get', '--cached'], off);
+  assert.deepEqual(trusted, { code: 0, stdout: '', stderr: 'No pools found.\n' });
 });
