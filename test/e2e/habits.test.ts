@@ -6,7 +6,10 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import manifest from '../../oclif.manifest.json' with { type: 'json' };
+import { main } from '../../src/main.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
+import { testIo } from '../unit/cli/test-io.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -112,4 +115,23 @@ test('what a kubectl user types first works, or leads there in one line', { time
     }
   }
   assert.deepEqual(wrong, []);
+});
+
+test('each global flag of kubectl is taken, or its error names what to type, also before the command', async () => {
+  const { stdout } = await kubectl(cluster(), ['options']);
+  const flags = [...stdout.matchAll(/^ +(?:-., )?(--[a-z-]+)=/gm)].map(([, flag = '']) => flag);
+  assert.ok(flags.includes('--kubeconfig') && flags.includes('--profile-output'), stdout);
+  const { flags: known } = manifest.commands.get;
+  const unknown = flags.filter(flag => flag !== '--v' && !(flag.slice(2) in known));
+  assert.ok(unknown.length > 0);
+  for (const flag of unknown) {
+    for (const line of [
+      ['get', `${flag}=x`],
+      [`${flag}=x`, 'get'],
+    ]) {
+      const io = testIo();
+      assert.equal(await main(line, io, ''), 2, flag);
+      assert.match(io.stderrText(), new RegExp(`^error: unknown flag ${flag}.*; next: (?!write the flags).*\n.*\n$`));
+    }
+  }
 });

@@ -12,6 +12,7 @@ const HABITS: [line: string, said: RegExp][] = [
   ['get --show-kind', /next: kubectl nodepool get -o name/],
   ['view web', /kubectl nodepool view/],
   ['create web3 --runtime-class runc', /next: kubectl nodepool create NAME --handler HANDLER/],
+  ['get --password=secret', /^error: unknown flag --password; next: set the user in the kubeconfig/],
   ['get --raw /api', /next: kubectl get --raw PATH$/m],
   ['describe-pool web', /next: kubectl nodepool describe NAME$/m],
   ['explain', /next: kubectl explain npool\.spec$/m],

@@ -2,6 +2,7 @@
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { suggest } from '../../nodepool/text.ts';
+import { globalInstead } from './unknown-flag.ts';
 
 const LABEL =
   "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool";
@@ -112,10 +113,12 @@ const INSTEAD: Record<string, string> = {
 /** @param bin the program's name: `kubectl nodepool` */
 export function unknownCommand(name: string, bin: string, commands: string[]): NodepoolError {
   if (name.startsWith('-')) {
+    const flag = name.replace(/=.*/s, '');
     return new NodepoolError(
       'usage',
-      `unknown flag ${name.replace(/=.*/s, '')} before the command`,
-      `write the flags of a command after it, as in \`${bin} get -o wide\`; \`${bin} options\` lists those that may come first`,
+      `unknown flag ${flag} before the command`,
+      globalInstead(flag, bin) ??
+        `write the flags of a command after it, as in \`${bin} get -o wide\`; \`${bin} options\` lists those that may come first`,
     );
   }
   const instead = ownValue(INSTEAD, name)?.replaceAll('BIN', bin);

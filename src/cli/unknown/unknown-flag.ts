@@ -96,6 +96,20 @@ export const INSTEAD: Record<string, string> = {
   'version --short': 'BIN version',
 };
 
+/** Of kubectl's global flags, which may come before the command, those that this program does not have. As INSTEAD. */
+const GLOBAL_INSTEAD: Record<string, string> = {
+  '--cache-dir': 'XDG_CACHE_HOME=DIR in the environment; its folder kubectl-nodepool is the cache',
+  '--kuberc': 'KUBERC=FILE in the environment',
+  '--log-flush-frequency': 'leave it out: each line of -v is written at once',
+  '--match-server-version': 'leave it out; BIN version shows both versions, and BIN doctor what the server lacks',
+  '--password': 'set the user in the kubeconfig, or give --token',
+  '--profile': 'leave it out; -v 6 shows how long each request takes',
+  '--profile-output': 'leave it out; -v 6 shows how long each request takes',
+  '--username': 'set the user in the kubeconfig, or give --token',
+  '--vmodule': 'leave it out; -v 6 logs requests, and -v 8 their bodies',
+  '--warnings-as-errors': "leave it out: the server's warnings are not read; kubectl prints them",
+};
+
 const SAME: Record<string, string> = {
   '--filename': '-f',
   '--kustomize': '-k',
@@ -121,7 +135,12 @@ export function insteadOf(error: unknown, command: string, bin: string): string 
 function forFlag(word: string, command: string): string | undefined {
   const name = word.startsWith('--') ? word.replace(/=.*/s, '') : word.slice(0, 2);
   const flag = ownValue(SAME, name) ?? name;
-  return ownValue(INSTEAD, `${command} ${flag}`) ?? ownValue(INSTEAD, flag);
+  return ownValue(INSTEAD, `${command} ${flag}`) ?? ownValue(INSTEAD, flag) ?? ownValue(GLOBAL_INSTEAD, flag);
+}
+
+/** What to type in place of a flag before the command. */
+export function globalInstead(flag: string, bin: string): string | undefined {
+  return ownValue(GLOBAL_INSTEAD, flag)?.replaceAll('BIN', bin);
 }
 
 /** `edit web a=b`, as kubectl label and kubectl taint have it. */
