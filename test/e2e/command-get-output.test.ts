@@ -1,9 +1,11 @@
 /** `get -o …` compared with `kubectl get nodepools -o …`, byte for byte; where kubectl fails, ours fails without stdout. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
+import { run } from '../cluster/run.ts';
 import { commandsOf } from './commands.ts';
 import { COLUMNS, LIST_TEMPLATES, OBJECT_TEMPLATES, SORTS } from './get-templates.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -216,18 +218,60 @@ test('shows extended resources, chosen resources and labels in tables', async ()
 
 test('refuses flags that exclude each other and unknown formats', async () => {
   await refused(
-    ['get', '-o', 'go-template={{.}}'],
+    ['nodes', '-o', 'go-template={{.}}'],
     2,
     /^error: unknown output format "go-template"; next: use one of json, .*; jsonpath= takes templates/,
   );
   await refused(
     ['get', '-o', 'xml'],
     2,
-    /^error: unknown output format "xml"; next: use one of json, yaml, name, wide, /,
+    /^error: unknown output format "xml"; next: use one of json, yaml, name, wide, .*, go-template, .*kyaml$/m,
   );
   await refused(['get', '-o', 'jsonpath'], 2, /^error: -o jsonpath needs a template; next: write -o jsonpath=/);
-  for (const flags of [['--show-labels'], ['--resources', 'cpu'], ['-L', 'team']]) {
+  for (const flags of [['--show-labels'], ['--show-kind'], ['--resources', 'cpu'], ['-L', 'team']]) {
     await refused(['get', '-o', 'json', ...flags], 2, /^error: --[a-z-]+ is for tables, and -o json is none/);
   }
   await refused(['get', '--output-watch-events'], 2, /^error: --output-watch-events needs --watch or --watch-only/);
+});
+
+test('templates of Go and KYAML are those of kubectl, with its exit codes', async () => {
+  await pools();
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const template = join(cluster().dir, 'names.gotemplate');
+  await writeFile(template, '{{range .items}}{{.metadata.name}}\n{{end}}');
+  const name = '{{.metadata.name}} {{.spec.taints}}';
+  const lines: [line: string[], code: number][] = [
+    [['-o', 'go-template={{range .items}}{{.metadata.name}} {{end}}', '--sort-by', '.metadata.creationTimestamp'], 0],
+    [['-o', `go-template-file=${template}`, '-l', 'team=b', '--no-headers'], 0],
+    [['gpu', '-o', 'go-template', '--template', name], 0],
+    [['gpu', '--template', name, '--context', 'nodepool-demo', '-v', '0'], 0],
+    [['gpu', 'odd', '-o', 'kyaml'], 0],
+    [['gpu', 'nope', '--ignore-not-found', '-o', 'kyaml'], 0],
+    [['--field-selector', 'metadata.name=gpu', '--request-timeout=1m', '-o', 'kyaml'], 0],
+    [['gpu', 'nope', '-o', 'kyaml'], 1],
+    [['gpu', '-o', 'go-template={{.a'], 1],
+    [['-o', 'kyaml', '--as', 'nobody', '--as-group', 'a,b', '--as-group', 'c'], 1],
+  ];
+  const env = { PATH: `${dirname(kubectl)}${delimiter}${process.env.PATH}` };
+  for (const [line, code] of lines) {
+    const ours = await cli(cluster(), ['get', ...line], { env });
+    const theirs = await run(kubectl, ['get', 'nodepools.nodes.lailin.xyz', ...line], {
+      env: { HOME: cluster().dir, KUBECONFIG: cluster().kubeconfig },
+    });
+    assert.deepEqual(ours, theirs, line.join(' '));
+    assert.equal(ours.code, code, ours.stderr);
+  }
+  // To kubectl an empty value is none: another cluster might be asked.
+  await refused(['get', '-o', 'kyaml', '--context', ''], 2, /^error: --context: the value is empty/, { env });
+  await refused(['get', '-o', 'kyaml', '-L', 'a'], 2, /^error: --label-columns is for tables, and -o kyaml is none/);
+});
+
+test('without kubectl, what it prints is an error with the line to type, without the token', async () => {
+  const line = ['get', 'gpu', "-ogo-template={{printf '%s' .}}", '--token', 'secret', '--cached', '--watch'];
+  await refused(
+    line,
+    1,
+    /^error: kubectl is not in the PATH, .*; next: where it is, type `kubectl get nodepools\.nodes\.lailin\.xyz --token=TOKEN '--output=go-template=\{\{printf '\\''%s'\\'' \.\}\}' --watch -- gpu`$/,
+    { env: { PATH: cluster().dir } },
+  );
 });

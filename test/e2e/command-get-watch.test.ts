@@ -1,5 +1,7 @@
 /** `get -w` with names, selectors and each output format, compared with kubectl. Its plain table: command-watch.test.ts. */
 import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
@@ -206,5 +208,25 @@ test('--request-timeout ends a watch, as with kubectl', async () => {
   for (const args of [['get', '-o', 'name'], ['nodes'], ['events']]) {
     const { code, stderr } = await cli(cluster(), [...args, '--watch', '--request-timeout=1s'], { timeoutMs: 20_000 });
     assert.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  }
+});
+
+test('a watch that kubectl prints ends with this process, as kubectl ends', async t => {
+  await testEnv.pool('gpu');
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const pid = join(cluster().dir, 'kubectl.pid');
+  const folder = join(cluster().dir, 'path');
+  await mkdir(folder);
+  await writeFile(join(folder, 'kubectl'), `#!/bin/sh\necho $$ > ${pid}\nexec ${kubectl} "$@"\n`, { mode: 0o755 });
+  const template = ['-w', '-o', 'go-template={{.metadata.name}}{{"\\n"}}'];
+  const path = `PATH=${folder}${delimiter}${process.env.PATH}`;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    const ours = start(t, cluster(), ['env', path, ...productCommand(), 'get', ...template]);
+    const theirs = start(t, cluster(), [kubectl, 'get', 'nodepools', ...template]);
+    await Promise.all([ours.has(1), theirs.has(1)]);
+    assert.equal(await ours.end(signal), await theirs.end(signal), signal);
+    assert.deepEqual([ours.stdout(), ours.stderr()], [theirs.stdout(), theirs.stderr()], signal);
+    const child = Number(await readFile(pid, 'utf8'));
+    assert.throws(() => process.kill(child, 0), { code: 'ESRCH' });
   }
 });

@@ -48,9 +48,17 @@ new    Pending   1       1       0          0     0       4     2.9Gi    110    
   assert.deepEqual({ code, stderr, stdout: ages(stdout) }, { code: 0, stderr: '', stdout: header + rows });
   // kubectl too makes columns no wider than their content.
   assert.equal(ages(await ok(['get', '--no-headers'])), ROWS_ALONE);
+  const kinds = await kubectl(cluster(), ['get', 'nodepools', '--show-kind', '--no-headers']);
+  const names = (table: string) =>
+    table
+      .trimEnd()
+      .split('\n')
+      .map(line => line.split(' ', 1)[0]);
+  assert.deepEqual(names(await ok(['get', '--show-kind', '--no-headers'])), names(kinds.stdout));
+  assert.match(await ok(['get', 'gpu', '--show-kind']), /^NAME .*\nnodepool\.nodes\.lailin\.xyz\/gpu /);
   const wide = (await ok(['get', 'gpu', '-o', 'wide'])).trimEnd().split('\n');
-  const [names = [], cells = []] = wide.map(line => ages(line).split(/ {3,}/));
-  assert.equal(names.slice(12).join(' '), 'CODE HANDLER STORAGE SELECTOR REASON MAINTENANCE');
+  const [headers = [], cells = []] = wide.map(line => ages(line).split(/ {3,}/));
+  assert.equal(headers.slice(12).join(' '), 'CODE HANDLER STORAGE SELECTOR REASON MAINTENANCE');
   assert.deepEqual(cells.slice(11), [
     ...['9s', '200', 'nvidia', '175.5Gi', 'node-role.kubernetes.io/gpu=', '<none>', '0'],
   ]);

@@ -39,7 +39,6 @@ const LOOK: Record<string, RegExp> = {
   'get -o jsonpath=\'{.items[?(@.spec.handler=="runc")].metadata.name}\'': /^worker$/,
   'get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name,NODES:.status.nodeCount':
     /^POOL +NODES\nnew +0\nold +1\ngpu +2\nworker +3\n$/,
-  'get --resources all': / STORAGE +HUGEPAGES-1GI/,
   'describe worker': /^Name: +worker$/m,
   describe: /^Name: +gpu$[\s\S]*^Name: +worker$/m,
   'describe -l team=a': /^Name: +worker$/m,

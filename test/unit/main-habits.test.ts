@@ -9,7 +9,6 @@ const HABITS: [line: string, said: RegExp][] = [
   ['ls', /next: kubectl nodepool get$/m],
   ['list', /next: kubectl nodepool get$/m],
   ['get --all', /next: leave it out: all pools/],
-  ['get --show-kind', /next: kubectl nodepool get -o name/],
   ['view web', /kubectl nodepool view/],
   ['create web3 --runtime-class runc', /next: kubectl nodepool create NAME --handler HANDLER/],
   ['get --password=secret', /^error: unknown flag --password; next: set the user in the kubeconfig/],

@@ -118,7 +118,7 @@ const SELECT_NODES = ['nodes', 'add', 'remove', 'move'];
 const OF_NAMESPACE = ['', 'fit'];
 /** Commands whose arguments are new names. */
 const NEW_NAMES = ['create', 'adopt'];
-/** Formats of `get -o`, a free text for the parser. */
+/** Formats of `get -o` and `nodes -o`, a free text for the parser. */
 const FORMATS = [
   'wide',
   'json',
@@ -130,6 +130,8 @@ const FORMATS = [
   'custom-columns=',
   'custom-columns-file=',
 ];
+/** That kubectl prints for `get`. */
+const FORMATS_OF_KUBECTL = ['go-template=', 'go-template-file=', 'kyaml'];
 
 export function sourceOfFlag(command: string, { name, options, helpValue = '' }: Flag): CompletionSource {
   if (options !== undefined) return { kind: 'words', words: options };
@@ -149,7 +151,9 @@ export function sourceOfFlag(command: string, { name, options, helpValue = '' }:
   if (name === 'sort-by') return { kind: 'words', words: command === 'nodes' ? NODE_SORT_PATHS : SORT_PATHS };
   if (Object.hasOwn(FLAGS, name)) return FLAGS[name] ?? NONE;
   if (name.endsWith('-file')) return FILES;
-  if (name === 'output') return { kind: 'words', words: FORMATS };
+  if (name === 'output') {
+    return { kind: 'words', words: command === 'get' ? [...FORMATS, ...FORMATS_OF_KUBECTL] : FORMATS };
+  }
   const words = helpValue.split('|').filter(word => /^[a-z][a-z-]*=?$/.test(word));
   // `json|jsonpath=|wide`: the values are in the help. A word in capitals is a placeholder.
   return words.length > 1 ? { kind: 'words', words } : NONE;

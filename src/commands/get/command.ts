@@ -21,8 +21,8 @@ export default class Get extends BaseCommand<typeof Get> {
   static override summary = 'List pools with their nodes, resources and taints.';
   static override description =
     'Values of -o, as for kubectl get: json, yaml, name, wide, jsonpath=TEMPLATE, jsonpath-file=FILE, ' +
-    'jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE. ' +
-    'On a terminal, the table is cut to its width; -o wide and a pipe show every column.';
+    'jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,…, custom-columns-file=FILE; by kubectl: go-template=…, ' +
+    'go-template-file=…, kyaml. A terminal gets a table of its width, -o wide and a pipe all columns.';
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> get' },
     { description: 'With handler, selector, extended resources and more', command: '<%= config.bin %> get -o wide' },
@@ -37,12 +37,12 @@ export default class Get extends BaseCommand<typeof Get> {
       command:
         '<%= config.bin %> get --sort-by .status.nodeCount -o custom-columns=POOL:.metadata.name,NODES:.status.nodeCount',
     },
-    { description: 'All resources of the pools', command: '<%= config.bin %> get --resources all' },
     { description: 'List pools, then watch for changes', command: '<%= config.bin %> get --watch' },
   ];
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     output: formatFlag,
+    template: Flags.string({ summary: 'Template of -o go-template.', helpValue: 'TEMPLATE' }),
     'sort-by': Flags.string({
       summary: 'Sort by this JSONPath, as .status.nodeCount.',
       helpValue: 'PATH',
@@ -58,6 +58,7 @@ export default class Get extends BaseCommand<typeof Get> {
     }),
     'label-columns': labelColumnsFlag,
     'show-labels': Flags.boolean({ summary: 'Show all labels in the last column.' }),
+    'show-kind': Flags.boolean({ summary: 'Show the kind before each name.' }),
     'no-headers': noHeadersFlag,
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     cached: Flags.boolean({ summary: 'Show the last status; read no nodes.' }),
@@ -74,6 +75,12 @@ export default class Get extends BaseCommand<typeof Get> {
     const names = args.name ?? [];
     const asList = names.length !== 1;
     const output = await outputOf(flags, io.stdoutIsTTY);
+    if (output === 'kubectl') {
+      // Refuses what it refuses for other formats, an empty --context above all.
+      await connect();
+      const { getByKubectl } = await import('./kubectl.ts');
+      return getByKubectl(names, flags, io);
+    }
     const path = flags['sort-by'];
     const order = path ? (await import('../shared/pools/sort-pools.ts')).poolOrder(path) : undefined;
     const sort = (pools: RawPool[]) => (asList && order !== undefined ? order(pools) : pools);
@@ -173,25 +180,41 @@ function statusTime({ metadata }: RawPool): string | undefined {
 
 // The output format, and printing pools in it.
 
-/** The format in the flags. Throws usage errors before the first request. */
-async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput> {
-  const { output = '', resources, 'label-columns': labels = [], 'show-labels': showLabels } = flags;
+const OF_KUBECTL = ['go-template', 'go-template-file', 'template', 'templatefile', 'kyaml'];
+
+/** The format in the flags; `kubectl` has it. Throws usage errors before the first request. */
+async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promise<PoolOutput | 'kubectl'> {
+  const {
+    output = '',
+    template,
+    resources,
+    'label-columns': labels = [],
+    'show-labels': showLabels,
+    'show-kind': showKind,
+  } = flags;
   if (flags['output-watch-events'] && !flags.watch && !flags['watch-only']) {
     throw new NodepoolError('usage', '--output-watch-events needs --watch or --watch-only', 'add -w');
   }
   const headers = !flags['no-headers'];
-  if (output === '' || output === 'wide') {
+  const isOfKubectl = template !== undefined || OF_KUBECTL.includes(output.replace(/=.*/s, ''));
+  if (!isOfKubectl && (output === '' || output === 'wide')) {
     const chosen = resources === undefined ? undefined : parseResources(resources);
     const labelColumns = labels.filter(Boolean);
-    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels };
+    return { wide: output === 'wide', headers, resources: chosen, labelColumns, showLabels, showKind };
   }
-  const ofTables = { '--show-labels': showLabels, '--resources': resources, '--label-columns': labels.length > 0 };
+  const ofTables = {
+    '--show-labels': showLabels,
+    '--show-kind': showKind,
+    '--resources': resources,
+    '--label-columns': labels.length > 0,
+  };
   for (const [flag, isSet] of Object.entries(ofTables)) {
-    if (isSet) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output} is none`);
+    if (isSet) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output || 'go-template'} is none`);
   }
+  if (isOfKubectl) return 'kubectl';
   if (output === 'json' || output === 'yaml' || output === 'name') return output;
   const { readTemplate } = await import('../shared/template.ts');
-  return readTemplate(output, { headers, isTerminal });
+  return readTemplate(output, { headers, isTerminal, others: OF_KUBECTL });
 }
 
 /** The modules that print in the format. */

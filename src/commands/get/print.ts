@@ -22,6 +22,7 @@ import { type Column, fitColumns } from '../../print/fit-columns.ts';
 import type { ObjectTemplate } from '../../print/object-template.ts';
 import type { ChangeType, ObjectFormat } from '../../print/printers.ts';
 import { isPositive } from '../../print/quantity.ts';
+import { poolRef } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, GET, tablePrinter } from '../../print/table.ts';
 import { formatAge } from '../../print/time.ts';
@@ -37,6 +38,8 @@ export interface PoolsTableOptions {
   labelColumns?: readonly string[] | undefined;
   /** All labels in the last column. */
   showLabels?: boolean | undefined;
+  /** Names with the kind, as -o name prints them. */
+  showKind?: boolean | undefined;
   /** Fits the table into a terminal of this width: taints are cut, then columns left out. Undefined keeps every cell whole. */
   terminalWidth?: number | undefined;
   /** Pools are printed again as they change: leaves room for that. */
@@ -110,14 +113,19 @@ export function withLive<P extends NodePool>(pool: P, live: LivePool | undefined
 }
 
 function columnsOf(pools: NodePool[], options: PoolsTableOptions, style: Style): Column<NodePool>[] {
-  const { wide, resources, labelColumns = [], showLabels = false, live } = options;
+  const { wide, resources, labelColumns = [], showLabels = false, showKind = false, live } = options;
   const chosen = resources === 'all' ? allResources(pools) : resources;
   const devices = chosen === undefined ? extendedResources(pools).filter(isAccelerator) : [];
   const headers = resourceHeaders(devices);
   const counted = (header: string, of: (pool: NodePool) => number | undefined) =>
     countColumn({ header, of, pools, style }, options);
   return [
-    { header: 'NAME', cell: ({ metadata }) => metadata.name, cutFrom: 0, isName: true },
+    {
+      header: 'NAME',
+      cell: ({ metadata }) => (showKind ? poolRef(metadata.name) : metadata.name),
+      cutFrom: 0,
+      isName: true,
+    },
     { header: 'STATUS', cell: pool => statusCell(pool, style, live?.get(pool.metadata.name)) },
     { header: 'NODES', cell: ({ status }) => count(status?.nodeCount) },
     { header: 'READY', cell: readyCell(style), rank: READY_RANK },

@@ -28,11 +28,12 @@ const FORMATS = [
 
 /**
  * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, …
+ * @param others formats that the command has besides
  * @throws NodepoolError when it is no such format, or its template is wrong
  */
 export async function readTemplate(
   output: string,
-  { headers, isTerminal }: { headers: boolean; isTerminal: boolean },
+  { headers, isTerminal, others = [] }: { headers: boolean; isTerminal: boolean; others?: readonly string[] },
 ): Promise<ObjectTemplate> {
   const equals = output.indexOf('=');
   const [format, argument] = equals < 0 ? [output, ''] : [output.slice(0, equals), output.slice(equals + 1)];
@@ -53,7 +54,7 @@ export async function readTemplate(
       return explainedTemplate(format, columnsTemplate(columns, headers || isFile, isTerminal));
     }
     default:
-      throw new NodepoolError('usage', unknownFormat(format), formatNext(format, FORMATS));
+      throw new NodepoolError('usage', unknownFormat(format), formatNext(format, [...FORMATS, ...others]));
   }
 }
 

@@ -13,6 +13,10 @@ describe('completes the value of a flag', () => {
   const cases: [words: string[], expected: string[]][] = [
     [
       ['get', '-o', ''],
+      [...FORMATS, 'go-template=', 'go-template-file=', 'kyaml', ':4'],
+    ],
+    [
+      ['nodes', '-o', ''],
       [...FORMATS, ':4'],
     ],
     [

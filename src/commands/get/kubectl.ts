@@ -1,0 +1,49 @@
+/** `get` by kubectl, for the formats that this program does not print: Go's templates and KYAML. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { EXIT } from '../../cli/errors.ts';
+import type { Io } from '../../cli/io.ts';
+import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+
+/** That kubectl does not have, or that mean nothing here. */
+const OURS = ['all-namespaces', 'cached', 'color', 'namespace', 'transient-keys'];
+
+/**
+ * Output and exit code are kubectl's. A --token is in the process list already, where the user has put it.
+ * @param flags of `get`, as they were parsed
+ */
+export async function getByKubectl(names: readonly string[], flags: Record<string, unknown>, io: Io): Promise<number> {
+  const given = Object.entries(flags).flatMap(([name, value]) => {
+    if (OURS.includes(name) || value === undefined || value === false) return [];
+    const flag = name === 'verbosity' ? '--v' : `--${name}`;
+    return value === true ? [flag] : [value].flat().map(each => `${flag}=${each}`);
+  });
+  const args = ['get', 'nodepools.nodes.lailin.xyz', ...given, ...(names.length > 0 ? ['--', ...names] : [])];
+  let child: ChildProcess | undefined;
+  // A terminal's Ctrl-C goes to kubectl, too, which decides how to end.
+  const unsubscribe = onEndingSignal(signal => void child?.kill(signal));
+  try {
+    const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
+      child = spawn('kubectl', args, { env: io.env, stdio: 'inherit' });
+      child.once('error', reject);
+      child.once('exit', (code, signal) => resolve(code ?? signal));
+    });
+    if (typeof outcome === 'number') return outcome;
+    if (outcome !== null) endBySignal(outcome);
+    return EXIT.error;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' ? 'kubectl is not in the PATH' : `kubectl cannot be started: ${message}`;
+    const line = ['kubectl', ...args.map(word => quoted(word.replace(/^--token=.*/s, '--token=TOKEN')))].join(' ');
+    throw new NodepoolError('input', `${reason}, which prints this format`, `where it is, type \`${line}\``, {
+      cause: error,
+    });
+  } finally {
+    unsubscribe();
+  }
+}
+
+/** One word of a shell. */
+function quoted(word: string): string {
+  return /^[\w./:=,@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
