@@ -102,11 +102,14 @@ export function repeatedFlag(text: FlagText) {
   return Flags.string({ ...text, ...REPEATED });
 }
 
-export const filenameFlag = repeatedFlag({
-  char: 'f',
-  summary: 'File, directory or URL; repeatable; - is stdin.',
-  helpValue: 'FILE',
-});
+export const filenameFlags = {
+  filename: repeatedFlag({
+    char: 'f',
+    summary: 'File, directory or URL; repeatable; - is stdin.',
+    helpValue: 'FILE',
+  }),
+  recursive: Flags.boolean({ char: 'R', summary: 'With -f: also the subdirectories.' }),
+};
 
 export const byNodeFlag = Flags.boolean({ summary: 'Show each node by itself.' });
 

@@ -1,7 +1,7 @@
-/** Reads `-f`: a file, a directory, a URL or stdin, parsed into documents that know their source. */
-import { createReadStream } from 'node:fs';
+/** Reads `-f`: a file, a directory, a pattern, a URL or stdin, parsed into documents that know their source. */
+import { createReadStream, existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { basename, dirname, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../controller/clock.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -19,23 +19,25 @@ export interface InputOptions {
   what?: string;
   /** Longest wait for a URL; 0 waits for ever; default 30,000. */
   urlDeadlineMs?: number | undefined;
+  /** Also the subdirectories of a directory. */
+  recursive?: boolean;
 }
 
 /**
- * All documents of the sources, in order. A directory gives its *.yaml, *.yml and *.json, sorted, without subdirectories,
- * as for `kubectl create -f`. Throws an input error that names the source, and the line where there is one.
+ * All documents of the sources, in order. A directory gives its *.yaml, *.yml and *.json, sorted, and a pattern the paths
+ * that match, as for `kubectl create -f`. Throws an input error that names the source, and the line where there is one.
  */
 export async function readInput(
   sources: string[],
   io: Io,
-  { what = 'a pool', urlDeadlineMs }: InputOptions = {},
+  { what = 'a pool', ...options }: InputOptions = {},
 ): Promise<InputDocument[]> {
   if (sources.filter(source => source === '-').length > 1) {
     throw new NodepoolError('usage', '-f - is given twice, and stdin can be read once');
   }
   const documents: InputDocument[] = [];
   for (const source of sources) {
-    for (const { name, text } of await readSource(source, io, urlDeadlineMs)) {
+    for (const { name, text } of await readSource(source, io, options)) {
       documents.push(...parseDocuments(text, name, 'correct it there and run the command again'));
     }
   }
@@ -46,17 +48,15 @@ export async function readInput(
   return documents;
 }
 
-async function readSource(source: string, io: Io, urlDeadlineMs: number | undefined) {
+async function readSource(source: string, io: Io, { urlDeadlineMs, recursive = false }: InputOptions) {
   const name = sourceName(source);
   if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'look for a variable that is not set');
   if (source === '-') return [{ name, text: await readAll(io.stdin, name) }];
   if (isUrl(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
   try {
-    if (!(await stat(source)).isDirectory()) return [await readFile(source)];
-    const entries = await readdir(source, { withFileTypes: true });
-    const files = entries.filter(entry => !entry.isDirectory() && EXTENSIONS.includes(extname(entry.name)));
-    const paths = files.map(file => join(source, file.name)).sort();
-    return await Promise.all(paths.map(readFile));
+    const paths = existsSync(source) ? [] : await matchesOf(source);
+    const files = await Promise.all((paths.length > 0 ? paths : [source]).map(path => filesIn(path, recursive)));
+    return await Promise.all(files.flat().map(readFile));
   } catch (error) {
     if (error instanceof NodepoolError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
@@ -64,6 +64,62 @@ async function readSource(source: string, io: Io, urlDeadlineMs: number | undefi
     // The cause contains the name as it was given, with its secrets.
     throw new NodepoolError('input', `${name}: ${reason}`, 'check the path', name === source ? { cause: error } : {});
   }
+}
+
+/** The path of a file itself, whatever its extension. */
+async function filesIn(path: string, recursive: boolean): Promise<string[]> {
+  if (!(await stat(path)).isDirectory()) return [path];
+  const entries = await readdir(path, { withFileTypes: true });
+  const files = entries.toSorted(byName).map(async entry => {
+    if (entry.isDirectory()) return recursive ? filesIn(join(path, entry.name), true) : [];
+    return EXTENSIONS.includes(extname(entry.name)) ? [join(path, entry.name)] : [];
+  });
+  return (await Promise.all(files)).flat();
+}
+
+function byName(a: { name: string }, b: { name: string }): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** The paths that a pattern matches, sorted within each directory, as Go's filepath.Glob, which kubectl uses. */
+async function matchesOf(pattern: string): Promise<string[]> {
+  if (!/[*?[]/.test(pattern)) return [];
+  const folder = dirname(pattern);
+  const tokens = basename(pattern).match(/\[[^\]]+\]|./gsu) ?? [];
+  const folders = /[*?[]/.test(folder) ? await matchesOf(folder) : [folder];
+  const matches = folders.map(async each => {
+    const names = await readdir(each).catch(() => []);
+    return names
+      .filter(name => isMatch(tokens, [...name]))
+      .sort()
+      .map(name => join(each, name));
+  });
+  return (await Promise.all(matches)).flat();
+}
+
+/** Tries the last `*` with one more character at a time: earlier ones need no other length. */
+function isMatch(tokens: readonly string[], name: readonly string[]): boolean {
+  let [token, at, star, afterStar] = [0, 0, -1, 0];
+  while (at < name.length) {
+    if (tokens[token] === '*') [star, afterStar, token] = [token, at, token + 1];
+    else if (isOne(tokens[token], name[at])) [token, at] = [token + 1, at + 1];
+    else if (star >= 0) [token, at, afterStar] = [star + 1, afterStar + 1, afterStar + 1];
+    else return false;
+  }
+  return tokens.slice(token).every(rest => rest === '*');
+}
+
+/** @param token `?`, a class as `[a-c0]` or `[^a]`, or a character that stands for itself */
+function isOne(token = '', character = ''): boolean {
+  if (token === '?') return true;
+  if (token.length < 3 || !token.startsWith('[')) return token === character;
+  const isNegated = token[1] === '^';
+  const ranges = token.slice(isNegated ? 2 : 1, -1).match(/.-.|./gsu) ?? [];
+  const isIn = ranges.some(range => {
+    const [first = '', , last = first] = range;
+    return first <= character && character <= last;
+  });
+  return isIn !== isNegated;
 }
 
 async function readFile(path: string) {

@@ -1,9 +1,11 @@
 /** `delete`: output, selection, dry runs, warnings and prompts. The finalizer: delete-finalizer.test.ts. */
 import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { allow, commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
+import { allow, commandsOf, inTerminal, NO_TERMINAL, poolYaml } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -239,4 +241,24 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
   const unasked = await inTerminal(cluster(), ['delete', 'gpu', '--yes'], '');
   assert.equal(unasked.code, 0);
   assert.doesNotMatch(unasked.shown, /\[y\/N\]/);
+});
+
+test('-f takes patterns, and with -R subdirectories, as kubectl delete', async () => {
+  const folder = join(cluster().dir, 'delete-files');
+  await mkdir(join(folder, 'deeper'), { recursive: true });
+  for (const [path, name] of [
+    ['one.yaml', 'one'],
+    ['two.yaml', 'two'],
+    ['deeper/three.yaml', 'three'],
+  ] as const) {
+    await testEnv.pool(name);
+    await writeFile(join(folder, path), poolYaml(name));
+  }
+  for (const from of [[folder], ['-R', folder], ['*/t*.yaml'], ['o*.yaml', 'deeper'], ['nope*.yaml'], ['*', '-R']]) {
+    const at = from.indexOf('-R');
+    const files = from.toSpliced(at, at < 0 ? 0 : 1).flatMap(path => ['-f', join(folder, path === folder ? '' : path)]);
+    const line = ['delete', ...files, ...(at < 0 ? [] : ['-R']), '--dry-run=server', '-o', 'name'];
+    const [ours, theirs] = await Promise.all([cli(cluster(), line), kubectl(cluster(), line)]);
+    assert.deepEqual([ours.stdout, ours.code], [theirs.stdout, theirs.code], `${line.join(' ')} ${theirs.stderr}`);
+  }
 });

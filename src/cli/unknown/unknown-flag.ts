@@ -10,7 +10,7 @@ const SIZES = 'leave it out: a pool creates no machines, and has the nodes that 
 export const INSTEAD: Record<string, string> = {
   '-f': 'give names of pools, or -l SELECTOR',
   '-k': 'kubectl apply -k DIR, then BIN reconcile',
-  '-R': 'leave it out: the files of a directory are read, and not those of its subdirectories',
+  '-R': 'leave it out: it is for -f DIR',
   '--chunk-size': 'leave it out: long lists are read in parts by themselves',
   '--replicas': 'BIN add NAME NODE... for nodes that exist; a pool creates no machines',
   '--server-side': 'leave it out: no command but kubectl apply has it',

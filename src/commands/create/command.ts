@@ -6,7 +6,7 @@ import type { Connection, Deps } from '../../cli/factory.ts';
 import {
   concurrencyFlag,
   dryRunFlag,
-  filenameFlag,
+  filenameFlags,
   objectOutputFlag,
   optionalNameArg,
   withoutKind,
@@ -32,7 +32,6 @@ import { createPoolFlags, hasPoolFlags, type PoolFlags, specFromFlags } from '..
 export default class Create extends BaseCommand<typeof Create> {
   static override summary = 'Create pools from flags or files.';
   static override description = `Creating a pool does not change nodes; 'reconcile' does, or --reconcile here.
-
 ${EXIT_STATUS}`;
   static override examples = [
     {
@@ -52,7 +51,7 @@ ${EXIT_STATUS}`;
   static override args = { name: optionalNameArg('Name of the pool.') };
   static override flags = {
     ...createPoolFlags,
-    filename: filenameFlag,
+    ...filenameFlags,
     nodes: Flags.string({
       summary: 'Nodes to make members; may be repeated.',
       helpValue: 'NODE,…',
@@ -80,7 +79,9 @@ ${EXIT_STATUS}`;
     let isProtected: boolean | Promise<boolean> = false;
     // A controller that runs applies the pools as soon as they are there.
     const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
-    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files: flags.filename ?? [], looksAhead };
+    // Which file below a directory has a pool is not said.
+    const files = flags.recursive ? ['FILE'] : (flags.filename ?? []);
+    const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files, looksAhead };
     const { created, errors } = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
       isProtected = readProtection(pools, connection, deps);
@@ -125,7 +126,7 @@ ${EXIT_STATUS}`;
 
 /** The pools of the flags or of the files. Throws where both are given, or neither. */
 async function poolsToCreate(
-  flags: PoolFlags & { filename: string[] | undefined; nodes: string[] | undefined },
+  flags: PoolFlags & { filename: string[] | undefined; recursive: boolean; nodes: string[] | undefined },
   name: string | undefined,
   { io, requestTimeoutMs }: Deps,
 ): Promise<NodePool[]> {
@@ -141,7 +142,10 @@ async function poolsToCreate(
   }
   const { readInput } = await import('../../cli/input.ts');
   const { declaredPool } = await import('../shared/create/pool-files.ts');
-  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
+  const documents = await readInput(flags.filename, io, {
+    urlDeadlineMs: requestTimeoutMs,
+    recursive: flags.recursive,
+  });
   return documents.map(document => declaredPool(document, io));
 }
 

@@ -7,7 +7,7 @@ import {
   concurrencyFlag,
   dryRunFlag,
   dryRunSuffix,
-  filenameFlag,
+  filenameFlags,
   nameOutputFlag,
   namesArg,
   yesFlag,
@@ -33,7 +33,7 @@ import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 /** With -f, the names in the files. */
 async function chosenPools(
   names: string[] = [],
-  flags: PoolChoiceFlags & { filename: string[] | undefined },
+  flags: PoolChoiceFlags & { filename: string[] | undefined; recursive: boolean },
   { io, requestTimeoutMs }: Deps,
 ): Promise<PoolChoice> {
   if (flags.filename === undefined) return parsePoolChoice(names, flags);
@@ -42,7 +42,10 @@ async function chosenPools(
   }
   const { readInput } = await import('../../cli/input.ts');
   const { decodePool } = await import('../../nodepool/spec/coerce.ts');
-  const documents = await readInput(flags.filename, io, { urlDeadlineMs: requestTimeoutMs });
+  const documents = await readInput(flags.filename, io, {
+    urlDeadlineMs: requestTimeoutMs,
+    recursive: flags.recursive,
+  });
   return { names: documents.map(({ value, source, placeOf }) => decodePool(value, source, placeOf).metadata.name) };
 }
 
@@ -62,7 +65,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
   static override args = { name: namesArg('Names of the pools.') };
   static override flags = {
     ...poolChoiceFlags,
-    filename: filenameFlag,
+    ...filenameFlags,
     'detach-nodes': Flags.boolean({
       summary:
         'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a selector of their own.',

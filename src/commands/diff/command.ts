@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { DIFF_EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { byNodeFlag, filenameFlag, namesArg, outputFlag } from '../../cli/flags.ts';
+import { byNodeFlag, filenameFlags, namesArg, outputFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/choose-pools.ts';
@@ -30,7 +30,7 @@ ${DIFF_EXIT_STATUS}`;
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolSelectorFlag,
-    filename: filenameFlag,
+    ...filenameFlags,
     impact: Flags.boolean({ summary: 'Also show which pods stop, start or are evicted, and what selects the nodes.' }),
     'impact-path': Flags.string({
       multiple: true,
@@ -55,7 +55,7 @@ ${DIFF_EXIT_STATUS}`;
 
 /** The pools of -f, which are valid; undefined without it. */
 async function declaredPools(
-  { filename, selector }: FlagsOf<typeof Diff>,
+  { filename, selector, recursive }: FlagsOf<typeof Diff>,
   names: readonly string[] | undefined,
   { io, requestTimeoutMs }: Deps,
 ) {
@@ -63,5 +63,5 @@ async function declaredPools(
   if ((names ?? []).length > 0 || selector !== undefined)
     throw new NodepoolError('usage', '-f takes the pools from files; names and -l do not go with it', 'leave them out');
   const { readDeclared } = await import('../shared/create/pool-files.ts');
-  return readDeclared(filename, io, requestTimeoutMs);
+  return readDeclared(filename, io, { urlDeadlineMs: requestTimeoutMs, recursive });
 }

@@ -3,7 +3,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { filenameFlag, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
+import { filenameFlags, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { andMore } from '../../nodepool/text.ts';
@@ -31,7 +31,7 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
     pod: Args.string({ description: 'A pod that exists: NAME or NAMESPACE/NAME.', ignoreStdin: true }),
   };
   static override flags = {
-    filename: filenameFlag,
+    ...filenameFlags,
     cpu: Flags.string({ summary: 'CPU that a pod requests, in place of a pod.', helpValue: 'QUANTITY' }),
     memory: Flags.string({ summary: 'Memory that it requests.', helpValue: 'QUANTITY' }),
     gpu: Flags.string({ summary: 'GPUs that it requests: nvidia.com/gpu, or what the nodes offer.', helpValue: 'N' }),
@@ -71,7 +71,7 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
         ? { pod }
         : requests !== undefined
           ? { requests }
-          : { documents: await documentsOf(filename, deps) };
+          : { documents: await documentsOf(filename, flags.recursive, deps) };
     return show({ of, namespace, pools, selector, replicas }, { output, headers: !flags['no-headers'] }, deps);
   }
 }
@@ -112,9 +112,9 @@ function checkPodName(pod: string): void {
   }
 }
 
-async function documentsOf(sources: string[], { io, requestTimeoutMs }: Deps) {
+async function documentsOf(sources: string[], recursive: boolean, { io, requestTimeoutMs }: Deps) {
   const { readInput } = await import('../../cli/input.ts');
-  return readInput(sources, io, { what: 'a pod or a workload', urlDeadlineMs: requestTimeoutMs });
+  return readInput(sources, io, { what: 'a pod or a workload', urlDeadlineMs: requestTimeoutMs, recursive });
 }
 
 async function show(

@@ -64,6 +64,32 @@ describe('readInput', () => {
     assert.deepEqual(values, [{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
 
+  test('reads subdirectories with recursive, by name in each directory', async () => {
+    const values = (await readInput([dir], testIo(), { recursive: true })).map(document => document.value);
+    assert.deepEqual(values, [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
+  });
+
+  test('reads what a pattern matches; a file of that name goes before', async () => {
+    const found = async (pattern: string) =>
+      (await readInput([join(dir, pattern)], testIo())).map(({ source }) => source.slice(dir.length + 1, -2));
+    for (const name of ['x1.yaml', 'x2.yaml', '.x3.yaml', 'x[1].yaml']) writeFileSync(join(dir, name), 'n: 1');
+    const expected: [pattern: string, names: string[]][] = [
+      ['*.yaml', ['.x3.yaml', 'b.yaml', 'x1.yaml', 'x2.yaml', 'x[1].yaml']],
+      ['x?.yaml', ['x1.yaml', 'x2.yaml']],
+      ['x[2-9].*', ['x2.yaml']],
+      ['x[^2].yaml', ['x1.yaml']],
+      ['x[1].yaml', ['x[1].yaml']],
+      ['d*', ['deeper/d.yaml']],
+      ['d*/*.yaml', ['deeper/d.yaml']],
+      ['**/d.y?ml', ['deeper/d.yaml']],
+    ];
+    for (const [pattern, names] of expected) assert.deepEqual(await found(pattern), names, pattern);
+    for (const pattern of ['y*', '*/*/*', 'x[9', 'x[a].yaml', '*.yaml/a', `${'*a'.repeat(40)}b`]) {
+      const path = join(dir, pattern);
+      await assert.rejects(found(pattern), { kind: 'input', message: `${path}: no such file` }, pattern);
+    }
+  });
+
   test('refuses a missing path, an empty input and a pool that occurs twice', async () => {
     const empty = join(dir, 'empty.yaml');
     writeFileSync(empty, '---\n');

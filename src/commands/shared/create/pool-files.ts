@@ -1,5 +1,6 @@
 /** The pools of `-f`, as a file declares them. */
 import { showNote } from '../../../cli/errors.ts';
+import type { InputOptions } from '../../../cli/input.ts';
 import type { Io } from '../../../cli/io.ts';
 import type { InputDocument } from '../../../cli/yaml.ts';
 import { NodepoolError } from '../../../nodepool/errors.ts';
@@ -28,13 +29,9 @@ export function declaredPool({ value, source, placeOf }: InputDocument, io: Io):
  * The pools of the files, all of them valid; objects of other groups, as a folder of manifests has them, are left out with a note.
  * Throws one error with every document that is wrong.
  */
-export async function readDeclared(
-  files: string[],
-  io: Io,
-  urlDeadlineMs: number | undefined,
-): Promise<DeclaredPool[]> {
+export async function readDeclared(files: string[], io: Io, options: InputOptions): Promise<DeclaredPool[]> {
   const { readInput } = await import('../../../cli/input.ts');
-  const documents = await readInput(files, io, { urlDeadlineMs });
+  const documents = await readInput(files, io, options);
   const errors: NodepoolError[] = [];
   const pools = new Map<string, DeclaredPool>();
   for (const document of documents) {
