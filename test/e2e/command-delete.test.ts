@@ -243,6 +243,23 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
   assert.doesNotMatch(unasked.shown, /\[y\/N\]/);
 });
 
+test('-i asks in a script, too, where kubectl delete -i does, and also with --yes', async () => {
+  for (const name of ['one', 'two']) await testEnv.pool(name);
+  const question = /^Delete 2 pools one \(releases 0 nodes\), two \(releases 0 nodes\) in context .*\? \[y\/N\] /;
+  for (const stdin of ['n\n', '', 'nothing\n']) {
+    const { code, stdout, stderr } = await unchanged(['delete', 'one', 'two', '-i', '--yes'], { stdin });
+    assert.deepEqual([code, stdout], [1, '']);
+    assert.match(stderr, question);
+    assert.match(stderr, /nothing was deleted\n$/);
+  }
+  const theirs = await kubectl(cluster(), ['delete', 'npool', 'one', 'two', '-i', '--wait=false'], { stdin: 'n\n' });
+  assert.match(theirs.stdout, /\(y\/n\):/);
+  await refused(['delete', '-f', '-', '-i'], 2, /^error: -i reads the answer from stdin, where -f - reads the pools/);
+  const { code, stdout, stderr } = await cli(cluster(), ['delete', '--all', '--interactive'], { stdin: 'y\n' });
+  assert.match(stderr, question);
+  assert.deepEqual([code, stdout], [0, `${id('one')} deleted\n${id('two')} deleted\n`]);
+});
+
 test('-f takes patterns, and with -R subdirectories, as kubectl delete', async () => {
   const folder = join(cluster().dir, 'delete-files');
   await mkdir(join(folder, 'deeper'), { recursive: true });

@@ -40,8 +40,6 @@ export const INSTEAD: Record<string, string> = {
   'delete --cascade': 'leave it out: nodes stay, and lose what the pool set',
   'delete --force': 'leave it out: delete needs no controller; --yes answers its question',
   'delete --grace-period': 'leave it out: no pod is deleted',
-  'delete -i': 'leave it out: delete asks where something is lost',
-  'delete --interactive': 'leave it out: delete asks where something is lost',
   'delete --now': 'leave it out: no pod is deleted',
   'delete --timeout': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
   'delete --wait': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',

@@ -12,6 +12,7 @@ import {
   namesArg,
   yesFlag,
 } from '../../cli/flags.ts';
+import type { Io } from '../../cli/io.ts';
 import { interruptible } from '../../cli/signals.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { showImpactToPerson } from '../shared/changes/diff.ts';
@@ -33,7 +34,7 @@ import { reconcileDeps } from '../shared/reconcile/reconcile-deps.ts';
 /** With -f, the names in the files. */
 async function chosenPools(
   names: string[] = [],
-  flags: PoolChoiceFlags & { filename: string[] | undefined; recursive: boolean },
+  flags: PoolChoiceFlags & { filename: string[] | undefined; recursive: boolean; interactive: boolean },
   { io, requestTimeoutMs }: Deps,
 ): Promise<PoolChoice> {
   if (flags.filename === undefined) return parsePoolChoice(names, flags);
@@ -42,6 +43,9 @@ async function chosenPools(
   }
   const { readInput } = await import('../../cli/input.ts');
   const { decodePool } = await import('../../nodepool/spec/coerce.ts');
+  if (flags.interactive && flags.filename.includes('-')) {
+    throw new NodepoolError('usage', '-i reads the answer from stdin, where -f - reads the pools', 'name a file');
+  }
   const documents = await readInput(flags.filename, io, {
     urlDeadlineMs: requestTimeoutMs,
     recursive: flags.recursive,
@@ -74,6 +78,10 @@ export default class Delete extends BaseCommand<typeof Delete> {
     'dry-run': dryRunFlag(),
     output: nameOutputFlag,
     concurrency: concurrencyFlag,
+    interactive: Flags.boolean({
+      char: 'i',
+      summary: 'Ask also in a script, on stdin, and with --yes.',
+    }),
     yes: yesFlag('A script may need it: see above.'),
   };
 
@@ -83,9 +91,11 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const dryRun = flags['dry-run'];
     const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
     const detachNodes = flags['detach-nodes'];
-    const { concurrency, yes } = flags;
+    const { concurrency, interactive } = flags;
+    const yes = flags.yes && !interactive;
+    const asked: Io = interactive ? { ...io, stdinIsTTY: true, stderrIsTTY: true } : io;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
-    const readsNodes = dryRun !== 'none' || (!yes && canAsk(io));
+    const readsNodes = dryRun !== 'none' || (!yes && canAsk(asked));
     const shown = { output: flags.output, suffix: dryRunSuffix(dryRun) };
     const propose = async () => {
       const proposal = await proposeDeletion({ ...choice, readsNodes }, connection);
@@ -95,7 +105,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     };
     const agreed = await agree(
       propose,
-      approver({ yes, dryRun: dryRun !== 'none' }, io, connection, impactTeller(io, connection)),
+      approver({ yes, dryRun: dryRun !== 'none' }, asked, connection, impactTeller(asked, connection)),
     );
     if (agreed === undefined) {
       io.err('nothing was deleted');
