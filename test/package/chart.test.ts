@@ -94,7 +94,9 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   // As it is published.
   const chart = await packChart(home);
   const where = ['nodepool', chart, '--namespace', NAMESPACE];
-  assert.match(await helm.ok('install', ...where, '--create-namespace'), /kubectl nodepool create worker/);
+  const notes = await helm.ok('install', ...where, '--create-namespace');
+  assert.match(notes, /kubectl nodepool create worker/);
+  await admitsItsPods(notes);
   await api.expect('POST', POOLS, { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'kept' } });
   const read = async () =>
     (await api.expect('GET', DEPLOYMENT)) as { metadata: { generation: number }; spec: { replicas: number } };
@@ -130,7 +132,8 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   await helm.ok('upgrade', ...where, '--reuse-values');
   await api.expect('GET', CLUSTER_BINDING);
 
-  await helm.ok('upgrade', ...where, '--set', 'metrics.secure=true');
+  await helm.ok('upgrade', ...where, '--set', 'metrics.secure=true,podCounts=true,evictions=true');
+  await admitsItsPods(notes);
   await readsMetrics(t);
 
   await api.expect('PATCH', CRD, { spec: { names: { categories: ['other'] } } });
@@ -146,6 +149,26 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   assert.equal((await api.request('GET', CRD)).status, 200);
   assert.equal((await api.request('GET', `${POOLS}/kept`)).status, 200);
 });
+
+/** Once the namespace enforces `restricted`, as the notes say how to: as the namespace of `install --controller` does. */
+async function admitsItsPods(notes: string): Promise<void> {
+  const [, line = ''] = /^ +kubectl (label namespace .*)$/m.exec(notes) ?? [];
+  const labelled = await kubectl(cluster(), line.split(' '));
+  assert.deepEqual([labelled.code, labelled.stderr], [0, '']);
+  const api = raw(cluster());
+  const path = `/api/v1/namespaces/${NAMESPACE}`;
+  const namespace = (await manifests()).find(({ kind }) => kind === 'Namespace');
+  for (const object of [namespace, await api.expect('GET', path)]) {
+    const { labels } = (object as { metadata: { labels: Record<string, string> } }).metadata;
+    assert.equal(labels['pod-security.kubernetes.io/enforce'], 'restricted');
+  }
+  const { spec } = (await api.expect('GET', DEPLOYMENT)) as { spec: { template: { spec: object } } };
+  const pod = (of: object) => ({ metadata: { generateName: 'pod-' }, spec: { ...spec.template.spec, ...of } });
+  await api.expect('POST', `${path}/pods?dryRun=All`, pod({}));
+  const { status, body } = await api.request('POST', `${path}/pods?dryRun=All`, pod({ hostNetwork: true }));
+  assert.equal(status, 403);
+  assert.match(JSON.stringify(body), /violates PodSecurity .*restricted/);
+}
 
 /** The role of the chart lets a controller decide who reads, and its ClusterRole nodepool-metrics-reader lets readers in. */
 async function readsMetrics(t: TestContext): Promise<void> {
