@@ -6,14 +6,16 @@ import { build, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from '../root.ts';
 import { lazyRequires } from './lazy-requires.ts';
 
-/** CommonJS packages need these three, which ES modules do not have. */
+/** CommonJS packages need these three, which ES modules do not have: a file that names one of them gets them all. */
 const COMMONJS = [
   "import { createRequire as $createRequire } from 'node:module';",
   "import { fileURLToPath as $fileURLToPath } from 'node:url';",
   'const require = $createRequire(import.meta.url);',
   'const __filename = $fileURLToPath(import.meta.url);',
   "const __dirname = $fileURLToPath(new URL('.', import.meta.url));",
+  '',
 ].join('\n');
+const OF_COMMONJS = /\b(?:require|__filename|__dirname)\b/;
 
 /** With DEV=true, Ink imports React's developer tools, which are not installed. */
 const withoutDevtools: Plugin = {
@@ -68,7 +70,6 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
     // React's development build is four times as large.
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [withoutDevtools, lazyRequires, onlyUsedOfClientNode],
-    banner: { js: COMMONJS },
     legalComments: 'none',
     metafile: true,
     write: false,
@@ -81,8 +82,8 @@ export async function bundle(entries: readonly string[], outdir: string): Promis
   const fresh = await mkdtemp(join(dirname(folder), '.fresh-'));
   try {
     // Imported files are written first: an entry module never exists without its chunks.
-    for (const { path, contents } of outputFiles.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
-      await writeFile(join(fresh, basename(path)), contents);
+    for (const { path, text } of outputFiles.toSorted((a, b) => Number(isEntry(a)) - Number(isEntry(b)))) {
+      await writeFile(join(fresh, basename(path)), OF_COMMONJS.test(text) ? COMMONJS + text : text);
       await rename(join(fresh, basename(path)), path);
     }
   } finally {

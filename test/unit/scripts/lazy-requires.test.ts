@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { bundle } from '../../../scripts/package/bundle.ts';
 import { lazyRequires } from '../../../scripts/package/lazy-requires.ts';
 import { ROOT } from '../../../scripts/root.ts';
 
@@ -55,4 +56,17 @@ test('in the bundle, a command loads neither plugins of oclif, nor its help', as
     names.filter(name => /^(config|ux|errors)\/|^help\/(index|command)|^module-loader/.test(name)),
     [],
   );
+});
+
+test('the bundle makes a require only in files that use one: each takes time at every start', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'nodepool-lazy-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  // oclif is CommonJS.
+  await bundle(['src/nodepool/spec/syntax.ts', 'src/cli/flags.ts'], join(folder, 'out'));
+  const read = (name: string) => readFileSync(join(folder, 'out', name), 'utf8');
+  const files = readdirSync(join(folder, 'out')).map(name => [name, read(name)] as const);
+  const makes = (text: string) => text.startsWith("import { createRequire as $createRequire } from 'node:module';");
+  assert.ok(!makes(read('syntax.js')));
+  assert.ok(files.some(([, text]) => makes(text)));
+  for (const [name, text] of files) if (/\brequire[.(]/.test(text)) assert.ok(makes(text), name);
 });
