@@ -59,35 +59,43 @@ export function terminalWidth({ stdoutIsTTY, columns }: Io): number | undefined 
 
 /** Of the real process. EPIPE (`| head -1`) ends the output, not the program. */
 export function processIo(process: NodeJS.Process): Io {
-  const { stdout, stderr, env } = process;
+  const { env } = process;
   dropUnusedColors(env);
   // Certificates are verified all the same, and downloads have to be; Node would warn of the opposite.
   delete env.NODE_TLS_REJECT_UNAUTHORIZED;
-  for (const stream of [stdout, stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') return;
-      throw new NodepoolError(
-        'cluster',
-        `cannot write the output: ${error.message}`,
-        'see where it goes, and run it again',
-      );
-    });
-  }
+  const stdout = guarded(process.stdout);
+  let stderr: Writable | undefined;
+  const [stdoutIsTTY, stderrIsTTY] = [process.stdout.isTTY === true, isatty(2)];
   return withWriters({
     // Opened by the few commands that read it: that takes a twelfth of the start-up time.
     get stdin() {
       return process.stdin;
     },
     stdout,
-    stderr,
+    // Most runs write nothing there.
+    get stderr() {
+      stderr ??= guarded(process.stderr);
+      return stderr;
+    },
     stdinIsTTY: isatty(0),
-    stdoutIsTTY: stdout.isTTY === true,
-    stderrIsTTY: stderr.isTTY === true,
-    columns: stdout.columns || 80,
-    color: wantsColor(env, stdout.isTTY === true),
-    errorColor: wantsColor(env, stderr.isTTY === true),
+    stdoutIsTTY,
+    stderrIsTTY,
+    columns: process.stdout.columns || 80,
+    color: wantsColor(env, stdoutIsTTY),
+    errorColor: wantsColor(env, stderrIsTTY),
     env,
     now: () => new Date(),
+  });
+}
+
+function guarded(stream: Writable): Writable {
+  return stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    throw new NodepoolError(
+      'cluster',
+      `cannot write the output: ${error.message}`,
+      'see where it goes, and run it again',
+    );
   });
 }
 

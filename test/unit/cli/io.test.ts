@@ -28,21 +28,28 @@ describe('colour', () => {
   }
 });
 
-test('opens stdin when it is first used', () => {
-  let opened = 0;
+test('opens stdin and stderr when they are first used', () => {
+  const opened: string[] = [];
+  const open = (name: string) => {
+    opened.push(name);
+    return new PassThrough();
+  };
   const process = {
     stdout: new PassThrough(),
-    stderr: new PassThrough(),
     env: {},
     get stdin() {
-      opened += 1;
-      return new PassThrough();
+      return open('stdin');
+    },
+    get stderr() {
+      return open('stderr');
     },
   };
   const io = processIo(process as unknown as NodeJS.Process);
-  assert.equal(opened, 0);
+  assert.deepEqual(opened, []);
   assert.ok(io.stdin.readable);
-  assert.equal(opened, 1);
+  io.err('one');
+  io.err('two');
+  assert.deepEqual(opened, ['stdin', 'stderr']);
 });
 
 test('out() and err() write lines to stdout and stderr', () => {
