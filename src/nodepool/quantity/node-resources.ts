@@ -13,9 +13,6 @@ export const MAX_RESOURCES = 128;
 /** Always kept. hugepages-* is not included: a kubelet can report any number of these. */
 const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
 
-/** Cache of valid names: thousands of nodes report the same few. */
-const qualified = new Set<string>();
-const MAX_CACHED = 1000;
 const MAX_EXAMPLE_LENGTH = 80;
 
 interface NodeResources {
@@ -71,11 +68,7 @@ export function omittedTexts({ name, omittedResources }: Node): string[] {
 
 /** IsQualifiedName of k8s.io/apimachinery: the rules of label keys. */
 function isQualifiedName(name: string): boolean {
-  if (qualified.has(name)) return true;
-  if (keyProblem(name) !== undefined) return false;
-  if (qualified.size >= MAX_CACHED) qualified.clear();
-  qualified.add(name);
-  return true;
+  return keyProblem(name) === undefined;
 }
 
 function byImportance(a: string, b: string): number {

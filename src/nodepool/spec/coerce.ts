@@ -68,8 +68,12 @@ function coerceStatus(raw: unknown): NodePoolStatus | undefined {
   };
 }
 
+/** What coerceConditions() returned: a pool is coerced as it is read, counted and printed. */
+const coerced = new WeakSet<unknown[]>();
+
 /** Keeps what the server would accept: the first condition of each type with a valid status; drops an invalid time. */
 export function coerceConditions(raw: unknown[]): Condition[] {
+  if (coerced.has(raw)) return raw as Condition[];
   const kept = new Map<string, Condition>();
   for (const item of raw) {
     const condition = read(item, CONDITION_SCHEMA);
@@ -79,7 +83,9 @@ export function coerceConditions(raw: unknown[]): Condition[] {
     const isTime = !Number.isNaN(Date.parse(lastTransitionTime));
     kept.set(rest.type, (isTime ? { ...rest, lastTransitionTime } : rest) as Condition);
   }
-  return [...kept.values()];
+  const conditions = [...kept.values()];
+  coerced.add(conditions);
+  return conditions;
 }
 
 /** Checks first: nearly all pools have the right types, and a check takes a third of the time of a copy. */

@@ -10,8 +10,21 @@ const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0
 const LABEL_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const WORD = "letters, digits, '-', '_' and '.', with a letter or digit first and last";
 
+/** Keys that are valid: pools and thousands of nodes have the same few. */
+const valid = new Set<string>();
+const MAX_REMEMBERED = 1000;
+
 /** The problem with the key of a label or taint (`[prefix/]name`); undefined when it is valid. */
 export function keyProblem(key: string): string | undefined {
+  if (valid.has(key)) return undefined;
+  const problem = problemOf(key);
+  if (problem !== undefined) return problem;
+  if (valid.size >= MAX_REMEMBERED) valid.clear();
+  valid.add(key);
+  return undefined;
+}
+
+function problemOf(key: string): string | undefined {
   if (key === '') return 'the key is empty';
   const slash = key.indexOf('/');
   const name = key.slice(slash + 1);

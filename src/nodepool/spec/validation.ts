@@ -78,22 +78,21 @@ function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
 
 function labelErrors(pool: NodePool): FieldError[] {
   const labels = pool.spec.labels ?? {};
-  const errors: FieldError[] = Object.entries(labels).flatMap(([key, value]) =>
-    pairErrors(`spec.labels[${key}]`, key, value),
-  );
+  const errors: FieldError[] = [];
+  for (const key in labels) checkPair(errors, 'spec.labels', key, labels[key] ?? '');
   if (Object.keys(labels).length > MAX_LABELS) {
     errors.push({ field: 'spec.labels', message: `more than ${MAX_LABELS} labels` });
   }
-  const membership = [...keysOf(membershipSelector(pool)), `${ROLE_PREFIX}${pool.metadata.name}`];
-  for (const key of Object.keys(labels)) {
-    const field = `spec.labels[${key}]`;
+  const membership = keysOf(membershipSelector(pool));
+  for (const key in labels) {
     if (isClusterLabel(key)) {
-      errors.push({ field, message: 'this label is set by the cluster itself', next: 'remove it from spec.labels' });
+      const message = 'this label is set by the cluster itself';
+      errors.push({ field: `spec.labels[${key}]`, message, next: 'remove it from spec.labels' });
     } else if (key === POOL_LABEL) {
-      errors.push(reserved(field));
-    } else if (membership.includes(key)) {
+      errors.push(reserved(`spec.labels[${key}]`));
+    } else if (membership.includes(key) || key === `${ROLE_PREFIX}${pool.metadata.name}`) {
       errors.push({
-        field,
+        field: `spec.labels[${key}]`,
         message: 'this label decides which nodes belong to the pool, so the pool cannot set it',
         next: 'remove it from spec.labels, and label the nodes themselves',
       });
@@ -115,10 +114,11 @@ function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
       },
     ];
   }
-  const errors = pairs.flatMap(([key, value]) => [
-    ...pairErrors(`${field}[${key}]`, key, value),
-    ...(key === POOL_LABEL ? [reserved(`${field}[${key}]`)] : []),
-  ]);
+  const errors: FieldError[] = [];
+  for (const [key, value] of pairs) {
+    checkPair(errors, field, key, value);
+    if (key === POOL_LABEL) errors.push(reserved(`${field}[${key}]`));
+  }
   if (pairs.length > MAX_SELECTOR_LABELS) errors.push({ field, message: `more than ${MAX_SELECTOR_LABELS} labels` });
   return errors;
 }
@@ -210,11 +210,10 @@ function annotationErrors({ spec: { annotations } }: NodePool): FieldError[] {
   return errors;
 }
 
-function pairErrors(field: string, key: string, value: string): FieldError[] {
-  const errors: FieldError[] = [];
-  push(errors, field, keyProblem(key));
-  push(errors, field, valueProblem(value));
-  return errors;
+function checkPair(errors: FieldError[], map: string, key: string, value: string): void {
+  for (const message of [keyProblem(key), valueProblem(value)]) {
+    if (message !== undefined) errors.push({ field: `${map}[${key}]`, message });
+  }
 }
 
 function push(errors: FieldError[], field: string, message: string | undefined): void {
