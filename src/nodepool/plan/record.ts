@@ -307,9 +307,11 @@ function section<S>(
   slots: ReadonlyMap<string, S>,
   pick: (slot: S) => string | null | undefined,
 ): Record<string, unknown> {
-  const entries = [...slots]
-    .map(([id, slot]) => [id, pick(slot)] as const)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.length > 0 ? { [name]: Object.fromEntries(entries) } : {};
+  const entries: [string, string | null][] = [];
+  for (const [id, slot] of slots) {
+    const value = pick(slot);
+    if (value !== undefined) entries.push([id, value]);
+  }
+  if (entries.length === 0) return {};
+  return { [name]: Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))) };
 }

@@ -267,7 +267,7 @@ export function withoutPassed(
   birth: { isYoung: boolean },
   more: readonly string[] = NO_KEYS,
 ): NodePool {
-  if (!namesAny(pool, more) || birth.isYoung) return pool;
+  if (birth.isYoung || !namesAny(pool, more)) return pool;
   const { labels, taints, ...spec } = pool.spec;
   const isKept = (slot: AppliedSlot | undefined, to: string, live: string | undefined) =>
     slot !== undefined && (slot.value === to || slot.value === live);
@@ -290,7 +290,11 @@ const naming = new WeakMap<NodePool, { more: readonly string[]; names: boolean }
 function namesAny(pool: NodePool, more: readonly string[]): boolean {
   const known = naming.get(pool);
   if (known?.more === more) return known.names;
-  const names = transientKeysIn(pool, more).length > 0;
+  const { labels = {}, taints = [] } = pool.spec;
+  const own = [...more, ...transientKeysOf(pool)];
+  const names =
+    taints.some(({ key }) => isTransient('taint', key, own)) ||
+    Object.keys(labels).some(key => isTransient('label', key, own));
   naming.set(pool, { more, names });
   return names;
 }

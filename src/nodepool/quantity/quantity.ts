@@ -177,7 +177,10 @@ class Sum {
 
   #current(): Quantity | undefined {
     if (this.#exact !== undefined) return this.#exact;
-    return this.#count === undefined ? undefined : parseQuantity(`${this.#count}${this.#suffix}`);
+    if (this.#count === undefined) return undefined;
+    const count = BigInt(this.#count);
+    if (this.#suffix === 'Ki') return { unscaled: count * 1024n, exponent: 0, format: 'BinarySI' };
+    return { unscaled: count, exponent: this.#suffix === 'm' ? -3 : 0, format: 'DecimalSI' };
   }
 }
 
