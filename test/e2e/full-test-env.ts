@@ -2,9 +2,12 @@
 
 import { after, before } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
+import type { ControlPlane } from '../cluster/control-plane.ts';
 import { CONTROLLER_BINARIES, type Controllers, startControllers } from '../cluster/controllers.ts';
 import type { ClusterOptions } from '../cluster/harness.ts';
+import { raw } from '../cluster/raw.ts';
 import { type TestEnv, useTestEnv } from './test-env.ts';
+import { eventually } from './watching.ts';
 
 const START_MS = 900_000;
 
@@ -23,4 +26,17 @@ export function useFullTestEnv(options: ClusterOptions = {}): TestEnv {
     { timeout: START_MS },
   );
   return testEnv;
+}
+
+/** Call it while the nodes are there: on those of the next test, the pods would run again. */
+export async function deleteWorkloads(cluster: ControlPlane): Promise<void> {
+  const api = raw(cluster);
+  for (const kind of ['deployments', 'daemonsets'])
+    await api.expect('DELETE', `/apis/apps/v1/namespaces/default/${kind}?propagationPolicy=Background`);
+  await api.expect('DELETE', '/apis/policy/v1/namespaces/default/poddisruptionbudgets');
+  await eventually(
+    'no pods are left',
+    async () => ((await api.expect('GET', '/api/v1/pods')) as { items: unknown[] }).items.length === 0,
+    60_000,
+  );
 }

@@ -1,23 +1,24 @@
 /**
- * `noExecute: Drain` on a whole cluster of 100 nodes: controller manager, scheduler and kwok as the kubelets. Pods are counted
- * at each change, as budgets count them.
+ * `noExecute: Drain` on a whole cluster: controller manager, scheduler and kwok as the kubelets. Pods are counted at each change,
+ * as budgets count them.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { readAudit } from '../cluster/audit.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { useFullTestEnv } from './full-test-env.ts';
+import { deleteWorkloads, useFullTestEnv } from './full-test-env.ts';
 import { samplePods } from './pod-samples.ts';
 import { condition, role, taintsOf } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const TEST_MS = 600_000;
-const NODES = 100;
-const SPARE = 20;
-const APPS = 6;
-const REPLICAS = 50;
+const TEST_MS = 300_000;
+const NODES = 30;
+const SPARE = 6;
+const APPS = 3;
+const REPLICAS = 20;
 /** 90 % of them. */
-const MIN_AVAILABLE = 45;
+const MIN_AVAILABLE = 18;
 const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
@@ -27,8 +28,8 @@ interface Pod {
   status: { phase: string };
 }
 
-describe('noExecute: Drain on 100 nodes', () => {
-  const testEnv = useFullTestEnv();
+describe('noExecute: Drain on a whole cluster', () => {
+  const testEnv = useFullTestEnv({ audit: true });
   const api = () => raw(testEnv.cluster());
   const names = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, at) => `${prefix}-${String(at).padStart(3, '0')}`);
@@ -65,12 +66,7 @@ describe('noExecute: Drain on 100 nodes', () => {
     await testEnv.nodes(...nodes.map(name => ({ name, labels: role('web') })));
     await testEnv.pool('web', { labels: { tier: 'web' }, noExecute: 'Drain' });
     let watching = await startWatching(t, testEnv.cluster());
-    // Its pods would be scheduled to the nodes of the next test.
-    t.after(async () => {
-      await api().expect('DELETE', `${DEPLOYMENTS}?propagationPolicy=Background`);
-      await api().expect('DELETE', BUDGETS);
-      await eventually('no pods are left', async () => (await running()) === 0, 60_000);
-    });
+    t.after(() => deleteWorkloads(testEnv.cluster()));
     for (const app of apps) await deploy(app);
     await allRun('all pods run');
     await testEnv.nodes(...names('spare', SPARE).map(name => ({ name, labels: { spare: 'yes' } })));
@@ -97,12 +93,12 @@ describe('noExecute: Drain on 100 nodes', () => {
       const { items } = (await api().expect('GET', '/api/v1/nodes')) as { items: Parameters<typeof taintsOf>[0][] };
       return items.filter(node => taintsOf(node).includes('dedicated=x:NoExecute')).length;
     };
-    for (const left of [270, 180, 60]) {
-      await eventually(`${left} pods are left`, () => samples.on(isPools) <= left, 240_000);
+    for (const left of [50, 20]) {
+      await eventually(`${left} pods are left`, () => samples.on(isPools) <= left, 120_000);
       await watching.end('SIGKILL');
       watching = await startWatching(t, testEnv.cluster());
     }
-    await eventually('every node has the taint', async () => (await tainted()) === NODES, 240_000);
+    await eventually('every node has the taint', async () => (await tainted()) === NODES, 120_000);
     const seconds = Math.round((performance.now() - began) / 1000);
     for (const name of nodes) assert.deepEqual(taintsOf(await testEnv.node(name)), ['dedicated=x:NoExecute'], name);
     assert.equal(samples.on(isPools), 0);
@@ -138,6 +134,7 @@ describe('noExecute: Drain on 100 nodes', () => {
       rollout: { maxConcurrent: 2, settleSeconds: 1 },
     });
     const watching = await startWatching(t, testEnv.cluster());
+    t.after(() => deleteWorkloads(testEnv.cluster()));
     // A node joins with the spec as it is; only a later one is rolled out.
     await eventually('all are members', async () =>
       (await Promise.all(few.map(testEnv.node))).every(({ metadata }) => metadata.labels?.tier === 'x'),
@@ -182,5 +179,92 @@ describe('noExecute: Drain on 100 nodes', () => {
       async () => (await Promise.all(['plain', 'tolerant', 'agent'].map(daemons))).join() === '0,0,6',
     );
     await watching.end();
+  });
+
+  test('pods that come back to their node: evictions end within the budget; status and Event say why; a budget that allows all lets the taint through', {
+    timeout: 300_000,
+  }, async t => {
+    // They tolerate the NoSchedule taint of their pool, which becomes NoExecute.
+    const few = ['a', 'b', 'c'];
+    const taint = (effect: 'NoSchedule' | 'NoExecute') => ({ key: 'dedicated', value: 'x', effect });
+    const count = 6;
+    const mark = (await readAudit(testEnv.cluster())).length;
+    await testEnv.nodes(...few.map(name => ({ name, labels: role('web') })));
+    await testEnv.pool('web', { noExecute: 'Drain', taints: [taint('NoSchedule')] });
+    const watching = await startWatching(t, testEnv.cluster());
+    t.after(() => deleteWorkloads(testEnv.cluster()));
+    const labels = { app: 'web' };
+    const selector = { matchLabels: labels };
+    const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
+    const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+    // As a real pod, it is not Ready at once.
+    const annotations = { 'start-delay': '2s' };
+    const template = {
+      metadata: { labels, annotations },
+      spec: { terminationGracePeriodSeconds: 1, tolerations, containers },
+    };
+    await api().expect('POST', DEPLOYMENTS, {
+      metadata: { name: 'web' },
+      spec: { replicas: count, selector, template },
+    });
+    await api().expect('POST', BUDGETS, { metadata: { name: 'web' }, spec: { minAvailable: count - 1, selector } });
+    await eventually('the budget knows all pods', async () => {
+      const { status } = (await api().expect('GET', `${BUDGETS}/web`)) as { status: { currentHealthy?: number } };
+      return status.currentHealthy === count;
+    });
+    await eventually(
+      'the pool is reconciled',
+      async () => (await testEnv.getPool('web'))?.status?.updatedNodeCount === few.length,
+    );
+    const samples = await samplePods(t, testEnv.cluster());
+    await testEnv.edit('web', { spec: { taints: [taint('NoExecute')] } });
+
+    await eventually(
+      'every node has the taint, or the status says why not',
+      async () => {
+        const [pool, nodes] = [await testEnv.getPool('web'), await Promise.all(few.map(testEnv.node))];
+        const { message } = condition(pool, 'Applied');
+        const isDone = (at: number) =>
+          nodes.flatMap((node, index) => (index === at ? taintsOf(node) : [])).includes('dedicated=x:NoExecute');
+        const isNamed = (name: string) => new RegExp(`not set on node ${name}: \\d pods? came back`).test(message);
+        return pool?.status?.status === 500 && few.every((name, at) => isDone(at) || isNamed(name));
+      },
+      180_000,
+    );
+    const evictions = async () => {
+      const events = (await readAudit(testEnv.cluster()))
+        .slice(mark)
+        .filter(({ resource }) => resource === 'pods/eviction');
+      return events.filter(({ code }) => code < 300).map(({ name }) => name);
+    };
+    const evicted = await evictions();
+    assert.equal(new Set(evicted).size, evicted.length, 'no pod is evicted twice');
+    assert.ok(evicted.length <= 3 * count, `${evicted.length} evictions`);
+    assert.equal(samples.fewest().get('web'), count - 1, 'the budget holds');
+    assert.match((await testEnv.events('web')).map(({ note }) => note).join('\n'), /came back after eviction/);
+    assert.equal(watching.child.exitCode, null);
+    await watching.end();
+
+    const tainted = async () => {
+      const taints = await Promise.all(few.map(async name => taintsOf(await testEnv.node(name))));
+      return taints.filter(of => of.includes('dedicated=x:NoExecute')).length;
+    };
+    const [evictedBefore, taintedBefore] = [(await evictions()).length, await tainted()];
+    for (let run = 0; run < 3; run++) {
+      const { code, stderr } = await cli(testEnv.cluster(), ['reconcile', 'web', '--yes']);
+      if (code !== 0) assert.match(stderr, /came back after eviction/);
+    }
+    const further = (await evictions()).length - evictedBefore;
+    assert.ok(further <= (await tainted()) - taintedBefore, `${further} further evictions, not all before a taint`);
+    assert.equal(samples.fewest().get('web'), count - 1, 'the budget holds');
+
+    await api().expect('PATCH', `${BUDGETS}/web`, { spec: { minAvailable: 0 } });
+    await eventually('the budget allows all', async () => {
+      const { status } = (await api().expect('GET', `${BUDGETS}/web`)) as { status: { disruptionsAllowed: number } };
+      return status.disruptionsAllowed === count;
+    });
+    const { code, stderr } = await cli(testEnv.cluster(), ['reconcile', 'web', '--yes']);
+    assert.equal(code, 0, stderr);
+    for (const name of few) assert.deepEqual(taintsOf(await testEnv.node(name)), ['dedicated=x:NoExecute']);
   });
 });
