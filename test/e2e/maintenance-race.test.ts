@@ -14,7 +14,7 @@ import { userWith } from './users.ts';
 import { eventually } from './watching.ts';
 
 // Another user may not ask the server who that is, at the end.
-const testEnv = useTestEnv({ audit: true, own: true });
+const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
 const { background, budget, pod, worker, names } = poolsWithPods(testEnv);
 const [alice, bob, dan] = [as('alice'), as('bob'), as('dan')];

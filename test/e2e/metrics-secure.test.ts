@@ -14,7 +14,7 @@ import { useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { ok } = commandsOf(cluster);
 const LOCAL = ['--metrics-bind-address', '127.0.0.1:0', '--metrics-secure'];

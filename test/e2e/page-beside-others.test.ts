@@ -28,7 +28,7 @@ const KARPENTER_POOL = {
 };
 const NODES = ['ip-10-0-1-7', 'ip-10-0-2-9'].map(name => ({ name, labels: { 'karpenter.sh/nodepool': 'general' } }));
 
-const cluster = useCluster({ own: true }, async started => {
+const cluster = useCluster({}, async started => {
   await createNodes(started, NODES);
   await raw(started).expect('POST', CRDS, await karpenterCrd());
   const create = () => raw(started).request('POST', KARPENTERS, KARPENTER_POOL);

@@ -13,7 +13,7 @@ const IMAGE = 'registry.example.com/main:1';
 const APPS = '/apis/apps/v1/namespaces/default';
 const GROUP = 'crd.projectcalico.org';
 
-const cluster = useCluster({ crd: true, own: true });
+const cluster = useCluster({ crd: true });
 
 test('impact.md has the output of its commands', { timeout: 300_000 }, async () => {
   await stage(cluster());

@@ -7,7 +7,7 @@ import { useTestEnv } from './test-env.ts';
 
 const PAGE = 'docs/node-life.md';
 const GROUP = { 'example.com/group': 'web' };
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 
 test('node-life.md shows what its commands print', {
   skip: before(36, 'MutatingAdmissionPolicy is not in v1'),

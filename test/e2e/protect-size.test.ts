@@ -9,7 +9,7 @@ import { GROUP, kubeletOf, TAINT } from './kubelet.ts';
 import { useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
-const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const MERGE = 'application/merge-patch+json';
 

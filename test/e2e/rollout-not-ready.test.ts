@@ -7,7 +7,7 @@ import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { ok } = commandsOf(testEnv.cluster);
 const resume = () => cli(testEnv.cluster(), ['rollout', 'resume', 'web']);
 const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);

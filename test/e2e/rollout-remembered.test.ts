@@ -9,7 +9,7 @@ import { sampleRollout } from './rollout-samples.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { ok, unchanged } = commandsOf(testEnv.cluster);
 const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
 const create = (count: number, ready = true) =>

@@ -7,7 +7,7 @@ import { commandsOf } from './commands.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { unchanged } = commandsOf(testEnv.cluster);
 const names = ['n0', 'n1', 'n2', 'n3'];
 const reasonIs = (reason: string) => async () =>

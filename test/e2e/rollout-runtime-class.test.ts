@@ -6,7 +6,7 @@ import { commandsOf } from './commands.ts';
 import { role, statuses, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true, audit: true });
+const testEnv = useTestEnv({ audit: true });
 const { ok } = commandsOf(testEnv.cluster);
 const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
 const create = (count: number) => testEnv.nodes(...names(count).map(name => ({ name, labels: role('web') })));

@@ -9,7 +9,7 @@ import { commandsOf } from './commands.ts';
 import { role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { ok } = commandsOf(testEnv.cluster);
 
 const SETUP: Taint = { key: 'setup', effect: 'NoExecute' };

@@ -8,7 +8,7 @@ import { container } from './many-pods.ts';
 import { openTerminal } from './terminal.ts';
 import { role, useTestEnv } from './test-env.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
 const PATHS = [

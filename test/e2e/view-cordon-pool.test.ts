@@ -7,7 +7,7 @@ import { createCloudCluster } from './cloud-cluster.ts';
 import { openTerminal } from './terminal.ts';
 import { useTestEnv } from './test-env.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const states = async () =>
   new Set(await Promise.all(GKE.map(async name => (await testEnv.node(name)).spec.unschedulable ?? false)));

@@ -8,8 +8,8 @@ import { createNodes } from '../cluster/nodes.ts';
 import { productCommand } from '../cluster/product.ts';
 import { openCommand, openTerminal } from './terminal.ts';
 
-const staging = useCluster({ crd: true, own: true });
-const prod = useCluster({ crd: true, own: true });
+const staging = useCluster({ crd: true });
+const prod = useCluster({ crd: true });
 
 interface Kubeconfig {
   clusters: { cluster: object }[];
