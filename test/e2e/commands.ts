@@ -1,4 +1,4 @@
-/** Runs commands in a process of their own against a real control plane. */
+/** Runs commands against a real control plane, by default in a process of their own. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
@@ -37,17 +37,17 @@ export interface Commands {
   unchanged(args: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
-export function commandsOf(cluster: () => ControlPlane): Commands {
+export function commandsOf(cluster: () => ControlPlane, runs = cli): Commands {
   const unchanged: Commands['unchanged'] = async (args, options) => {
     const before = await stateOf(cluster());
-    const result = await cli(cluster(), args, options);
+    const result = await runs(cluster(), args, options);
     assert.deepEqual(await stateOf(cluster()), before, `${args.join(' ')} wrote`);
     return result;
   };
   return {
     unchanged,
     async ok(args, options) {
-      const { code, stdout, stderr } = await cli(cluster(), args, options);
+      const { code, stdout, stderr } = await runs(cluster(), args, options);
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, args.join(' '));
       return stdout;
     },

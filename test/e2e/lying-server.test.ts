@@ -5,13 +5,11 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { ROOT } from '../../scripts/root.ts';
-import { main } from '../../src/main.ts';
 import { raw } from '../cluster/raw.ts';
 import { type Asked, isWatch } from '../fault/asked.ts';
 import { type FaultProxy, startProxy } from '../fault/proxy.ts';
-import { testIo } from '../unit/cli/test-io.ts';
 import { stateOf } from './commands.ts';
+import { inProcess } from './in-process.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 type Json = Record<string, unknown>;
@@ -40,20 +38,13 @@ const nulls: Lie = ({ metadata, ...fields }) => {
   return { metadata, ...Object.fromEntries(Object.keys(fields).map(key => [key, null])) };
 };
 const OF_OBJECTS: Record<string, Lie> = {
-  'conditions: [null]': set([null], 'status', 'conditions'),
   'conditions: ["x"]': set(['x'], 'status', 'conditions'),
-  'status: "x"': set('x', 'status'),
-  'spec: []': set([], 'spec'),
   'no name': set(undefined, 'metadata', 'name'),
-  'metadata: "x"': set('x', 'metadata'),
-  'labels: ["x"]': set(['x'], 'metadata', 'labels'),
-  'managedFields: [null, {}]': set([null, {}], 'metadata', 'managedFields'),
   'null in each field': nulls,
   null: () => null,
 };
 const OF_LISTS: Record<string, Lie> = {
   'items: "x"': set('x', 'items'),
-  'items: null': set(null, 'items'),
   '[]': () => [],
 };
 
@@ -96,11 +87,10 @@ async function prepare(t: { after(fn: () => unknown): void }): Promise<FaultProx
   return proxy;
 }
 
-/** In this process: the same commands as of a user, in a tenth of the time. */
-async function run(proxy: FaultProxy, args: readonly string[]) {
-  const io = testIo({ env: { KUBECONFIG: proxy.kubeconfig, HOME: testEnv.cluster().dir } });
-  const code = await main([...args, '--request-timeout=10s'], io, ROOT);
-  return { code, shown: io.stdoutText() + io.stderrText() };
+async function run({ kubeconfig }: FaultProxy, args: readonly string[]) {
+  const { dir } = testEnv.cluster();
+  const { code, stdout, stderr } = await inProcess({ kubeconfig, dir }, [...args, '--request-timeout=10s']);
+  return { code, shown: stdout + stderr };
 }
 
 /** All but the status of pools. */
@@ -111,30 +101,35 @@ async function written(): Promise<unknown> {
   return { ...others, metadata: kept, spec };
 }
 
-for (const resource of RESOURCES) {
-  test(`${resource} of other types are no bug, and cause no write`, async t => {
-    const proxy = await prepare(t);
-    const before = await written();
-    const commands: string[][] = [];
-    for (const args of COMMANDS) {
-      const from = proxy.requests.length;
-      await run(proxy, args);
-      if (proxy.requests.slice(from).some(({ path }) => readsOf(resource).test(path))) commands.push(args);
-    }
-    assert.ok(commands.length > 0);
+test('objects and lists of other types are no bug, and cause no write', { timeout: 300_000 }, async t => {
+  const proxy = await prepare(t);
+  const before = await written();
+  const asked = new Map<string[], string[]>();
+  for (const args of COMMANDS) {
+    const from = proxy.requests.length;
+    await run(proxy, args);
+    asked.set(
+      args,
+      proxy.requests.slice(from).map(({ path }) => path),
+    );
+  }
+  for (const resource of RESOURCES) {
+    const isRead = (path: string) => readsOf(resource).test(path);
+    const commands = COMMANDS.filter(args => asked.get(args)?.some(isRead));
+    assert.ok(commands.length > 0, resource);
     for (const [name, lie] of [...Object.entries(OF_OBJECTS), ...Object.entries(OF_LISTS)]) {
       const stop = lies(proxy, resource, lie, name in OF_LISTS);
       for (const args of commands) {
         const { code, shown } = await run(proxy, args);
-        const what = `${name}: ${args.join(' ')}: ${code} ${shown}`;
+        const what = `${resource}, ${name}: ${args.join(' ')}: ${code} ${shown}`;
         assert.doesNotMatch(shown, /this is a bug|TypeError|undefined|\[object/, what);
         assert.ok(code === 0 || shown !== '', what);
       }
       stop();
-      assert.deepEqual(await written(), before, name);
+      assert.deepEqual(await written(), before, `${resource}, ${name}`);
     }
-  });
-}
+  }
+});
 
 test('answers to writes, and to /version, of other types are no bug', async t => {
   const proxy = await prepare(t);

@@ -5,12 +5,13 @@ import { isWrite, readAudit } from '../cluster/audit.ts';
 import { cli, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
+import { inProcess } from './in-process.ts';
 import { annotationOf, as, stateOf, writeMaintenance } from './maintenance.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster);
+const { ok, unchanged } = commandsOf(cluster, inProcess);
 const pods = poolsWithPods(testEnv);
 const alice = as('alice');
 const bob = as('bob');
@@ -23,7 +24,7 @@ async function pool(): Promise<void> {
 
 /** Runs a command that succeeds; its stderr is of no interest. */
 async function done(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(cluster(), args);
+  const { code, stdout, stderr } = await inProcess(cluster(), args);
   assert.equal(code, 0, stderr);
   return stdout;
 }
@@ -32,7 +33,7 @@ test('cordon writes owner, reason and end in the patch that cordons; uncordon re
   await pool();
   const start = (await readAudit(cluster())).length;
   const args = ['cordon', 'web', '--reason', 'kernel upgrade', '--until', '2h', ...alice];
-  const { code, stdout, stderr } = await cli(cluster(), args);
+  const { code, stdout, stderr } = await inProcess(cluster(), args);
   assert.deepEqual([code, stdout], [0, 'node/a cordoned\nnode/b cordoned\n']);
   assert.match(stderr, /^Maintenance of alice until 20\S+Z \(in 120m\): kernel upgrade\n$/);
   const asked = (await readAudit(cluster())).slice(start).filter(isWrite);
@@ -77,12 +78,12 @@ test('a second person is refused by name, and writes nothing to that node', asyn
     }
   }
   // The other nodes of the pool are written all the same.
-  const { code, stdout } = await cli(cluster(), ['cordon', 'web', ...bob]);
+  const { code, stdout } = await inProcess(cluster(), ['cordon', 'web', ...bob]);
   assert.deepEqual(
     [code, stdout, await state('a'), await state('b')],
     [1, 'node/b cordoned\n', 'cordoned alice disks', 'cordoned'],
   );
-  const drained = await cli(cluster(), ['drain', 'web', '--yes', ...bob]);
+  const drained = await inProcess(cluster(), ['drain', 'web', '--yes', ...bob]);
   assert.equal(drained.code, 1);
   assert.match(
     drained.stderr,
@@ -90,7 +91,7 @@ test('a second person is refused by name, and writes nothing to that node', asyn
   );
   assert.match(drained.stderr, /^Draining 1 node of pool web, /m);
   assert.match(drained.stderr, /^error: unable to cordon node "a": it is in maintenance of alice/m);
-  const none = await cli(cluster(), ['drain', 'web', '--node=a', '--reason=mine', '--yes', ...bob]);
+  const none = await inProcess(cluster(), ['drain', 'web', '--node=a', '--reason=mine', '--yes', ...bob]);
   assert.deepEqual([none.code, none.stderr.match(/^(Draining|Maintenance) .*/m)], [1, null]);
   assert.match(
     drained.stderr,
@@ -244,7 +245,7 @@ test('a pool with unmanaged: Remove neither removes it nor counts it as drift', 
   await done('cordon', 'web', '--reason=disks', ...alice);
   const [summary] = await testEnv.reconcile();
   assert.equal(summary?.outcome?.status?.updatedNodeCount, 2);
-  assert.equal((await cli(cluster(), ['diff', 'web'])).code, 0);
+  assert.equal((await inProcess(cluster(), ['diff', 'web'])).code, 0);
   assert.equal(await state('a'), 'cordoned alice disks');
   await testEnv.delete(['web']);
   assert.equal(await state('a'), 'cordoned alice disks');

@@ -1,15 +1,15 @@
 /** A pool that gets a taint with NoExecute during a pause: who resumes it agrees to the evictions. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
+import { inProcess } from './in-process.ts';
 import { openTerminal } from './terminal.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster);
+const { ok, unchanged } = commandsOf(cluster, inProcess);
 const pods = poolsWithPods(testEnv);
 const RESUMES = [
   ['rollout', 'resume', 'web'],
@@ -37,23 +37,9 @@ for (const resume of RESUMES) {
     const rehearsed = await unchanged([...resume, '--dry-run=server']);
     assert.equal(rehearsed.code, 0);
     assert.match(rehearsed.stderr, /^taints with the effect NoExecute evict 1 pod at once/);
-    const agreed = await cli(cluster(), [...resume, '--yes']);
+    const agreed = await inProcess(cluster(), [...resume, '--yes']);
     assert.equal(agreed.code, 0, agreed.stderr);
     assert.equal(await isPaused(), false);
-  });
-
-  test(`${line}: a person is asked, and a no leaves the pool paused`, async t => {
-    await ok(['edit', 'web', '--taint', 'x:NoExecute']);
-    for (const [answer, exit] of [
-      ['n', 1],
-      ['y', 0],
-    ] as const) {
-      const terminal = openTerminal(t, cluster(), resume, { columns: 160, rows: 40, env: { NO_COLOR: '1' } });
-      await terminal.shows(/pool web\b.*evict 1 pod.*\[y\/N\]/s);
-      terminal.type(`${answer}{enter}`);
-      assert.equal((await terminal.exit).exitCode, exit, terminal.screen());
-      assert.equal(await isPaused(), answer === 'n');
-    }
   });
 
   test(`${line}: without such a taint nothing is asked`, async () => {
@@ -62,3 +48,21 @@ for (const resume of RESUMES) {
     assert.equal(await isPaused(), false);
   });
 }
+
+test('a person is asked, and a no leaves the pool paused', async t => {
+  await ok(['edit', 'web', '--taint', 'x:NoExecute']);
+  for (const [answer, exit] of [
+    ['n', 1],
+    ['y', 0],
+  ] as const) {
+    const terminal = openTerminal(t, cluster(), ['rollout', 'resume', 'web'], {
+      columns: 160,
+      rows: 40,
+      env: { NO_COLOR: '1' },
+    });
+    await terminal.shows(/pool web\b.*evict 1 pod.*\[y\/N\]/s);
+    terminal.type(`${answer}{enter}`);
+    assert.equal((await terminal.exit).exitCode, exit, terminal.screen());
+    assert.equal(await isPaused(), answer === 'n');
+  }
+});
