@@ -84,16 +84,6 @@ describe('the cluster port', () => {
       assert.equal(cleaned.kind === 'written' && cleaned.node.record, undefined);
       assert.equal(cleaned.kind === 'written' && cleaned.node.labels.z, '1');
     });
-
-    test('are listed over several pages without duplicates', async () => {
-      await createNodes(
-        cluster(),
-        Array.from({ length: 1100 }, (_, i) => ({ name: `many-${i}` })),
-      );
-      const names = (await connection.cluster.nodes.list()).map(({ name }) => name);
-      assert.equal(names.length, 1102);
-      assert.equal(new Set(names).size, 1102);
-    });
   });
 
   test('creates RuntimeClasses once, patches them at their resourceVersion, deletes them by UID', async () => {

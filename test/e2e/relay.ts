@@ -14,6 +14,8 @@ export interface RelayOptions {
   onEnd?: (path: string) => unknown;
   /** How far the clock of the server is ahead, by its Date header. */
   aheadMs?: number;
+  /** Replaces the path of requests. */
+  path?: (asked: string) => string;
   /** Answers with a Status of that code instead of the server; undefined forwards the request. */
   refuse?: (path: string) => number | undefined;
 }
@@ -29,7 +31,7 @@ export interface Relay {
 export async function relay(
   t: TestContext,
   { server, ca, admin }: ControlPlane,
-  { accept = asked => asked, change, onEnd, aheadMs = 0, refuse }: RelayOptions = {},
+  { accept = asked => asked, change, onEnd, path = asked => asked, aheadMs = 0, refuse }: RelayOptions = {},
 ): Promise<Relay> {
   const agent = new Agent({ ca, ...admin });
   const asked: string[] = [];
@@ -44,7 +46,7 @@ export async function relay(
     }
     const passed: typeof headers = { ...headers, accept: accept(headers.accept ?? ''), host: new URL(server).host };
     if (change !== undefined) delete passed['accept-encoding'];
-    const up = request(new URL(url, server), { method, agent, headers: passed }, answer => {
+    const up = request(new URL(path(url), server), { method, agent, headers: passed }, answer => {
       const date = new Date(Date.now() + aheadMs).toUTCString();
       outgoing.writeHead(answer.statusCode ?? 0, { ...answer.headers, date });
       answer.on('data', (chunk: Buffer) => outgoing.write(change === undefined ? chunk : change(chunk)));
