@@ -12,7 +12,7 @@ import { raw } from '../cluster/raw.ts';
 import { type LiveNode, role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const ROUNDS = 200;
+const ROUNDS = 50;
 const NODES = ['a', 'b', 'c', 'd'];
 const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as const;
 

@@ -10,7 +10,7 @@ import { commandsOf } from './commands.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { unchanged } = commandsOf(testEnv.cluster);
 const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
 const create = (count: number) => testEnv.nodes(...names(count).map(name => ({ name, labels: role('web') })));
@@ -34,7 +34,7 @@ test('a node that is deleted, or a smaller canary, does not let the others throu
   await eventually('the node is gone', says(/ of 8 nodes /));
   await testEnv.edit('web', { spec: { rollout: { canary: 1 } } });
   await eventually('the canary is smaller', says(/the canary of 1 /));
-  await sleep(2_000);
+  await sleep(1_000);
   assert.match(
     await progress(),
     /^RolloutInProgress: 5 of 8 nodes updated, 5 settling \(.* and 2 more\), the canary of 1 /,

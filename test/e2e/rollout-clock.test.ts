@@ -5,10 +5,10 @@ import { sampleRollout } from './rollout-samples.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 // The executable takes no NODE_OPTIONS.
 process.env.NODEPOOL_TEST_PRODUCT = 'sources';
-const SETTLE_SECONDS = 5;
+const SETTLE_SECONDS = 3;
 /** SIGUSR2 sets the clock by ten minutes: forward first, then back. */
 const JUMPS = `const Real = Date; let [offset, by] = [0, 600_000];
 process.on('SIGUSR2', () => { offset += by; by = -1_200_000; });
