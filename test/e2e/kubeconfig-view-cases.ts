@@ -90,7 +90,6 @@ current-context: second
   badYaml: 'clusters: [{name: a\n',
   list: '- a\n',
   twice: '{clusters: [{name: a, cluster: {server: https://1}}, {name: a, cluster: {server: https://2}}]}',
-  twiceUser: '{users: [{name: a, user: {token: x}}, {name: a, user: {token: y}}]}',
   number: '{users: [{name: a, user: {token: 12}}]}',
   flag: '{clusters: [{name: a, cluster: {insecure-skip-tls-verify: "true"}}]}',
   groups: '{users: [{name: a, user: {as: x, as-groups: g}}]}',
@@ -104,25 +103,20 @@ export type Case = [name: string, files: string[], flags?: { context: string }];
 export const TABLE: Case[] = [
   ['a file', ['one']],
   ['two: the first wins', ['one', 'two']],
-  ['the other way round', ['two', 'one']],
   ['a current context of a later file', ['noCurrent', 'two']],
   ['a context of a later file', ['one', 'two'], { context: 'c' }],
-  ['the same context in both', ['two', 'one'], { context: 'a' }],
   ['a context, its cluster from the first file', ['one', 'two'], { context: 'b' }],
   ['its entries are not mixed', ['two', 'one'], { context: 'b' }],
   ['missing files', ['missing', 'one', 'missing2']],
   ['empty names', ['', 'one', '']],
-  ['a file twice', ['one', 'one']],
   ['an empty file before', ['nothing', 'comment', 'one']],
   ['every field, relative paths', ['deep/all']],
-  ['relative paths of a later file', ['one', 'deep/all'], { context: 'all' }],
   ['a relative command', ['deep/all'], { context: 'exec' }],
   ['a command to be found', ['deep/all'], { context: 'found' }],
   ['absolute paths', ['deep/all'], { context: 'absolute' }],
   ['an auth-provider', ['deep/all'], { context: 'provider' }],
   ['data', ['data']],
   ['empty values', ['empties'], { context: 'e' }],
-  ['empty values of a user', ['empties'], { context: 'f' }],
   ['JSON', ['json']],
   ['a path', ['slash']],
   ['anchors, merge keys, a byte order mark, a second document', ['anchors']],
@@ -131,10 +125,8 @@ export const TABLE: Case[] = [
 /** Files that kubectl refuses as well. */
 export const REFUSED: Case[] = [
   ['YAML', ['badYaml']],
-  ['YAML after a good file', ['one', 'badYaml']],
   ['a list', ['list']],
   ['a cluster twice in a file', ['twice', 'one']],
-  ['a user twice in a file', ['one', 'twiceUser']],
   ['a number for a token', ['one', 'number']],
   ['a text for a flag', ['one', 'flag']],
   ['a text for a list', ['one', 'groups']],
@@ -145,19 +137,10 @@ export const REFUSED: Case[] = [
 ];
 
 const PLUGIN = 'apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Never';
-/** Users and clusters that kubectl refuses to use, all but the first. */
+/** Users and clusters that kubectl refuses to use, all but the first; test/unit/kube/auth/credentials-refused.test.ts has further ones. */
 export const USES: [name: string, user: string, cluster?: string][] = [
   ['nothing is wrong', '{token: t, as: x}'],
-  ['a token and a password', '{token: t, username: u, password: p}'],
-  ['a token and a password alone', '{token: t, password: p}'],
-  ['a token file and a username', '{tokenFile: TEXT, username: u}'],
-  ['a token file that is not there', '{tokenFile: nowhere}'],
-  ['two certificates', `{client-certificate: TEXT, client-certificate-data: ${CA}, client-key: TEXT}`],
-  ['two keys', `{client-certificate: TEXT, client-key: TEXT, client-key-data: ${CA}}`],
-  ['a certificate without a key', '{client-certificate: TEXT}'],
-  ['a certificate that is none', `{client-certificate-data: ${CA}, client-key-data: ${CA}}`],
   ['a certificate that is not there', '{client-certificate: nowhere, client-key: TEXT}'],
-  ['a plugin and an auth-provider', `{exec: {${PLUGIN}}, auth-provider: {name: oidc}}`],
   ['a plugin without a command', `{exec: {${PLUGIN.replace('command: x, ', '')}}}`],
   ['a plugin of no version', `{exec: {${PLUGIN.replace(/^.*?, /, '')}}}`],
   ['a plugin of an old version', `{exec: {${PLUGIN.replace('v1', 'v1alpha1')}}}`],

@@ -1,4 +1,4 @@
-/** SIGKILL after any write of a drain or an uncordon: a node is never half in maintenance, and a rerun leaves all of it true. */
+/** SIGKILL after each kind of write of a drain and an uncordon: a node is never half in maintenance, and a rerun leaves all of it true. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,8 +17,8 @@ const NAMES = ['a', 'b'];
 const DRAIN = ['drain', 'web', '--reason=disks', '--until=2099-01-01T00:00:00Z', '--yes', ...as('alice')];
 const UNCORDON = ['uncordon', 'web', ...as('alice')];
 
-/** Kills the command after the response to its Nth write; false if it writes less often. */
-async function killAfter(t: TestContext, proxy: FaultProxy, writes: number, args: string[]): Promise<boolean> {
+/** Kills the command after the response to its Nth write. */
+async function killAfter(t: TestContext, proxy: FaultProxy, writes: number, args: string[]): Promise<void> {
   let [sent, answered] = [0, 0];
   const isWrite = ({ method, path }: { method: string; path: string }) =>
     method !== 'GET' && !path.includes('selfsubjectreviews');
@@ -34,7 +34,7 @@ async function killAfter(t: TestContext, proxy: FaultProxy, writes: number, args
   const [, signal] = await ended;
   undo();
   silence();
-  return signal === 'SIGKILL';
+  assert.equal(signal, 'SIGKILL', `${args[0]} has no write ${writes}`);
 }
 
 async function states() {
@@ -60,36 +60,29 @@ async function prepare(): Promise<void> {
 const TOLD = 'alice disks 2099-01-01T00:00:00Z';
 const CONDITION = 'alice until 2099-01-01T00:00:00Z: disks';
 
-test('killed after each write of a drain, then of an uncordon', { timeout: 600_000 }, async t => {
+test('killed after a write of a drain, then of an uncordon', { timeout: 300_000 }, async t => {
   const proxy = await startProxy(testEnv.cluster(), testEnv.cluster().dir);
   t.after(() => proxy.stop());
   serveVersion(proxy, 'v1.37.2');
   const onProxy = { ...testEnv.cluster(), kubeconfig: proxy.kubeconfig };
-  const kills = { drain: 0, uncordon: 0 };
-  for (let writes = 1; ; writes++) {
+  // The cordon of one node, its condition, and an eviction after both of each.
+  for (const writes of [1, 2, 5]) {
     await prepare();
-    const wasKilled = await killAfter(t, proxy, writes, DRAIN);
+    await killAfter(t, proxy, writes, DRAIN);
     for (const { isCordoned, told } of await states()) assert.equal(told, isCordoned ? TOLD : undefined);
     const rerun = await cli(onProxy, DRAIN);
     assert.equal(rerun.code, 0, rerun.stderr);
     const all = NAMES.map(() => ({ isCordoned: true, told: TOLD, condition: CONDITION }));
     assert.deepEqual(await states(), all, `killed after write ${writes}`);
     assert.deepEqual(await pods.names(), []);
-    if (!wasKilled) break;
-    kills.drain += 1;
   }
-  for (let writes = 1; ; writes++) {
-    await cli(onProxy, DRAIN);
-    const wasKilled = await killAfter(t, proxy, writes, UNCORDON);
+  for (const writes of [1, 2]) {
+    if (writes > 1) await cli(onProxy, DRAIN);
+    await killAfter(t, proxy, writes, UNCORDON);
     for (const { isCordoned, told } of await states()) assert.equal(told, isCordoned ? TOLD : undefined);
     const rerun = await cli(onProxy, UNCORDON);
     assert.equal(rerun.code, 0, rerun.stderr);
     const none = NAMES.map(() => ({ isCordoned: false, told: undefined, condition: undefined }));
     assert.deepEqual(await states(), none, `killed after write ${writes}`);
-    if (!wasKilled) break;
-    kills.uncordon += 1;
   }
-  t.diagnostic(`${kills.drain} kills of the drain, ${kills.uncordon} of the uncordon`);
-  // Of each node the cordon and its condition, and two evictions. After the last write, of the status, the command may have ended.
-  assert.ok(kills.drain >= 6 && kills.uncordon >= 4, JSON.stringify(kills));
 });

@@ -10,7 +10,7 @@ import { poolsWithPods } from './draining.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const pods = poolsWithPods(testEnv);
 const WEB = { app: 'web' };
 const NODES = ['a', 'b', 'c'];
@@ -123,7 +123,7 @@ test('a node that was NotReady before its drain stops nothing and gives way; one
   const watching = await startWatching(t, testEnv.cluster());
   await testEnv.edit('web', { spec: { taints: [TAINT] } });
   await eventually('the first is drained', () => are(STAND_IN, '', ''));
-  await sleep((SETTLE_SECONDS + 3) * 1000);
+  await sleep((SETTLE_SECONDS + 2) * 1000);
   assert.ok(!(await reasonIs('Progressing', 'RolloutStopped')));
   await setReady(testEnv.cluster(), 'b', true);
   await eventually('another gets its place, and its taint', () => are(STAND_IN, DONE, ''));

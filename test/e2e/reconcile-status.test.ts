@@ -69,7 +69,7 @@ test('without the status subresource in the CRD a watch releases no member and r
   // Changes are reconciled meanwhile.
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
   await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
-  await sleep(2_000);
+  await sleep(1_000);
   assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes a': 1, 'patch nodes c': 1 });
   assert.match(watch.log(), /run `kubectl nodepool install`/);
 
@@ -134,7 +134,7 @@ test('under the CRD of the version before, pools are reconciled and their status
   await eventually('it is reconciled', async () => (await testEnv.getPool('w'))?.status?.nodeCount === 1);
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
   await eventually('drift is repaired', async () => (await tierOf('a')) === 'gold');
-  await sleep(2_000);
+  await sleep(1_000);
   const mark = await auditMark(testEnv.cluster());
   // Longer than the watch waits for a CRD with all that it needs.
   await sleep(11_000);

@@ -1,4 +1,4 @@
-/** Preloaded with --import: writes the modules that a run loaded to the file in NODEPOOL_LOADED. */
+/** Preloaded with --import: writes the modules that a process loaded to the file in NODEPOOL_LOADED. */
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 

@@ -38,13 +38,13 @@ async function run(cluster: ClusterPort): Promise<'done' | 'killed'> {
   }
 }
 
-/** As many former specs as are kept, and the next spec is in the pool. */
-async function prepare(next: string): Promise<void> {
+/** So many specs were reconciled, and the next spec is in the pool. */
+async function prepare(next: string, specs: number): Promise<void> {
   await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { rollout: {}, handler: 'runc', labels: { tier: '0' } });
-  for (let at = 1; at <= 12; at++) {
+  for (let at = 1; at <= specs; at++) {
     await testEnv.reconcile();
-    await tier(at === 12 ? next : String(at));
+    await tier(at === specs ? next : String(at));
   }
 }
 
@@ -62,24 +62,27 @@ async function endState() {
   };
 }
 
-for (const { what, next, expected } of [
+for (const { what, next, specs, kept, expected } of [
   {
     what: 'a new spec, for which the oldest goes',
     next: 'new',
+    // As many former ones as are kept.
+    specs: 12,
+    kept: 11,
     expected: { 'revisions.create': 1, 'revisions.delete': 1 },
   },
-  { what: 'one that comes back', next: '3', expected: { 'revisions.update': 1 } },
+  { what: 'one that comes back', next: '1', specs: 3, kept: 3, expected: { 'revisions.update': 1 } },
 ]) {
   test(`${what}: killed after each write`, { timeout: 300_000 }, async t => {
-    await prepare(next);
+    await prepare(next, specs);
     const faultless: Record<string, number> = {};
     assert.equal(await run(await killAfter(Number.POSITIVE_INFINITY, faultless)), 'done');
     const wanted = await endState();
-    assert.equal(wanted.revisions.length, 11);
+    assert.equal(wanted.revisions.length, kept);
     assert.deepEqual(faultless, expected);
     for (let writes = 1; ; writes++) {
       await testEnv.clean();
-      await prepare(next);
+      await prepare(next, specs);
       const counts: Record<string, number> = {};
       const outcome = await run(await killAfter(writes, counts));
       assert.equal(await run(await killAfter(Number.POSITIVE_INFINITY, counts)), 'done');

@@ -74,7 +74,7 @@ test('--log-format json logs a missing CRD', async t => {
   assert.match(entries(stderr)[0]?.next ?? '', /kubectl nodepool install/);
 });
 
-test('names the plugin of a login that hangs', { timeout: 150_000 }, async t => {
+test('names the plugin of a login that hangs', async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const { dir, server, ca, admin } = cluster();
@@ -109,12 +109,8 @@ test('names the plugin of a login that hangs', { timeout: 150_000 }, async t => 
   });
   await new Promise(resolve => setTimeout(resolve, Date.parse(status.expirationTimestamp) - Date.now() + 100));
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drift' } } });
-  const [reported, late] = [
-    `waiting for the plugin ${plugin} to log in user "robot", for 10 s so far`,
-    `the plugin ${plugin} has not logged in user "robot" within 60 s`,
-  ] as const;
+  const reported = `waiting for the plugin ${plugin} to log in user "robot", for 10 s so far`;
   const warned = (what: string) =>
     entries(watching.log()).some(({ level, message }) => level === 'warning' && message.includes(what));
   await eventually('it says so', () => warned(reported), 20_000);
-  await eventually('what waits for it fails', () => warned(late), 60_000);
 });
