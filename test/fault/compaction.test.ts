@@ -1,21 +1,17 @@
 /** etcd is compacted behind an API server without a watch cache, so that no cache keeps the history. */
 import assert from 'node:assert/strict';
-import { cli } from '../cluster/harness.ts';
 import type { LiveNode } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
-import { type Asked, isList, isWatch } from './asked.ts';
+import { type Asked, isList } from './asked.ts';
 import { compact } from './etcd.ts';
-import { converged, startChild, useFaultEnv } from './fault-env.ts';
-import { CLASSES, type Model, POOLS } from './model.ts';
+import { converged, useFaultEnv } from './fault-env.ts';
+import { CLASSES, POOLS } from './model.ts';
 import { auditMark, createsAndDeletes } from './oracle.ts';
-import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
-import { answerWith, delay } from './treatments.ts';
 
 const NODES = '/api/v1/nodes';
-const MANY = 600;
 
 const testEnv = useFaultEnv({ own: true, apiserverFlags: ['--watch-cache=false'] });
 
@@ -61,53 +57,3 @@ row(
     assert.equal(await child.end(), 0);
   },
 );
-
-/** Without WatchList; compacts etcd before the second page of the first list of nodes. Returns the requested pages. */
-function compactInsideList(proxy: FaultProxy, model: Model): () => Asked[] {
-  const first = proxy.requests.length;
-  let compacted: Promise<string> | undefined;
-  proxy.onRequest(asked => {
-    if (isWatch(asked) && isList(asked)) return answerWith(422, 'sendInitialEvents is forbidden');
-    if (asked.path !== NODES || !asked.query.has('continue') || compacted !== undefined) return undefined;
-    // After a newer write, as the newest revision is not compacted.
-    compacted = model.label('n0', { team: 'theirs' }).then(() => compact(testEnv.cluster().etcdUrl));
-    return delay(compacted);
-  });
-  return () => proxy.requests.slice(first).filter(asked => asked.path === NODES && isList(asked) && !isWatch(asked));
-}
-
-for (const how of ['reconcile --watch', 'reconcile']) {
-  row(
-    {
-      fault: '410 in the stream; HTTP 410',
-      how: `etcd is compacted between two pages of a list, ${how}`,
-      holds: 'the list restarts once and is complete',
-    },
-    async (t, facts) => {
-      const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
-      const labels = { 'node-role.kubernetes.io/many': '' };
-      await model.addNodes(...Array.from({ length: MANY }, (_, at) => ({ name: `n${at}`, labels })));
-      await model.createPool('many', { labels: { tier: 'many' } });
-      const pages = compactInsideList(proxy, model);
-      if (how === 'reconcile') {
-        const { code, stderr } = await cli({ ...testEnv.cluster(), kubeconfig: proxy.kubeconfig }, ['reconcile']);
-        assert.deepEqual([code, stderr], [0, '']);
-      } else {
-        const child = startChild(t, proxy);
-        await child.synced();
-        assert.deepEqual(child.lines(/next attempt/), [], 'no attempt of the list has failed');
-      }
-      await converged(model, proxy, 60_000);
-      assert.deepEqual(
-        pages().map(({ query, status }) => [query.has('continue'), status]),
-        [
-          [false, 200],
-          [true, 410],
-          [false, 200],
-          [true, 200],
-        ],
-      );
-      facts.nodes = MANY;
-    },
-  );
-}

@@ -1,14 +1,11 @@
 /** Somebody else repeatedly writes the node between our read and our write. */
 import assert from 'node:assert/strict';
-import { raw } from '../cluster/raw.ts';
 import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
 import type { Asked } from './asked.ts';
 import { converged, startChild, useFaultEnv } from './fault-env.ts';
 import type { Treatment } from './proxy.ts';
 import { row } from './row.ts';
-import { begin, judge } from './runs.ts';
-import { change } from './scenario.ts';
 
 const testEnv = useFaultEnv();
 const NODE = '/api/v1/nodes/';
@@ -22,35 +19,6 @@ function crossed(act: (node: string) => Promise<unknown>): Treatment {
     pass(await forward());
   };
 }
-
-row(
-  {
-    fault: '409 storm',
-    slow: true,
-    how: 'a second writer bumps each node between read and patch, 8 times in a row',
-    holds: 'same end state, no extra create or delete',
-  },
-  async (t, facts) => {
-    const run = await begin(testEnv, t);
-    const rounds = new Map<string, number>();
-    let bumps = 0;
-    run.proxy.onRequest(asked => {
-      const round = rounds.get(asked.path) ?? 0;
-      if (!isNodePatch(asked) || round >= 8) return undefined;
-      rounds.set(asked.path, round + 1);
-      return crossed(node => {
-        bumps += 1;
-        return raw(testEnv.cluster()).expect('PATCH', NODE + node, {
-          metadata: { annotations: { 'node.alpha.kubernetes.io/ttl': String(bumps) } },
-        });
-      });
-    });
-    await change(run.model);
-    await judge(testEnv, run);
-    facts.conflicts = bumps;
-    assert.ok(bumps >= 8 * 7, `${bumps} bumps`);
-  },
-);
 
 row(
   {

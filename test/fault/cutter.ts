@@ -3,13 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { type Asked, isList } from './asked.ts';
 import type { FaultProxy } from './proxy.ts';
 
-export const ENDS = {
-  RST: client => client.socket?.resetAndDestroy(),
-  FIN: client => client.socket?.end(),
-  'end of the response': client => client.end(),
-} satisfies Record<string, (client: ServerResponse) => void>;
-export type End = keyof typeof ENDS;
-
 /** How many bytes of a chunk are sent before the cut. */
 export const PLACES: ((length: number) => number)[] = [length => length >> 1, () => 1, length => length - 1];
 
@@ -38,7 +31,7 @@ export class Cutter {
   }
 
   /** Resolves when the next chunk of a watch of that path is cut. */
-  next(path: string, place: (length: number) => number, end: End): Promise<Cut> {
+  next(path: string, place: (length: number) => number): Promise<Cut> {
     return new Promise(resolve => {
       this.#plans.set(path, (asked, piece, client) => {
         this.#plans.delete(path);
@@ -47,8 +40,7 @@ export class Cutter {
         let bytes = place(piece.length);
         if (piece[bytes - 1] === 10) bytes += 1;
         const part = piece.subarray(0, bytes);
-        // A reset drops unsent data, so wait until the part is sent.
-        client.write(part, () => ENDS[end](client));
+        client.end(part);
         resolve({ asked, versions: [before, ...this.#read(asked, part)] });
       });
     });

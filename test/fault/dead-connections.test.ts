@@ -7,35 +7,8 @@ import { begin, judge } from './runs.ts';
 import { change } from './scenario.ts';
 
 const testEnv = useFaultEnv();
-/** The deadline of a write, and the retry. */
-const MAX_S = 30 + 15;
 /** As with client-go, whose ping ends all streams of a dead connection after 45 s. */
 const MAX_TOGETHER_S = 50;
-
-row(
-  {
-    fault: 'silent hang',
-    slow: true,
-    how: 'every idle connection goes silent, then a pool is edited',
-    holds: 'all writes wait for one deadline, however many connections are silent',
-    timeout: 200_000,
-  },
-  async (t, facts) => {
-    const run = await begin(testEnv, t);
-    const { proxy, model } = run;
-    // Leaves some idle connections behind.
-    await change(model);
-    await judge(testEnv, run);
-    proxy.silenceIdle();
-    const since = performance.now();
-    // Writes of a RuntimeClass, nodes and a status, one after the other.
-    await model.editPool('two', { labels: { tier: 'third' }, handler: 'runc' });
-    await converged(model, proxy, 150_000);
-    const seconds = (performance.now() - since) / 1000;
-    facts.settledAfterSeconds = Math.round(seconds);
-    assert.ok(seconds < MAX_S, `${seconds} s`);
-  },
-);
 
 row(
   {

@@ -24,7 +24,7 @@ export interface FaultEnv extends TestEnv {
 
 /** Without a write for this long the product is quiet. */
 const QUIET_MS = 300;
-const POLL_MS = 50;
+const POLL_MS = 100;
 
 /** useTestEnv with an audit log. */
 export function useFaultEnv(options: ClusterOptions = {}): FaultEnv {

@@ -1,59 +1,106 @@
-/** SIGKILL at any moment: the next process repeats the work and reaches the same state. */
+/** SIGKILL after each write: the next process repeats the work and reaches the same state. */
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { NodePoolSpec } from '../../src/nodepool/types.ts';
+import { cli } from '../cluster/harness.ts';
+import { role } from '../e2e/test-env.ts';
+import { eventually } from '../e2e/watching.ts';
 import { startChild } from './child.ts';
-import { converged, type Test, useFaultEnv } from './fault-env.ts';
+import { differences } from './expected.ts';
+import { type Test, useFaultEnv } from './fault-env.ts';
 import { limitWrites } from './limit-writes.ts';
-import { assertNeverBack, createsAndDeletes, snapshot } from './oracle.ts';
+import { assertNeverBack, auditMark, writes } from './oracle.ts';
 import { row } from './row.ts';
-import { begin } from './runs.ts';
-import { CREATES_AND_DELETES, change } from './scenario.ts';
+import { begin, judge } from './runs.ts';
+import { change } from './scenario.ts';
 
 const testEnv = useFaultEnv();
+const NAMES = ['a', 'b', 'c'];
 
-/** Runs the changes and kills the process after the response to its Nth write; false if it writes less often. */
-async function killAfter(t: Test, writes: number): Promise<boolean> {
-  const run = await begin(testEnv, t);
-  const { proxy, model, child, wanted, mark } = run;
-  const limit = limitWrites(proxy, writes);
-  await change(model);
-  const end = performance.now() + QUIET_MS;
-  while (!limit.reached() && performance.now() < end) await sleep(1);
-  const kills = limit.reached();
-  if (kills) await child.end('SIGKILL');
-  limit.undo();
-  const ofFirst = proxy.requests.length;
-  if (kills) await startChild(t, proxy).synced();
-  const context = `killed after write ${writes}`;
-  await converged(model, proxy);
-  assert.deepEqual(await snapshot(testEnv.cluster()), wanted, context);
-  assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AND_DELETES, context);
-  assertNeverBack(proxy.requests.slice(0, ofFirst));
-  assertNeverBack(proxy.requests.slice(ofFirst));
-  return kills;
+/**
+ * Starts the watch and kills it after the response to its first write, until one finds all done; returns how many were
+ * killed. Each has a proxy of its own: a request of a killed process that is read late is none of the next one.
+ */
+async function killAfterEach(t: Test, isDone: () => Promise<boolean>): Promise<number> {
+  for (let kills = 0; ; kills++) {
+    assert.ok(kills < 100, 'each does something');
+    const proxy = await testEnv.proxy(t);
+    const { reached } = limitWrites(proxy, 1);
+    const child = startChild(t, proxy);
+    await eventually('it writes, or all is done', async () => reached() || (await isDone()));
+    await child.end('SIGKILL');
+    await proxy.stop();
+    assertNeverBack(proxy.requests);
+    if (!reached()) return kills;
+  }
 }
-
-/** Without a write for this long after the changes there is no Nth one. */
-const QUIET_MS = 3_000;
 
 row(
   {
     fault: 'killed half-way',
-    how: 'SIGKILL after the Nth write response, for every N',
-    holds: 'same end state after a restart, no extra create or delete',
-    timeout: 500_000,
+    how: 'SIGKILL after each write response, again and again',
+    holds: 'same end state, no extra create or delete',
   },
   async (t, facts) => {
-    let kills = 0;
-    for (let wasKilled = true; wasKilled; ) {
-      const ends: (() => unknown)[] = [];
-      t.after(() => Promise.all(ends.map(end => end())));
-      wasKilled = await killAfter({ after: end => ends.unshift(end) }, kills + 1);
-      for (const end of ends.splice(0)) await end();
-      await testEnv.clean();
-      if (wasKilled) kills += 1;
+    const run = await begin(testEnv, t);
+    await run.child.end('SIGKILL');
+    await change(run.model);
+    facts.kills = await killAfterEach(t, async () => (await differences(run.model)).length === 0);
+    assert.ok(facts.kills >= 15, `${facts.kills} kills`);
+    await startChild(t, run.proxy).synced();
+    await judge(testEnv, run);
+  },
+);
+
+const tiersOf = async () =>
+  (await testEnv.revisions()).map(({ data }) => (data as { spec: NodePoolSpec }).spec.labels?.tier);
+
+/** Every node has the spec, and the status says so. */
+const isRolledOut = (tier: string) => async () => {
+  const pool = await testEnv.getPool('web');
+  const progress = pool?.status?.conditions?.find(({ type }) => type === 'Progressing');
+  const isObserved = pool?.status?.observedGeneration === pool?.metadata.generation;
+  if (!isObserved || progress?.reason !== 'RolloutComplete') return false;
+  const tiers = await Promise.all(NAMES.map(async name => (await testEnv.node(name)).metadata.labels.tier));
+  return tiers.every(each => each === tier);
+};
+
+/** The writes of revisions since then. */
+async function revisionWrites(mark: number): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const [write, count] of Object.entries(await writes(testEnv.cluster(), mark))) {
+    const [verb = '', resource] = write.split(' ');
+    if (resource === 'controllerrevisions') found[verb] = (found[verb] ?? 0) + count;
+  }
+  return found;
+}
+
+row(
+  {
+    fault: 'killed half-way',
+    how: 'SIGKILL after each write response, again and again, while a spec is rolled out and undone',
+    holds: 'each spec is one revision, ten former ones are kept, and none is created, raised or deleted twice',
+  },
+  async (t, facts) => {
+    await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('web') })));
+    await testEnv.pool('web', { rollout: {}, handler: 'runc', labels: { tier: '0' } });
+    for (let at = 0; at < 11; at++) {
+      await testEnv.edit('web', { spec: { labels: { tier: String(at) } } });
+      await testEnv.reconcile();
     }
-    facts.kills = kills;
-    assert.ok(kills >= 15, `${kills} kills`);
+    await testEnv.edit('web', { spec: { rollout: { maxConcurrent: 1, settleSeconds: 0 } } });
+    const before = (await tiersOf()).map(String);
+    const mark = await auditMark(testEnv.cluster());
+    await testEnv.edit('web', { spec: { labels: { tier: 'new' } } });
+    const kills = await killAfterEach(t, isRolledOut('new'));
+    assert.deepEqual(await tiersOf(), [...before.slice(1), 'new']);
+    assert.deepEqual(await revisionWrites(mark), { create: 1, delete: 1 });
+
+    const undone = await auditMark(testEnv.cluster());
+    const tier = before.at(-1) ?? '';
+    assert.equal((await cli(testEnv.cluster(), ['rollout', 'undo', 'web'])).code, 0);
+    facts.kills = kills + (await killAfterEach(t, isRolledOut(tier)));
+    assert.deepEqual(await tiersOf(), [...before.slice(1, -1), 'new', tier]);
+    assert.deepEqual(await revisionWrites(undone), { patch: 1 });
+    assert.ok(facts.kills >= 10, `${facts.kills} kills`);
   },
 );

@@ -15,7 +15,7 @@ import { row } from './row.ts';
 import { answerWith } from './treatments.ts';
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kubectl-nodepool';
-const MANY = 300;
+const MANY = 60;
 const NAMES = Array.from({ length: MANY }, (_, at) => `n${at}`);
 /** A write would arrive within this time after it continues. */
 const LATE_MS = 500;

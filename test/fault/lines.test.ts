@@ -1,8 +1,9 @@
-/** JSON watches and lists that are cut inside a line, or contain something else. */
+/** JSON watches and lists that are cut inside a line, contain something else, or do not end. */
 import assert from 'node:assert/strict';
+import { cli } from '../cluster/harness.ts';
 import { eventually } from '../e2e/watching.ts';
 import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
-import { type Cut, Cutter, ENDS, type End, PLACES } from './cutter.ts';
+import { type Cut, Cutter, PLACES } from './cutter.ts';
 import { converged, startChild, type Test, useFaultEnv } from './fault-env.ts';
 import { CLASSES, POOLS } from './model.ts';
 import { assertNeverBack, auditMark, createsAndDeletes } from './oracle.ts';
@@ -41,43 +42,41 @@ async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
   await converged(model, proxy);
 }
 
-for (const end of Object.keys(ENDS) as End[]) {
-  row(
-    {
-      fault: 'connection cut inside a line',
-      how: `each watch is cut three times inside a line: ${end}`,
-      holds: 'resumes at the last resourceVersion; no relist',
-    },
-    async (t, facts) => {
-      const run = await begin(testEnv, t);
-      const { proxy, child, model } = run;
-      const cutter = cutters.get(proxy);
-      assert.ok(cutter);
-      const begun = proxy.requests.length;
-      const cutAll = async (path: string) => {
-        const cuts: Cut[] = [];
-        for (const place of PLACES) cuts.push(await cutter.next(path, place, end));
-        return cuts;
-      };
-      const cutting = Promise.all(RESOURCES.map(cutAll));
-      await change(model);
-      const cuts = (await cutting).flat();
-      await judge(testEnv, run);
-      await goOn(
-        run,
-        cuts.map(({ asked }) => asked),
-      );
-      for (const { asked, versions } of cuts) {
-        const from = nextWatch(proxy, asked)?.query.get('resourceVersion') ?? '';
-        assert.ok(versions.includes(from), `${asked.path} was watched from ${from}, not ${versions.join(' or ')}`);
-      }
-      assert.equal(lists(proxy.requests.slice(begun)), 0);
-      assert.equal(child.lines(/next attempt in/).length, cuts.length, child.log());
-      assert.equal(await child.end(), 0);
-      facts.cuts = cuts.length;
-    },
-  );
-}
+row(
+  {
+    fault: 'connection cut inside a line',
+    how: 'each watch is cut three times inside a line: end of the response',
+    holds: 'resumes at the last resourceVersion; no relist',
+  },
+  async (t, facts) => {
+    const run = await begin(testEnv, t);
+    const { proxy, child, model } = run;
+    const cutter = cutters.get(proxy);
+    assert.ok(cutter);
+    const begun = proxy.requests.length;
+    const cutAll = async (path: string) => {
+      const cuts: Cut[] = [];
+      for (const place of PLACES) cuts.push(await cutter.next(path, place));
+      return cuts;
+    };
+    const cutting = Promise.all(RESOURCES.map(cutAll));
+    await change(model);
+    const cuts = (await cutting).flat();
+    await judge(testEnv, run);
+    await goOn(
+      run,
+      cuts.map(({ asked }) => asked),
+    );
+    for (const { asked, versions } of cuts) {
+      const from = nextWatch(proxy, asked)?.query.get('resourceVersion') ?? '';
+      assert.ok(versions.includes(from), `${asked.path} was watched from ${from}, not ${versions.join(' or ')}`);
+    }
+    assert.equal(lists(proxy.requests.slice(begun)), 0);
+    assert.equal(child.lines(/next attempt in/).length, cuts.length, child.log());
+    assert.equal(await child.end(), 0);
+    facts.cuts = cuts.length;
+  },
+);
 
 /** Lines that are no watch event. */
 const NO_EVENTS = [
@@ -123,40 +122,6 @@ row(
     assert.equal(lists(proxy.requests.slice(begun)), 0);
     assert.equal(await child.end(), 0);
     facts.lines = (NO_EVENTS.length + NO_OBJECTS.length) * 3;
-  },
-);
-
-row(
-  {
-    fault: 'invalid watch lines and bodies',
-    slow: true,
-    how: 'invalid JSON and an HTML page are inserted before a line of each watch',
-    holds: 'logged; resumes at the last resourceVersion; no change is lost',
-  },
-  async (t, facts) => {
-    const run = await begin(testEnv, t);
-    const { proxy, child, model } = run;
-    const begun = proxy.requests.length;
-    const texts = ['{"type":"MODIFIED","object":\n', HTML, '\u0000\u0001\n'];
-    const forgeAll = async (path: string) => {
-      const broken: Asked[] = [];
-      const isNew = (asked: Asked) => isWatchOf(path)(asked) && !broken.includes(asked);
-      for (const text of texts) broken.push(await forgeNextLine(proxy, text, isNew));
-      return broken;
-    };
-    const forging = Promise.all(RESOURCES.map(forgeAll));
-    await change(model);
-    const broken = (await forging).flat();
-    await judge(testEnv, run);
-    await goOn(run, broken);
-    assertNeverBack(proxy.requests);
-    for (const name of ['nodes', 'nodepools', 'runtimeclasses']) {
-      const logged = child.lines(new RegExp(` ${name}: .*JSON.*next attempt in`));
-      assert.equal(logged.length, texts.length, child.log());
-    }
-    assert.equal(lists(proxy.requests.slice(begun)), 0);
-    assert.equal(await child.end(), 0);
-    facts.texts = texts.length * 3;
   },
 );
 
@@ -215,5 +180,46 @@ row(
     assertNeverBack(proxy.requests);
     assert.equal(await child.end(), 0);
     facts.lies = [...reported.values()].reduce((sum, count) => sum + count, 0);
+  },
+);
+
+/** A page of the server in JSON, with a continue token. */
+const samePage: Treatment = ({ client }) => {
+  const page = { kind: 'NodeList', apiVersion: 'v1', metadata: { resourceVersion: '1', continue: 'again' }, items: [] };
+  client.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(page));
+};
+
+row(
+  {
+    fault: 'invalid watch lines and bodies',
+    slow: true,
+    how: 'each page of nodes has the same continue token; then the first list of --watch gets 500 and 429',
+    holds: 'an error after three pages; the watch retries until the list ends',
+  },
+  async t => {
+    const [proxy, other, model] = [await plain.proxy(t), await plain.proxy(t), testEnv.model()];
+    await model.addNodes({ name: 'a', labels: { 'node-role.kubernetes.io/one': '' } });
+    await model.createPool('one', { labels: { tier: 'one' } });
+    other.onRequest(({ path }) => (path === '/api/v1/nodes' ? samePage : undefined));
+    const { code, stderr } = await cli({ ...testEnv.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
+    assert.equal(code, 1);
+    assert.match(stderr, /cannot list nodes: .* gave the same continue token twice, so the list does not end; next: /);
+    assert.ok(other.requests.filter(({ path }) => path === '/api/v1/nodes').length <= 3);
+
+    let refused = 0;
+    const undo = proxy.onRequest(asked => {
+      if (refused < 6) return answerWith(++refused % 2 === 0 ? 500 : 429, 'not now');
+      if (asked.path !== '/api/v1/nodes' || !isList(asked)) return undefined;
+      return isWatch(asked) ? answerWith(422, 'sendInitialEvents is forbidden') : samePage;
+    });
+    const child = startChild(t, proxy);
+    const endless = () => child.lines(/nodes: .*same continue token twice.*next attempt in/);
+    await eventually('the list is given up', () => endless().length > 0, 60_000);
+    assert.ok(child.isAlive, child.log());
+    assert.match(child.log(), /cannot list nodepools: .*; retrying until the server answers/);
+    undo();
+    await child.synced(60_000);
+    await converged(model, proxy);
+    assert.equal(await child.end(), 0);
   },
 );

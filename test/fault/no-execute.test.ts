@@ -13,8 +13,8 @@ import { row } from './row.ts';
 
 const testEnv = useFaultEnv();
 const pods = poolsWithPods(testEnv);
-const NODES = 12;
-const PODS = 24;
+const NODES = 6;
+const PODS = 12;
 const WEB = { app: 'web' };
 const names = Array.from({ length: NODES }, (_, at) => `n${at}`);
 

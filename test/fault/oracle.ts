@@ -20,7 +20,7 @@ export interface Snapshot {
 
 export async function snapshot(cluster: ControlPlane): Promise<Snapshot> {
   const { nodes, pools, classes } = await readLive({ client: raw(cluster) });
-  return {
+  const state = {
     nodes: Object.fromEntries(
       nodes.map(({ metadata, spec }) => {
         const taints = (spec.taints ?? []).map(taint => `${taintId(taint)}=${taint.value ?? ''}`).sort();
@@ -33,6 +33,8 @@ export async function snapshot(cluster: ControlPlane): Promise<Snapshot> {
       classes.map(({ metadata, handler, scheduling }) => [metadata.name, { handler, scheduling }]),
     ),
   };
+  // As one that comes from a file: without undefined fields.
+  return JSON.parse(JSON.stringify(state));
 }
 
 function withoutTimes({ metadata, spec, status }: NodePool) {
@@ -48,7 +50,7 @@ export async function auditMark(cluster: ControlPlane): Promise<number> {
 
 /**
  * The successful creates and deletes of the product since the mark, for each object: `create runtimeclasses
- * node-pool-x`. Without events, leases and revisions: how many specs a run sees depends on its faults (killed-history.test.ts counts them).
+ * node-pool-x`. Without events, leases and revisions: how many specs a run sees depends on its faults (killed.test.ts counts them).
  */
 export async function createsAndDeletes(cluster: ControlPlane, mark = 0): Promise<Record<string, number>> {
   return counts(

@@ -26,7 +26,7 @@ const CLUSTER_BINDING = `${RBAC}/clusterrolebindings/${NAME}`;
 const bindingIn = (namespace: string) => `${RBAC}/namespaces/${namespace}/rolebindings/${NAME}`;
 type RepeatedEvent = LiveEvent & { series?: { count: number } };
 
-const WITHOUT_MS = 6_000;
+const WITHOUT_MS = 3_000;
 
 const testEnv = useFaultEnv();
 const admin = () => raw(testEnv.cluster());

@@ -56,7 +56,7 @@ export class FaultProxy {
   readonly #sockets = new Set<Socket>();
   /** Sockets with a request in flight. */
   readonly #busy = new Set<Socket>();
-  /** Sockets that silence() or silenceIdle() cut off. */
+  /** Sockets that silence() cut off. */
   readonly #dead = new WeakSet<Socket>();
   readonly #requestRules = new Set<RequestRule>();
   readonly #pieceRules = new Set<PieceRule>();
@@ -118,11 +118,6 @@ export class FaultProxy {
     return () => {
       this.#silent = false;
     };
-  }
-
-  /** Drops everything on idle connections without closing them; the others are unaffected. */
-  silenceIdle(): void {
-    for (const socket of this.#sockets) if (!this.#busy.has(socket)) this.#dead.add(socket);
   }
 
   /** Closes the port and resets every connection, so that connecting is refused. */

@@ -69,49 +69,44 @@ async function goesOn(model: Model, proxy: FaultProxy): Promise<void> {
   await converged(model, proxy);
 }
 
-for (const [how, changes] of [
-  ['the server is far behind the resourceVersion that was seen', 400],
-  ['the server has passed the resourceVersion that was seen', 0],
-] as const) {
-  row(
-    {
-      fault: FAULT,
-      how,
-      holds: 'noticed; everything is listed again; nothing is written for changes that were lost',
-    },
-    async (t, facts) => {
-      const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
-      await prepare(model);
-      const child = startChild(t, proxy);
-      const follower = start(t, proxy, [...productCommand(), 'get', '--watch']);
-      await child.synced();
-      await converged(model, proxy);
-      const restore = await backUp(model);
-      await converged(model, proxy);
-      await loseFuture(model);
-      for (let change = 0; change < changes; change++) await model.heartbeat('stays');
-      await converged(model, proxy);
-      await eventually('it shows the new pool', () => follower.stdout().includes('late'));
-      assert.deepEqual(child.lines(RESTORED), [], 'an API server and an etcd that restart are not restored');
+row(
+  {
+    fault: FAULT,
+    how: 'the server is far behind the resourceVersion that was seen',
+    holds: 'noticed; everything is listed again; nothing is written for changes that were lost',
+  },
+  async (t, facts) => {
+    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
+    await prepare(model);
+    const child = startChild(t, proxy);
+    const follower = start(t, proxy, [...productCommand(), 'get', '--watch']);
+    await child.synced();
+    await converged(model, proxy);
+    const restore = await backUp(model);
+    await converged(model, proxy);
+    await loseFuture(model);
+    for (let change = 0; change < 400; change++) await model.heartbeat('stays');
+    await converged(model, proxy);
+    await eventually('it shows the new pool', () => follower.stdout().includes('late'));
+    assert.deepEqual(child.lines(RESTORED), [], 'an API server and an etcd that restart are not restored');
 
-      const mark = await auditMark(testEnv.cluster());
-      const before = await restore();
-      const back = performance.now();
-      const noticed = /dropping the caches/;
-      await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
-      facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
-      await converged(before, proxy);
-      assert.deepEqual(await writes(testEnv.cluster(), mark), {}, 'nothing is to be done');
-      await goesOn(before, proxy);
-      assert.equal(child.lines(noticed).length, 1);
-      await eventually('get --watch shows the pool that was deleted', () => {
-        const shown = follower.lines().findLast(line => line.startsWith('gone '));
-        return follower.lines().filter(line => line.startsWith('gone ')).length > 1 && shown;
-      });
-      assert.equal(await child.end(), 0);
-    },
-  );
-}
+    const mark = await auditMark(testEnv.cluster());
+    const before = await restore();
+    const back = performance.now();
+    const noticed = /dropping the caches/;
+    await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
+    facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
+    await converged(before, proxy);
+    assert.deepEqual(await writes(testEnv.cluster(), mark), {}, 'nothing is to be done');
+    await goesOn(before, proxy);
+    assert.equal(child.lines(noticed).length, 1);
+    await eventually('get --watch shows the pool that was deleted', () => {
+      const shown = follower.lines().findLast(line => line.startsWith('gone '));
+      return follower.lines().filter(line => line.startsWith('gone ')).length > 1 && shown;
+    });
+    assert.equal(await child.end(), 0);
+  },
+);
 
 row(
   {
@@ -187,36 +182,5 @@ row(
     await converged(before, proxy);
     assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
     assert.equal(await child.end(), 0);
-  },
-);
-
-row(
-  {
-    fault: FAULT,
-    slow: true,
-    how: 'with leader election the Lease goes back too: the leader must stop and the other one lead',
-    holds: 'the next leader has listed everything again',
-  },
-  async t => {
-    const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
-    await prepare(model);
-    const flags = ['--leader-elect', '--leader-elect-namespace', 'default'];
-    const children = [startChild(t, proxy, ...flags)];
-    await converged(model, proxy);
-    children.push(startChild(t, proxy, ...flags));
-    await children[1]?.synced();
-    const restore = await backUp(model);
-    // The leader has lost its lease during the outage.
-    await eventually('one is left, or both', () => children.some(({ isAlive }) => isAlive));
-    await converged(model, proxy);
-    await loseFuture(model);
-    await converged(model, proxy, 90_000);
-    const mark = await auditMark(testEnv.cluster());
-    const before = await restore();
-    for (const child of children.filter(({ isAlive }) => !isAlive))
-      children[children.indexOf(child)] = startChild(t, proxy, ...flags);
-    await before.drift('drifts', { tier: 'drifted' });
-    await converged(before, proxy, 90_000);
-    assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
   },
 );

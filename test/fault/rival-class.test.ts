@@ -13,7 +13,7 @@ const testEnv = useFaultEnv();
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
 const NAME = 'node-pool-p';
-const WATCHED_MS = 8_000;
+const WATCHED_MS = 5_000;
 const SAYS = /RuntimeClass node-pool-p was changed by an admission policy or webhook while it was written/;
 
 async function rewriteClasses(t: { after(fn: () => unknown): void }): Promise<void> {

@@ -14,7 +14,7 @@ import { row } from './row.ts';
 
 const testEnv = useFaultEnv();
 const RIVALS = ['label', 'record', 'taint', 'hook'];
-const WATCHED_MS = 15_000;
+const WATCHED_MS = 8_000;
 
 const TAINT = '{"key": "rival", "effect": "NoSchedule"}';
 const MUTATIONS: Record<string, Mutation> = {

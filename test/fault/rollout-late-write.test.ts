@@ -47,7 +47,7 @@ row(
     holds: 'the node settles from the answer on: never more nodes in flight than maxConcurrent',
   },
   async (t, facts) => {
-    const names = ['n0', 'n1', 'n2', 'n3', 'n4'];
+    const names = ['n0', 'n1', 'n2'];
     await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
     await testEnv.pool('web', { labels: { tier: '1' }, rollout: { maxConcurrent: 1, settleSeconds: 1 } });
     await testEnv.reconcile();

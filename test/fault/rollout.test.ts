@@ -78,34 +78,6 @@ row(
 row(
   {
     fault: 'killed half-way',
-    how: 'SIGKILL after k node writes of a rollout of 200 nodes at 5 %, for each k up to 10, again and again',
-    holds: 'never more than 10 nodes changed and not settled, one write a node',
-    timeout: 500_000,
-    slow: true,
-  },
-  async (t, facts) => {
-    const [count, limit, settleSeconds] = [200, 10, 1];
-    await begin(count, { canary: 0, maxConcurrent: '5%', settleSeconds });
-    const samples = await sampleRollout(t, testEnv.cluster(), '2', settleSeconds);
-    await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
-    let kills = 0;
-    for (let left = count; left > 0; left = count - samples.changed()) {
-      const writes = Math.min(left, (kills % limit) + 1);
-      await killAfter(t, writes, isNodeWrite);
-      await eventually('the watch has seen them', () => samples.changed() >= count - left + writes);
-      kills += 1;
-    }
-    assert.equal(samples.writes(), count);
-    assert.ok(samples.most() <= limit, `${samples.most()} in flight`);
-    // How many at most is between two kills is chance.
-    assert.ok(samples.most() > limit / 2, `${samples.most()} in flight: it makes use of its places`);
-    Object.assign(facts, { kills, inFlight: samples.most(), samples: samples.count() });
-  },
-);
-
-row(
-  {
-    fault: 'killed half-way',
     how: 'a pool is paused between the writes of its nodes; SIGKILL before and after it is resumed',
     holds: 'no node is written while it is paused, drift is told, then the same end state, one write a node',
   },

@@ -2,15 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { eventually } from '../e2e/watching.ts';
-import { type Asked, isList, isReconcileWrite, isWatch } from './asked.ts';
+import { type Asked, isList, isWatch } from './asked.ts';
 import { BIG_ANNOTATION } from './expected.ts';
 import { type Child, converged, startChild, useFaultEnv } from './fault-env.ts';
 import { type Model, POOLS } from './model.ts';
 import { auditMark, createsAndDeletes } from './oracle.ts';
-import type { FaultProxy } from './proxy.ts';
 import { row } from './row.ts';
-import { begin, judge } from './runs.ts';
-import { CREATES_AT_START, change, prepare } from './scenario.ts';
+import { CREATES_AT_START, prepare } from './scenario.ts';
 import { answerWith, throttle } from './treatments.ts';
 
 const NODES = '/api/v1/nodes';
@@ -39,12 +37,6 @@ function deadline({ method, path, at }: Asked, again: Asked): number {
   const inTime = seconds > DEADLINE_S - 1 && seconds < DEADLINE_S + MARGIN_S;
   assert.ok(inTime, `${method} ${path}: sent again after ${seconds.toFixed(1)} s`);
   return seconds;
-}
-
-/** The last equal request before this one, if its response is incomplete. */
-function givenUp({ requests }: FaultProxy, { id, method, path }: Asked): Asked | undefined {
-  const last = requests.findLast(asked => asked.id < id && asked.method === method && asked.path === path);
-  return last?.answeredAt === undefined ? last : undefined;
 }
 
 /** The peak growth of the process in megabytes. */
@@ -99,54 +91,5 @@ row(
     assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(await child.end(), 0);
     facts.listedAgainAfterSeconds = Math.max(...again).toFixed(1);
-  },
-);
-
-row(
-  {
-    fault: 'slow body',
-    slow: true,
-    how: 'watches and responses to writes arrive at 1 kB/s',
-    holds: 'bounded memory; a write fails after 30 s, a watch after 45 s, and both continue once the speed is back',
-  },
-  async (t, facts) => {
-    const run = await begin(testEnv, t);
-    const { proxy, model, child } = run;
-    // The event of one pool keeps the watch busy; the response to the write of the other one is as long.
-    await makeBig(model, `${NODES}/joins`);
-    await makeBig(model, `${NODES}/later`);
-    // After 50 patches of nodes the answers are their metadata alone; those to the status have the whole pool.
-    await makeBig(model, `${POOLS}/one`);
-    await converged(model, proxy);
-    const begun = proxy.requests.length;
-    const watches: Asked[] = [];
-    const again: [Asked, Asked][] = [];
-    proxy.onRequest(asked => {
-      if (asked.path === NODES && isWatch(asked)) return watches.push(asked) === 1 ? slow : undefined;
-      // Each request is for one object, which has one write in flight at a time.
-      if (again.length > 0 || asked.method !== 'PATCH' || !isReconcileWrite(asked)) return undefined;
-      const first = givenUp(proxy, asked);
-      if (first === undefined) return slow;
-      // From here on the speed is normal.
-      again.push([first, asked]);
-      return undefined;
-    });
-    proxy.cut();
-    await eventually('the nodes are watched slowly', () => watches.length === 1);
-    const before = await child.memory();
-    await change(model);
-    await judge(testEnv, run, 90_000);
-    facts.megabytesMore = await growth(child, before);
-
-    const [givenUpWrite] = again;
-    assert.ok(givenUpWrite, 'a write was given up');
-    facts.writeSentAgainAfterSeconds = deadline(...givenUpWrite).toFixed(1);
-    const [first, second] = watches;
-    assert.ok(first && second, 'the nodes are watched again');
-    const seconds = (second.at - first.at) / 1000;
-    assert.ok(seconds > DEADLINE_S && seconds < 50, `watched again after ${seconds} s`);
-    assert.equal(proxy.requests.slice(begun).filter(isList).length, 0);
-    assert.equal(await child.end(), 0);
-    facts.watchedAgainAfterSeconds = seconds.toFixed(1);
   },
 );

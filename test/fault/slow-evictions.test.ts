@@ -9,7 +9,7 @@ import { row } from './row.ts';
 import { delay } from './treatments.ts';
 
 const SLOW_MS = 2_000;
-const NODES = 60;
+const NODES = 32;
 const PODS_EACH = 4;
 /** As many as requests in flight. */
 const CONCURRENCY = 32;

@@ -20,7 +20,7 @@ import { answerWith } from './treatments.ts';
 
 const NODES = '/api/v1/nodes';
 /** Time in which a wrong write would happen; the product writes within a second. */
-const TEMPTATION_MS = 6_000;
+const TEMPTATION_MS = 3_000;
 
 const testEnv = useFaultEnv({ own: true });
 

@@ -6,17 +6,19 @@ import { createNodes, setCondition } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { role } from '../e2e/test-env.ts';
 import { eventually } from '../e2e/watching.ts';
+import { type Asked, isReconcileWrite } from './asked.ts';
 import { startChild } from './child.ts';
 import { type LiveNode, readLive } from './expected.ts';
 import { useFaultEnv } from './fault-env.ts';
+import { limitWrites } from './limit-writes.ts';
 import { taintId } from './model.ts';
 import { nodeHistory } from './node-history.ts';
 import { seeded } from './random.ts';
 import { row } from './row.ts';
 
 const testEnv = useFaultEnv();
-const NODES = 500;
-const KILLS = 50;
+const NODES = 120;
+const KILLS = 12;
 const THEIRS: Taint = { key: 'theirs', effect: 'NoSchedule' };
 const SETUP: Taint = { key: 'setup', effect: 'NoSchedule' };
 const AGENT: Taint = { key: 'agent', value: 'starting', effect: 'NoSchedule' };
@@ -27,6 +29,7 @@ const hasAgent = (index: number) => index % 2 === 0;
 /** And those whose setup taint somebody removes. */
 const isSetUp = (index: number) => index % 3 === 0;
 const nameOf = (index: number) => `n${index}`;
+const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && asked.path.startsWith('/api/v1/nodes/');
 
 const idsOf = ({ spec }: LiveNode) => (spec.taints ?? []).map(taintId).toSorted();
 const startupOf = ({ metadata }: LiveNode): Record<string, string | null> | undefined =>
@@ -78,23 +81,24 @@ row(
     const history = await nodeHistory(t, testEnv.cluster());
     await testEnv.pool('p', POOL);
     const lives: Promise<void>[] = [];
+    const members = async () => (await nodes()).filter(node => startupOf(node) !== undefined).length;
     let halfway = 0;
-    let written = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      const child = startChild(t, testEnv.cluster(), '--resync', '1s');
+      const proxy = await testEnv.proxy(t);
+      const child = startChild(t, proxy, '--resync', '1s');
       await child.synced();
       const each = NODES / KILLS;
+      await eventually('those of the last kill have joined', async () => (await members()) === kill * each);
+      const limit = limitWrites(proxy, 1 + (kill % (each - 1)), isNodeWrite);
       const indexes = Array.from({ length: each }, (_, at) => kill * each + at);
       await createNodes(
         testEnv.cluster(),
         indexes.map(index => ({ name: nameOf(index), labels: role('p'), taints: [THEIRS] })),
       );
       lives.push(...indexes.map(index => live(index, random)));
-      await sleep(random() * 300);
+      await eventually('some have joined', limit.reached);
       await child.end('SIGKILL');
-      const members = (await nodes()).filter(node => startupOf(node) !== undefined).length;
-      if (members > written && members < (kill + 1) * each) halfway += 1;
-      written = members;
+      if ((await members()) < (kill + 1) * each) halfway += 1;
     }
     const last = startChild(t, testEnv.cluster(), '--resync', '1s');
     await Promise.all(lives);
@@ -138,7 +142,7 @@ row(
       'none was given twice',
     );
     Object.assign(facts, { kills: KILLS, halfway, given: ours.length });
-    assert.ok(halfway >= KILLS / 25, `${halfway} kills between the writes of nodes that join`);
+    assert.equal(halfway, KILLS, 'each kill was between the writes of nodes that join');
     assert.ok(ours.length > NODES * 1.3, `${ours.length} given`);
   },
 );

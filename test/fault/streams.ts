@@ -44,11 +44,6 @@ export function forgeNextLine(proxy: FaultProxy, text: string, which: Which = ()
   });
 }
 
-/** Sends the text instead of the next line of a matching watch and ends the watch. Resolves when done. */
-export function endWith(proxy: FaultProxy, text: string, which: Which = () => true): Promise<Asked> {
-  return next(proxy, which, (_piece, client) => client.end(text));
-}
-
 function next(proxy: FaultProxy, which: Which, act: (piece: Buffer, client: ServerResponse) => void): Promise<Asked> {
   return new Promise(resolve => {
     const end = proxy.onPiece((asked, piece, client) => {
