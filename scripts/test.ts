@@ -21,7 +21,7 @@ import { step } from '../test/cluster/progress.ts';
 import { GITOPS_BINARIES } from '../test/package/gitops.ts';
 import { HELM_BINARIES } from '../test/package/helm.ts';
 import { KREW_BINARIES } from '../test/package/krew.ts';
-import { PROMETHEUS_BINARIES } from '../test/package/prometheus.ts';
+import { PROMTOOL_BINARIES } from '../test/package/promtool.ts';
 import { REGISTRY_BINARIES } from '../test/package/registry.ts';
 import { buildPackage } from './build.ts';
 import { buildExecutable } from './package/executable.ts';
@@ -56,7 +56,7 @@ const PROGRAMS: Readonly<Record<string, readonly Binary[]>> = {
   "/e2e/demo.ts'": HELM_BINARIES,
   '/cluster/node/start.ts': [...CONTROLLER_BINARIES, ...NODE_BINARIES],
   "'./gitops.ts'": GITOPS_BINARIES,
-  "/prometheus.ts'": PROMETHEUS_BINARIES,
+  "/promtool.ts'": PROMTOOL_BINARIES,
   "/helm.ts'": HELM_BINARIES,
   "'./krew.ts'": KREW_BINARIES,
   "'./registry.ts'": REGISTRY_BINARIES,

@@ -11,7 +11,6 @@ const CONTAINERD = 'github.com/containerd/containerd/v2/cmd';
 /** Snapshotters that need C libraries. */
 const CONTAINERD_TAGS = 'no_btrfs,no_devmapper,no_zfs';
 const CNI = 'github.com/containernetworking/plugins/plugins';
-const PROMETHEUS = 'github.com/prometheus/prometheus/cmd';
 /** Without service discovery, whose clients of all clouds take most of the build. */
 const PROMETHEUS_TAGS = 'remove_all_sd';
 const ERROR_LINES = 20;
@@ -42,8 +41,7 @@ const SOURCES: Record<keyof typeof VERSIONS, { module: string; package: string; 
   'validate-krew-manifest': { module: 'krew', package: 'sigs.k8s.io/krew/cmd/validate-krew-manifest' },
   'argocd-health': { module: 'argocd', package: '.' },
   kstatus: { module: 'kstatus', package: '.' },
-  prometheus: { module: 'prometheus', package: `${PROMETHEUS}/prometheus`, tags: PROMETHEUS_TAGS },
-  promtool: { module: 'prometheus', package: `${PROMETHEUS}/promtool`, tags: PROMETHEUS_TAGS },
+  promtool: { module: 'prometheus', package: 'github.com/prometheus/prometheus/cmd/promtool', tags: PROMETHEUS_TAGS },
   oras: { module: 'image', package: 'oras.land/oras/cmd/oras' },
   registry: { module: 'image', package: '.' },
   'completion-1.30': { module: 'completion', package: '.', versions: 'kubectl-1.30.mod' },

@@ -1,4 +1,4 @@
-/** The programs a control plane and a node are made of; krew, which installs plugins; helm; kstatus; Prometheus; oras and a registry for the image; what prints kubectl's completion scripts. */
+/** The programs a control plane and a node are made of; krew, which installs plugins; helm; kstatus; promtool; oras and a registry for the image; what prints kubectl's completion scripts. */
 import type { ProgressStream } from './progress.ts';
 
 /** Minor versions that `npm run test:versions` adds, with the newest patch of each. All other tests run on that of VERSIONS. */
@@ -37,8 +37,7 @@ export const VERSIONS = {
   kstatus: 'v0.37.2',
   // By the version of gopher-lua.
   'argocd-health': 'v1.1.2',
-  // By the version of its module.
-  prometheus: 'v0.316.0',
+  // By the version of Prometheus' module.
   promtool: 'v0.316.0',
   oras: 'v1.3.6',
   // By the version of go-containerregistry.

@@ -7,7 +7,7 @@ import { nodeObstacle } from '../cluster/node/start.ts';
 import { run } from '../cluster/run.ts';
 import { startDemo } from '../e2e/demo.ts';
 import { temporaryFolder } from '../package/copy.ts';
-import { promtool } from '../package/prometheus.ts';
+import { promtool } from '../package/promtool.ts';
 
 const obstacle = await nodeObstacle();
 
@@ -34,7 +34,7 @@ test('the demo installs a controller, keeps the real node for the chart, and lea
   assert.match(stdout, /^STATUS: deployed$/m);
   assert.equal(stdout.match(/^nodepool_build_info\{version=/gm)?.length, 2, stdout);
   assert.match(stdout, /^- targets:\n( {2}- 10\.88\.0\.\d+:8080\n){2}$/m);
-  await promtool('check', 'config', config);
+  await promtool(['check', 'config', config]);
   const { code: ended, left } = await demo.interrupt();
   assert.deepEqual([ended, left], [0, []], demo.shown().slice(-1000));
 });

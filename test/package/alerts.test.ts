@@ -1,10 +1,14 @@
-/** The rules of the alerts, by promtool on series that are written here. alerts-fire.test.ts has the faults themselves. */
+/** The alerts and the dashboard, by promtool: the rules on series that are written here, and every query on the metrics of the program. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { load } from 'js-yaml';
+import { PoolMetrics } from '../../src/commands/reconcile/pool-metrics.ts';
+import { Registry } from '../../src/controller/metrics.ts';
+import { standardMetrics } from '../../src/controller/standard-metrics.ts';
 import { temporaryFolder } from './copy.ts';
-import { ALERTS, promtool, readRules } from './prometheus.ts';
+import { ALERTS, DASHBOARD, promtool } from './promtool.ts';
 
 /** Minutes. The fault lasts for long enough for any `for:`. */
 const [BEFORE, DURING, AFTER] = [9, 28, 45];
@@ -55,13 +59,14 @@ const ALSO: Record<string, { series: string; values: string }> = {
 };
 
 const folder = await temporaryFolder({ after });
+const { groups } = load(await readFile(ALERTS, 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] };
+const rules = groups.flatMap(group => group.rules);
 
 test('promtool: each alert fires while its series say so, and neither before nor after it', async () => {
-  await promtool('check', 'rules', '--lint-fatal', ALERTS);
-  const [group] = (await readRules()).groups;
+  await promtool(['check', 'rules', '--lint-fatal', ALERTS]);
   assert.deepEqual(
     Object.keys(FAULTS),
-    group?.rules.map(({ alert }) => alert),
+    rules.map(({ alert }) => alert),
   );
   const tests = Object.entries(FAULTS).map(([alert, { series, values }]) => ({
     name: alert,
@@ -115,8 +120,37 @@ test('promtool: refused requests count as errors; an error whose retry succeeds 
   await testRules(tests);
 });
 
+test('the metrics are what Prometheus reads, and every query of alerts and dashboard names some of them', async () => {
+  const registry = new Registry();
+  standardMetrics(registry);
+  new PoolMetrics(registry, { now: () => new Date(), version: '0.0.0' });
+  await promtool(['check', 'metrics'], registry.text());
+  const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8')) as { panels: { targets: { expr: string }[] }[] };
+  const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$pool', '.*')));
+  assert.ok(queries.length > 15);
+  const file = join(folder, 'queries.json');
+  const records = queries.map((expr, at) => ({ record: `dashboard:query_${at}`, expr }));
+  await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules: records }] }));
+  await promtool(['check', 'rules', file]);
+
+  const known = new Map(registry.list().map(({ name, labels }) => [name, labels]));
+  for (const query of [...queries, ...rules.map(({ expr }) => expr)]) {
+    const series = [...query.matchAll(/\b([a-z]+_[a-z_]+)\b(?!\()(?:\{(.*?)\})?/g)].filter(
+      ([, name]) => name !== 'histogram_quantile',
+    );
+    assert.notEqual(series.length, 0, query);
+    for (const [, name = '', matchers = ''] of series) {
+      const labels = known.get(name.replace(/_bucket$/, ''));
+      assert.ok(labels, `${name} of ${query}`);
+      // What Prometheus adds.
+      for (const [, label = ''] of matchers.matchAll(/(\w+)(?:=|!)/g))
+        assert.ok([...labels, 'job', 'instance'].includes(label), `${name}{${label}} of ${query}`);
+    }
+  }
+});
+
 async function testRules(tests: { name: string }[]): Promise<void> {
   const file = join(folder, 'tests.json');
   await writeFile(file, JSON.stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests }));
-  await promtool('test', 'rules', file);
+  await promtool(['test', 'rules', file]);
 }
