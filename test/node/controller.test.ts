@@ -127,27 +127,6 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     await env.kubectl('delete', 'pod', 'tolerant', '--wait', '--grace-period=1');
   });
 
-  test('a drain of the node waits for a budget, and evicts when it allows', { timeout: 180_000 }, async () => {
-    await run('guarded', {});
-    const budget = { apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: { name: 'guard' } };
-    const spec = { minAvailable: 1, selector: { matchLabels: { app: 'guarded' } } };
-    await api().expect('POST', '/apis/policy/v1/namespaces/default/poddisruptionbudgets', { ...budget, spec });
-    await eventually('the budget is observed', async () => {
-      const path = '/apis/policy/v1/namespaces/default/poddisruptionbudgets/guard';
-      return ((await api().expect('GET', path)) as { status: { currentHealthy?: number } }).status.currentHealthy === 1;
-    });
-    const drain = ['drain', 'real', '--yes', '--force', '--ignore-daemonsets'];
-    const blocked = await cli(env.cluster(), [...drain, '--timeout=8s']);
-    assert.equal(blocked.code, 1);
-    assert.match(blocked.stderr, /guard/);
-    assert.deepEqual(await names(), ['guarded']);
-    await env.kubectl('delete', 'poddisruptionbudget', 'guard');
-    const drained = await cli(env.cluster(), [...drain, '--timeout=60s']);
-    assert.equal(drained.code, 0, drained.stderr);
-    assert.deepEqual(await names(), []);
-    await ok(['uncordon', 'real']);
-  });
-
   test('uninstall leaves nothing', { timeout: 120_000 }, async () => {
     await ok(['delete', 'real', '--detach-nodes', '--yes']);
     await ok(['uninstall', '--controller', '--yes']);

@@ -49,7 +49,7 @@ test('helm installs, changes and takes away what the Prometheus operator and Gra
     }
   };
 
-  await apply('install', 'serviceMonitor.labels.release=p', 'prometheusRule.labels.release=q');
+  await apply('install', 'serviceMonitor.labels.release=p', 'prometheusRule.labels.release=q', 'metrics.secure=true');
   const [monitor, rule, service] = [await live('ServiceMonitor'), await live('PrometheusRule'), await live('Service')];
   assert.deepEqual([monitor.metadata.labels.release, rule.metadata.labels.release], ['p', 'q']);
   assert.deepEqual(rule.spec, load(await readFile(join(CHART, 'files/alerts.yaml'), 'utf8')));
@@ -64,11 +64,7 @@ test('helm installs, changes and takes away what the Prometheus operator and Gra
   const dashboard = JSON.parse(await readFile(join(CHART, 'files/dashboard.json'), 'utf8'));
   assert.deepEqual(JSON.parse((await live('ConfigMap')).data?.['kubectl-nodepool.json'] ?? ''), dashboard);
 
-  await apply('upgrade', 'metrics.secure=true', 'serviceMonitor.interval=15s');
-  await apply('upgrade', 'metrics.secure=true', 'metrics.certSecret=tls');
-  await helm.ok('upgrade', ...where, '--reset-values');
-  for (const path of Object.values(OBJECTS)) assert.equal((await api.request('GET', path)).status, 404, path);
-  await helm.ok('upgrade', ...where, '--set', MONITORING.join(','));
+  await apply('upgrade', 'metrics.secure=true', 'metrics.certSecret=tls', 'serviceMonitor.interval=15s');
   await helm.ok('uninstall', 'nodepool', '--namespace', NAMESPACE);
   for (const path of Object.values(OBJECTS)) assert.equal((await api.request('GET', path)).status, 404, path);
 });

@@ -82,6 +82,12 @@ test('the certificate of the metrics is not mounted where they are not secure', 
   assert.doesNotMatch(JSON.stringify([...found.values()]), /metrics-cert|tokenreviews|"scheme"/);
 });
 
+test('secure metrics bring a role that may read them alone', async () => {
+  const found = await render(await useHelm(home), { metrics: { secure: true } });
+  const { rules } = found.get('ClusterRole /nodepool-metrics-reader') as unknown as { rules: object[] };
+  assert.deepEqual(rules, [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]);
+});
+
 async function render(helm: Helm, values: Values): Promise<Map<string, ManifestObject>> {
   // JSON is YAML.
   const file = join(home, 'values.json');

@@ -3,15 +3,13 @@ import assert from 'node:assert/strict';
 import { cpSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, type TestContext, test } from 'node:test';
+import { after, test } from 'node:test';
 import { packChart } from '../../scripts/package/chart.ts';
 import { ROOT } from '../../scripts/root.ts';
 import { readController, readControllerWith, readCrd, readPolicies } from '../../src/cli/manifests.ts';
 import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
 import { cli, kubectl, useCluster } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { startController } from '../e2e/in-cluster.ts';
-import { bindReader, metricsAddress, scrape, tokenOf } from '../e2e/scrape.ts';
 import { eventually } from '../e2e/watching.ts';
 import { temporaryFolder } from './copy.ts';
 import { byKey, CHART, keyOf, useHelm, withoutHelm } from './helm.ts';
@@ -77,10 +75,8 @@ test('refuses values that it does not know, and a namespace of others', async ()
     ['podLabels.app\\.kubernetes\\.io/name=x', /podLabels/],
     // The policy would admit every namespace.
     ['networkPolicy.namespaceSelector=null', /namespaceSelector/],
-    ['tolerations[0].efect=NoSchedule', /tolerations\/0.*'efect' not allowed/s],
     ['tolerations[0].effect=Always', /tolerations\/0\/effect/],
     // No drain would end.
-    ['podDisruptionBudget.maxUnavailable=0', /maxUnavailable/],
     ['podDisruptionBudget.maxUnavailable=0%', /maxUnavailable/],
   ];
   for (const [set, expected] of values) await refused(expected, '--namespace', NAMESPACE, '--set', set);
@@ -88,7 +84,7 @@ test('refuses values that it does not know, and a namespace of others', async ()
   await refused(/--namespace nodepool-system --create-namespace/, '--namespace', 'infra');
 });
 
-test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async t => {
+test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async () => {
   const api = raw(cluster());
   const helm = await useHelm(home, cluster().kubeconfig);
   // As it is published.
@@ -98,18 +94,12 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   assert.match(notes, /kubectl nodepool create worker/);
   await admitsItsPods(notes);
   await api.expect('POST', POOLS, { apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'kept' } });
-  const read = async () =>
-    (await api.expect('GET', DEPLOYMENT)) as { metadata: { generation: number }; spec: { replicas: number } };
-  const before = await read();
+  const generation = async () =>
+    ((await api.expect('GET', DEPLOYMENT)) as { metadata: { generation: number } }).metadata.generation;
+  const before = await generation();
   // Server-side apply of the same objects changes nothing.
   await helm.ok('upgrade', ...where);
-  assert.equal((await read()).metadata.generation, before.metadata.generation);
-  await helm.ok('upgrade', ...where, '--set', 'replicas=3');
-  assert.equal((await read()).spec.replicas, 3);
-  // A second release would be a second controller.
-  const second = await helm.run('install', 'other', chart, '--namespace', NAMESPACE);
-  assert.notEqual(second.code, 0);
-  assert.match(second.stderr, /nodepool/);
+  assert.equal(await generation(), before);
 
   // The other way of installing leaves the release to Helm.
   for (const command of ['install', 'uninstall']) {
@@ -131,10 +121,6 @@ test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', as
   });
   await helm.ok('upgrade', ...where, '--reuse-values');
   await api.expect('GET', CLUSTER_BINDING);
-
-  await helm.ok('upgrade', ...where, '--set', 'metrics.secure=true,podCounts=true,evictions=true');
-  await admitsItsPods(notes);
-  await readsMetrics(t);
 
   await api.expect('PATCH', CRD, { spec: { names: { categories: ['other'] } } });
   const installed = await cli(cluster(), ['install']);
@@ -168,20 +154,6 @@ async function admitsItsPods(notes: string): Promise<void> {
   const { status, body } = await api.request('POST', `${path}/pods?dryRun=All`, pod({ hostNetwork: true }));
   assert.equal(status, 403);
   assert.match(JSON.stringify(body), /violates PodSecurity .*restricted/);
-}
-
-/** The role of the chart lets a controller decide who reads, and its ClusterRole nodepool-metrics-reader lets readers in. */
-async function readsMetrics(t: TestContext): Promise<void> {
-  const token = await tokenOf(cluster(), 'reader');
-  const watching = await startController(t, cluster());
-  const address = metricsAddress(watching.log());
-  assert.equal((await scrape(address, token, { rejectUnauthorized: false })).status, 403);
-  await bindReader(cluster(), 'reader', 'nodepool-metrics-reader');
-  await eventually(
-    'the reader is let in',
-    async () => (await scrape(address, token, { rejectUnauthorized: false })).status === 200,
-  );
-  assert.equal(await watching.end(), 0);
 }
 
 test('kubectl apply -k manifests/ applies the same objects', async () => {
