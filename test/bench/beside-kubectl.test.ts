@@ -15,7 +15,7 @@ import { measuredEnvironment } from './measure.ts';
 import { type Race, type Result, runRace } from './race.ts';
 import { type Programs, readNodes, readPools, startUp } from './races.ts';
 
-const [NODES, POOLS, ROUNDS] = [3_000, 20, 5];
+const [NODES, POOLS, ROUNDS] = [3_000, 20, 3];
 const BUILD_MS = 300_000;
 /** MB: the target for 5,000 nodes with a tenth for noise. Holding a whole response body would need 27 more. */
 const MAX_MEMORY = 110;

@@ -7,7 +7,7 @@ import { run } from '../cluster/run.ts';
 import { benchPools, createBenchNodes } from './cluster.ts';
 import { countWrites, recreatePools, timeReconcile } from './from-scratch.ts';
 
-const [NODES, POOLS] = [400, 20];
+const [NODES, POOLS] = [100, 20];
 const cluster = useCluster({ own: true });
 
 test('sends one write per node and six per pool from scratch, and none in the second run', async () => {

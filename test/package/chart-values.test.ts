@@ -88,11 +88,18 @@ test('secure metrics bring a role that may read them alone', async () => {
   assert.deepEqual(rules, [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]);
 });
 
-async function render(helm: Helm, values: Values): Promise<Map<string, ManifestObject>> {
+const renders = new Map<string, Promise<Map<string, ManifestObject>>>();
+
+/** Once for the same values. */
+function render(helm: Helm, values: Values): Promise<Map<string, ManifestObject>> {
   // JSON is YAML.
-  const file = join(home, 'values.json');
-  await writeFile(file, JSON.stringify(values));
-  return byKey(await helm.template('--values', file, ...MUTATING));
+  const text = JSON.stringify(values);
+  const file = join(home, `values-${renders.size}.json`);
+  const rendered =
+    renders.get(text) ??
+    writeFile(file, text).then(async () => byKey(await helm.template('--values', file, ...MUTATING)));
+  renders.set(text, rendered);
+  return rendered;
 }
 
 /** The objects after the changes, but for new ones. */

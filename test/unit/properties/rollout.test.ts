@@ -98,7 +98,7 @@ property(
     await ends(simulation, names);
     for (const { labels } of simulation.live.values()) assert.equal(labels.tier, `t${simulation.spec}`);
   }),
-  500,
+  200,
 );
 
 property(
