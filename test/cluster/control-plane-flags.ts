@@ -39,6 +39,7 @@ export function apiserverFlags(
     '--allow-privileged',
     // TaintNodesByCondition marks every new node as not ready, for a node controller to unmark: there is none.
     ...(controlled ? [] : ['--disable-admission-plugins=ServiceAccount,TaintNodesByCondition']),
+    ...(controlled ? [] : ['--enable-admission-plugins=NodeRestriction']),
     // The endpoints of the service "kubernetes" may not be a loopback address.
     '--endpoint-reconciler-type=none',
     ...(process.env.NODEPOOL_TEST_FEATURE_GATES ? [`--feature-gates=${process.env.NODEPOOL_TEST_FEATURE_GATES}`] : []),

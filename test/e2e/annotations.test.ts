@@ -10,7 +10,7 @@ import { commandsOf, poolYaml } from './commands.ts';
 import { condition, role, statuses, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true, audit: true });
+const testEnv = useTestEnv({ audit: true });
 const { ok, refused, unchanged } = commandsOf(testEnv.cluster);
 const LARGE = 'theirs, {"a": "é"}\n'.repeat(2_000);
 

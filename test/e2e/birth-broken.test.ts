@@ -13,7 +13,7 @@ import { kubeletOf, TAINT } from './kubelet.ts';
 import { type LiveNode, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
-const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const testEnv = useTestEnv({ own: true });
 const skip = before(36, 'MutatingAdmissionPolicy is not in v1');
 const { cluster } = testEnv;
 const api = () => raw(cluster());

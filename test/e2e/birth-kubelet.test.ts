@@ -10,7 +10,7 @@ import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
 import { taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
-const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const testEnv = useTestEnv();
 const skip = before(36, 'MutatingAdmissionPolicy is not in v1');
 const { cluster } = testEnv;
 const kubelet = (node: string) => kubeletOf(cluster(), node);

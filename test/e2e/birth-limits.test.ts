@@ -12,7 +12,7 @@ import { TAINT } from './kubelet.ts';
 import { type LiveNode, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
-const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const testEnv = useTestEnv();
 const skip = before(36, 'MutatingAdmissionPolicy is not in v1');
 const { cluster } = testEnv;
 const api = () => raw(cluster());

@@ -9,7 +9,7 @@ import { apply, BIRTH_RECORD, inForce, markOf, OLDER_AND_YOUNGER, POLICY, RECORD
 import { GROUP, TAINT } from './kubelet.ts';
 import { condition, type LiveNode, taintsOf, useTestEnv } from './test-env.ts';
 
-const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const testEnv = useTestEnv();
 const skip = before(36, 'MutatingAdmissionPolicy is not in v1');
 const { cluster } = testEnv;
 const applyAll = () => apply(cluster(), POLICY, 'manifests/protect-records.yaml', 'manifests/protect-membership.yaml');

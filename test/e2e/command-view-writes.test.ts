@@ -8,7 +8,7 @@ import { assertScreen, openTerminal } from './terminal.ts';
 import { useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
 test('cordon and uncordon ask with the name of the node, and write spec.unschedulable and the count of its pool', async t => {

@@ -1,9 +1,13 @@
-/** What `diff --impact` says of budgets that keep a NoExecute taint from a node, and that it comes so: with real controllers. */
+/**
+ * What `diff --impact` says of pods with the RuntimeClass of their pool, and of budgets that keep a NoExecute taint from a node,
+ * and that it comes so: with real controllers.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import type { BudgetImpact } from '../../src/scheduling/impact/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { useFullTestEnv } from './full-test-env.ts';
 import { condition, role, taintsOf } from './test-env.ts';
@@ -13,10 +17,13 @@ const PODS = '/api/v1/namespaces/default/pods';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const KEY = 'dedicated';
+const REPLICAS = 5;
 /** Each has a node of its own. */
 const POOLS = ['low', 'two', 'back', 'bare', 'free'];
 
 interface Pod {
+  metadata: { uid: string };
+  spec: { nodeName?: string };
   status: { phase: string };
 }
 
@@ -25,9 +32,61 @@ interface Budget {
   status: { expectedPods: number; currentHealthy: number; disruptionsAllowed: number };
 }
 
-describe('budgets that keep a taint from a node', () => {
+describe('the impact on real controllers', () => {
   const testEnv = useFullTestEnv();
   const api = () => raw(testEnv.cluster());
+  const pods = async () => ((await api().expect('GET', PODS)) as { items: Pod[] }).items;
+  const allRun = (what: string, isNew: (pod: Pod) => boolean) =>
+    eventually(what, async () => {
+      const all = await pods();
+      return all.length === REPLICAS && all.every(pod => isNew(pod) && /^web-/.test(pod.spec.nodeName ?? ''));
+    });
+  const impact = async () => (await cliHere(testEnv.cluster(), ['diff', 'web', '--impact'])).stdout;
+
+  test('pods with the RuntimeClass of their pool are created again, as foretold, when its labels and taints change', {
+    timeout: 180_000,
+  }, async t => {
+    await testEnv.nodes(
+      { name: 'web-1', labels: role('web') },
+      { name: 'web-2', labels: role('web') },
+      { name: 'free' },
+    );
+    await testEnv.pool('web', { handler: 'runc', labels: { tier: 'silver' } });
+    await testEnv.reconcile();
+    const labels = { app: 'vm' };
+    const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
+    const spec = { runtimeClassName: 'node-pool-web', terminationGracePeriodSeconds: 0, containers };
+    await api().expect('POST', DEPLOYMENTS, {
+      metadata: { name: 'vm' },
+      spec: { replicas: REPLICAS, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    });
+    t.after(() => api().expect('DELETE', `${DEPLOYMENTS}/vm?propagationPolicy=Background`));
+    await allRun('the pods run', () => true);
+
+    const change = async (spec: NodePoolSpec) => {
+      const before = new Set((await pods()).map(({ metadata }) => metadata.uid));
+      await testEnv.edit('web', { spec });
+      const told = await impact();
+      await testEnv.reconcile();
+      return { told, before };
+    };
+    const label = await change({ labels: { tier: 'bronze' } });
+    assert.match(label.told, /^Impact: no pod starts, stops, or loses its place,/m);
+    await api().expect('DELETE', `${PODS}?labelSelector=app=vm`);
+    await allRun('the pods run again', ({ metadata }) => !label.before.has(metadata.uid));
+
+    const taint = await change({ taints: [{ key: 'dedicated', value: 'web', effect: 'NoExecute' }] });
+    assert.match(taint.told, /^ {2}5 pods of Deployment default\/vm: can go: 5 on pool web$/m);
+    assert.doesNotMatch(taint.told, /Not judged/);
+    await allRun('the evicted pods run again', ({ metadata }) => !taint.before.has(metadata.uid));
+
+    await testEnv.edit('web', { spec: { noExecute: 'Drain' } });
+    await testEnv.reconcile();
+    const drain = await change({ taints: [{ key: 'dedicated', value: 'other', effect: 'NoExecute' }] });
+    assert.match(drain.told, /^ {2}5 pods of Deployment default\/vm: can go: 5 on pool web$/m);
+    await allRun('the drained pods run again', ({ metadata }) => !drain.before.has(metadata.uid));
+  });
+
   const podSpec = (app: string, more: object = {}) => ({
     terminationGracePeriodSeconds: 0,
     nodeSelector: { [`group-${app}`]: 'yes' },
@@ -45,7 +104,9 @@ describe('budgets that keep a taint from a node', () => {
   const budget = async (name: string, app: string, limit: object) =>
     api().expect('POST', BUDGETS, { metadata: { name }, spec: { ...limit, selector: { matchLabels: { app } } } });
 
-  test('each is named before, and the node gets no taint; that of a free pool does', { timeout: 300_000 }, async t => {
+  test('budgets that keep a taint from a node are named before, and it gets none; that of a free pool does', {
+    timeout: 300_000,
+  }, async t => {
     const groups = (...apps: string[]) => Object.fromEntries(apps.map(app => [`group-${app}`, 'yes']));
     await testEnv.nodes(...POOLS.map(name => ({ name, labels: { ...role(name), ...groups(name) } })));
     for (const name of POOLS) await testEnv.pool(name, { noExecute: 'Drain' });
@@ -95,7 +156,7 @@ describe('budgets that keep a taint from a node', () => {
 
     const taints = [{ key: KEY, effect: 'NoExecute' as const }];
     for (const name of POOLS) await testEnv.edit(name, { spec: { taints } });
-    const { stdout } = await cli(testEnv.cluster(), ['diff', '--impact', '-o', 'json']);
+    const { stdout } = await cliHere(testEnv.cluster(), ['diff', '--impact', '-o', 'json']);
     assert.deepEqual((JSON.parse(stdout).impact as { podDisruptionBudgets: BudgetImpact[] }).podDisruptionBudgets, [
       { kind: 'returning', budget: 'default/back', pods: 3, nodes: ['back'], allowed: 1 },
       { kind: 'stuck', budget: 'default/bare', pods: 2, pending: 2, needs: 1, notRecreated: 2, allowed: 1 },
