@@ -25,10 +25,11 @@ const ENDED_EARLY = 'nodes: the server ended the list early, pages are read inst
 /** A source of nodes, and a function that closes its connections. */
 type Open = (cluster: ControlPlane, query: Record<string, string>) => { source: Source; close(): void };
 
+const cluster = useCluster({ own: true });
+afterEach(() => deleteNodes(cluster()));
+
 const casesOn = (open: Open) => () => {
   const start = startOn.bind(undefined, open);
-  const cluster = useCluster({ own: true });
-  afterEach(() => deleteNodes(cluster()));
 
   test('reports existing, added, changed and deleted objects, and stores what the transform returns', async t => {
     await createNodes(cluster(), [{ name: 'old', labels: { color: 'red' } }]);
