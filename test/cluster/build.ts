@@ -45,7 +45,6 @@ const SOURCES: Record<keyof typeof VERSIONS, { module: string; package: string; 
   oras: { module: 'image', package: 'oras.land/oras/cmd/oras' },
   registry: { module: 'image', package: '.' },
   'completion-1.30': { module: 'completion', package: '.', versions: 'kubectl-1.30.mod' },
-  'completion-1.33': { module: 'completion', package: '.', versions: 'kubectl-1.33.mod' },
   'completion-1.36': { module: 'completion', package: '.' },
 };
 

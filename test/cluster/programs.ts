@@ -44,7 +44,6 @@ export const VERSIONS = {
   registry: 'v0.22.1',
   // By the version of cobra, which makes them.
   'completion-1.30': 'v1.7.0',
-  'completion-1.33': 'v1.8.1',
   'completion-1.36': 'v1.10.2',
 } as const;
 

@@ -1,4 +1,4 @@
-/** 1,000 nodes register while 2,000 pods that do not tolerate their pool's taint are pending, beside a real scheduler. */
+/** 300 nodes register while 600 pods that do not tolerate their pool's taint are pending, beside a real scheduler. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,13 +13,13 @@ import { type LiveNode, taintsOf } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const TEST_MS = 600_000;
-const NODES = 1_000;
-const PODS = 2_000;
-const FEW_NODES = 100;
-const FEW_PODS = 200;
+const NODES = 300;
+const PODS = 600;
+const FEW_NODES = 50;
+const FEW_PODS = 100;
 const SETUP = { key: 'setup', effect: 'NoSchedule' } as const;
 const AGENT = { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'AgentReady' } } as const;
-/** The scheduler tries such a pod before the thousands that fit nowhere. */
+/** The scheduler tries such a pod before the hundreds that fit nowhere. */
 const FIRST = { priorityClassName: 'system-node-critical' };
 const PODS_PATH = '/api/v1/namespaces/default/pods';
 
@@ -131,7 +131,7 @@ describe('nodes that register while pods are pending', { skip }, () => {
     );
     await testEnv.pool('one', { nodeSelector: { [GROUP]: 'one' }, taints: [TAINT] });
     await startWatching(t, testEnv.cluster());
-    // Enough to show it: the policy is what the 1,000 nodes are for.
+    // Enough to show it: the policy is what the many nodes are for.
     await pending(FEW_PODS);
     await testEnv.nodes(...nodes.slice(0, FEW_NODES));
     const withNode = 'fieldSelector=spec.nodeName%21%3D&limit=1';

@@ -24,7 +24,7 @@ import { eventually } from './watching.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
-const MINORS = ['1.30', '1.33', '1.36'] as const;
+const MINORS = ['1.30', '1.36'] as const;
 /** Where distributions and Homebrew install bash-completion, which kubectl's script for bash needs. */
 const INSTALLED = [
   '/usr/share/bash-completion/bash_completion',
