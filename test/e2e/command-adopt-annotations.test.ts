@@ -1,7 +1,7 @@
 /** `adopt` on a real API server: annotations by their writers, and pools that select by expressions. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -41,7 +41,7 @@ async function group(): Promise<void> {
   await write('agent', 'a', { mixed: '1' });
 }
 
-test('proposes annotations that people have set on all nodes, and changes no node', async () => {
+test('proposes annotations that people have set on all nodes, and no program on any, and changes no node', async () => {
   await group();
   const { stdout } = await unchanged(['adopt']);
   assert.match(stdout, / TAINTS +ANNOTATIONS\nworker +new +2 .* <none> +<none> +example.com\/owner,\+1\n$/);
@@ -49,7 +49,7 @@ test('proposes annotations that people have set on all nodes, and changes no nod
   const before = await Promise.all(['a', 'b'].map(annotationsOf));
   await ok(['adopt', 'worker', '--create']);
   assert.deepEqual((await testEnv.getPool('worker'))?.spec.annotations, OWNED);
-  const { code, stdout: diff } = await cli(cluster(), ['diff']);
+  const { code, stdout: diff } = await cliHere(cluster(), ['diff']);
   assert.deepEqual([code, diff], [0, '']);
   await ok(['reconcile']);
   assert.deepEqual(await Promise.all(['a', 'b'].map(annotationsOf)), before);
@@ -57,11 +57,15 @@ test('proposes annotations that people have set on all nodes, and changes no nod
   assert.match(await ok(['adopt']), /^worker +adopted .* example.com\/owner,\+1\n/m);
   await ok(['delete', 'worker']);
   assert.deepEqual(await Promise.all(['a', 'b'].map(annotationsOf)), before);
-});
 
-test('leaves out an annotation from the first write of a program on any node', async () => {
-  await group();
+  // What a deleted pool has restored belongs to nobody that is known.
+  await testEnv.pool('all', { nodeSelector: role('worker'), annotations: { 'agent.example.com/state': 'pool' } });
+  await ok(['reconcile']);
+  await ok(['delete', 'all']);
+  assert.equal((await annotationsOf('a'))['agent.example.com/state'], 'ok');
   assert.deepEqual((await spec()).annotations, OWNED);
+
+  // From the first write of a program on any node, an annotation is left out.
   await testEnv.nodes({ name: 'other' });
   await write('agent', 'other', { note: 'x' });
   assert.deepEqual((await spec()).annotations, { 'example.com/owner': 'team a, b' });
@@ -71,15 +75,6 @@ test('leaves out an annotation from the first write of a program on any node', a
   await write('agent', 'a', { 'example.com/owner': 'agent' });
   await write('agent', 'a', { 'example.com/owner': 'team a, b' });
   assert.equal((await spec()).annotations, undefined);
-});
-
-test('what a deleted pool has restored belongs to nobody that is known', async () => {
-  await group();
-  await testEnv.pool('all', { nodeSelector: role('worker'), annotations: { 'agent.example.com/state': 'pool' } });
-  await ok(['reconcile']);
-  await ok(['delete', 'all']);
-  assert.equal((await annotationsOf('a'))['agent.example.com/state'], 'ok');
-  assert.deepEqual((await spec()).annotations, OWNED);
 });
 
 test('a pool that selects by expressions is found by its nodes', async () => {

@@ -1,6 +1,6 @@
 /** Templates that command-get-output.test.ts runs in kubectl and in the product: matches, no matches, and errors. */
 
-/** For a List of pools. */
+/** For a List of pools: one run of kubectl prints several. */
 export const LIST_TEMPLATES = [
   // Text, paths, quotes, escapes
   'plain text',
@@ -64,10 +64,13 @@ export const LIST_TEMPLATES = [
   '{range .items[*]}{.metadata.name}:{range .spec.taints[*]} {.key}={.effect}{end}{"\\n"}{end}',
   '{range .items[?(@.status)]}{@.metadata.name},{end}',
   '{range .items[?(@.metadata.name=="nobody")]}{.metadata.name}{end}none',
-  '{range .items[*]}{.metadata.name} ',
   '{range .items[*].spec.taints[*]}{.key}{" "}{end}',
   '{range .items[0:1]}a{end}{range .items[1:]}b{end}c',
-  // Errors
+];
+
+/** For a List of pools, each in a run of its own: it fails, or goes on to the end. */
+export const LAST_TEMPLATES = [
+  '{range .items[*]}{.metadata.name} ',
   '{',
   '{.items[0}',
   '{.items[99]}',
