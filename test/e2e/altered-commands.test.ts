@@ -1,7 +1,7 @@
 /** Mutating admission policies that revert what a command writes: it reports them and stops. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
 import { poolsWithPods } from './draining.ts';
@@ -44,15 +44,15 @@ test('cordon, uncordon and drain name the field that a policy reverts, and evict
     `node ${node} was changed by an admission policy or webhook while it was written: spec.unschedulable was sent with value "${sent}" and is "${!sent}"`;
 
   for (const flags of [[], ['--dry-run=server']]) {
-    const cordon = await cli(cluster(), ['cordon', 'open', ...flags]);
+    const cordon = await cliHere(cluster(), ['cordon', 'open', ...flags]);
     assert.deepEqual([cordon.code, cordon.stdout], [1, '']);
     assert.ok(cordon.stderr.includes(`unable to cordon node "open-a": ${changed('open-a', true)}`), cordon.stderr);
     assert.match(cordon.stderr, NEXT);
   }
-  const uncordon = await cli(cluster(), ['uncordon', 'closed', '--yes']);
+  const uncordon = await cliHere(cluster(), ['uncordon', 'closed', '--yes']);
   assert.deepEqual([uncordon.code, uncordon.stdout], [1, '']);
   assert.ok(uncordon.stderr.includes(changed('closed-a', false)), uncordon.stderr);
-  const drain = await cli(cluster(), ['drain', 'open', '--yes', '--timeout=5s']);
+  const drain = await cliHere(cluster(), ['drain', 'open', '--yes', '--timeout=5s']);
   assert.equal(drain.code, 1);
   assert.ok(drain.stderr.includes(changed('open-a', true)), drain.stderr);
   assert.doesNotMatch(drain.stderr, /evict/);
@@ -101,10 +101,10 @@ test('create and edit name the pool field that a policy changed, and write no no
   const tier = 'spec.labels[tier] was sent with value "ours" and is "theirs"';
 
   const flags = ['--node-selector', 'kind=big', '--label', 'tier=ours', '--label', 'kept=yes'];
-  const tried = await cli(cluster(), ['create', 'z', ...flags, '--dry-run=server']);
+  const tried = await cliHere(cluster(), ['create', 'z', ...flags, '--dry-run=server']);
   assert.deepEqual([tried.code, tried.stdout], [1, '']);
   assert.ok(tried.stderr.startsWith(`error: ${changed('z')}`), tried.stderr);
-  const created = await cli(cluster(), ['create', 'z', ...flags, '--nodes', 'a', '--reconcile']);
+  const created = await cliHere(cluster(), ['create', 'z', ...flags, '--nodes', 'a', '--reconcile']);
   assert.deepEqual([created.code, created.stdout], [1, '']);
   assert.ok(
     created.stderr.startsWith(`error: created, but ${changed('z')}${tier}, ${selector}; next: `),
@@ -117,15 +117,15 @@ test('create and edit name the pool field that a policy changed, and write no no
     assert.deepEqual([labels.kind, labels.kept], [undefined, undefined], name);
   }
 
-  const edited = await cli(cluster(), ['edit', 'y', '--node-selector', 'kind=big']);
+  const edited = await cliHere(cluster(), ['edit', 'y', '--node-selector', 'kind=big']);
   assert.deepEqual([edited.code, edited.stdout], [1, '']);
   assert.ok(edited.stderr.includes(`\nerror: ${changed('y')}${selector}; next: `), edited.stderr);
-  const untainted = await cli(cluster(), ['edit', 'tainted', '--taint', 'gold:NoSchedule-']);
+  const untainted = await cliHere(cluster(), ['edit', 'tainted', '--taint', 'gold:NoSchedule-']);
   assert.deepEqual([untainted.code, untainted.stdout], [1, '']);
   assert.ok(untainted.stderr.includes('spec.taints[gold:NoSchedule] was added with value ""'), untainted.stderr);
 
   const editor = `sed -i 's/^  name: tainted$/  name: tainted\\n  annotations: {note: mine}/'`;
-  const typed = await cli(cluster(), ['edit', 'tainted'], { env: { KUBE_EDITOR: editor } });
+  const typed = await cliHere(cluster(), ['edit', 'tainted'], { env: { KUBE_EDITOR: editor } });
   assert.deepEqual([typed.code, typed.stdout], [1, '']);
   assert.match(
     typed.stderr,

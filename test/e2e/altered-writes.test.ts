@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NodePool } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { mutatingPolicy, mutatingPolicyFor } from '../fault/mutating.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
@@ -41,7 +41,7 @@ test('declining create --reconcile reports the created pool and the next command
   });
   t.after(() => policy.end());
 
-  const { code, stdout, stderr } = await cli(cluster(), ['create', 'script', '--reconcile']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['create', 'script', '--reconcile']);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: 'nodepool.nodes.lailin.xyz/script created\n' });
   assert.match(
     stderr,
@@ -84,14 +84,14 @@ test('add reports that a policy removed the membership label, not that the node 
     },
   });
   t.after(() => policy.end());
-  const { code, stdout, stderr } = await cli(cluster(), ['add', 'p', 'stripped-a']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['add', 'p', 'stripped-a']);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
   assert.deepEqual(stderr.trimEnd().split('\n'), [
     `error: node stripped-a was changed by an admission policy or webhook while it was written: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and let either it or the pool decide`,
     'error: node stripped-a is not a member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
   ]);
   assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
-  assert.equal((await cli(cluster(), ['reconcile', 'p'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile', 'p'])).code, 0);
   assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), []);
 });
 
@@ -118,7 +118,7 @@ test('reports field and values when a policy changes the status, and backs off f
     },
   });
   t.after(() => policy.end());
-  const { code, stderr } = await cli(cluster(), ['reconcile', 'counted']);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile', 'counted']);
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -169,7 +169,7 @@ test('reports the label when a policy moves a node to another pool at each write
   const says = (from: string, to: string) =>
     `node moved-a was changed by an admission policy or webhook while it was written: label team was sent with value "${from}" and is "${to}"`;
   const mark = await auditMark(cluster());
-  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);
   assert.ok(stderr.includes(says('p', 'q')), stderr);
   assert.equal((await writes(cluster(), mark))['patch nodes moved-a'], 1);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parseLabelSelector } from '../../src/nodepool/membership/label-selector.ts';
 import type { NodePool } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -22,7 +22,7 @@ const podsOn = (node: string) =>
 /** The lists and reads that the command asked for, as `resource?query` and `nodes/name`, sorted. */
 async function requestsOf(...args: string[]): Promise<{ lists: string[]; gets: string[]; stdout: string }> {
   const before = (await readAudit(cluster())).length;
-  const { code, stdout, stderr } = await cli(cluster(), args);
+  const { code, stdout, stderr } = await cliHere(cluster(), args);
   assert.equal(code, 0, stderr);
   const asked = (await readAudit(cluster()))
     .slice(before)

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -203,9 +203,9 @@ test('reports a 403 of all nodes once, with the permission to ask for', async ()
   ]);
   const line = (about: string) =>
     `error: ${about}cannot patch 30 nodes: user "nora" lacks the permission (first: n10); next: ask for a role with verb patch on nodes\n`;
-  const reconciled = await cli(cluster(), ['reconcile', '--concurrency', '4', '--kubeconfig', nora]);
+  const reconciled = await cliHere(cluster(), ['reconcile', '--concurrency', '4', '--kubeconfig', nora]);
   assert.equal(reconciled.stderr, line('gpu: '));
-  const deleted = await cli(cluster(), ['delete', 'gpu', '--concurrency', '4', '--kubeconfig', nora]);
+  const deleted = await cliHere(cluster(), ['delete', 'gpu', '--concurrency', '4', '--kubeconfig', nora]);
   assert.deepEqual(
     [deleted.code, deleted.stderr],
     [1, `${line('')}nodepool.nodes.lailin.xyz "gpu" is not deleted yet\n`],

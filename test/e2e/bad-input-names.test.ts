@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import manifest from '../../oclif.manifest.json' with { type: 'json' };
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -30,7 +30,7 @@ test('every command refuses invalid names in one line and writes nothing', async
   for (const [command, flags] of COMMANDS) {
     await Promise.all(
       NAMES.map(async name => {
-        const { code, stdout, stderr } = await cli(cluster(), [...command, name, ...flags]);
+        const { code, stdout, stderr } = await cliHere(cluster(), [...command, name, ...flags]);
         const what = `${command.join(' ')} ${name}: ${stderr}`;
         assert.ok(code === 1 || code === 2, what);
         assert.equal(stdout, '', what);
@@ -53,7 +53,7 @@ test('an empty name is refused, as an unset variable, and does not select all', 
     ['nodes', '--why'],
     ['edit'],
   ]) {
-    const { code, stdout, stderr } = await cli(cluster(), [...words, '']);
+    const { code, stdout, stderr } = await cliHere(cluster(), [...words, '']);
     assert.deepEqual([code, stdout], [2, ''], words.join(' '));
     assert.match(stderr, /^error: .*a name may not be empty; next: look for a variable that is not set\nSee /);
   }
@@ -74,7 +74,7 @@ test('an empty selector is refused by every command that has one, and names --al
   for (const [command, { flags }] of commands) {
     for (const selector of ['', ' ']) {
       const words = [command, ...(required[command] ?? []), '-l', selector];
-      const { code, stdout, stderr } = await cli(cluster(), words);
+      const { code, stdout, stderr } = await cliHere(cluster(), words);
       assert.deepEqual([code, stdout], [2, ''], words.join(' '));
       const all = 'all' in flags ? '; to select all pools, use --all' : ', or leave out -l';
       const next = `look for a variable that is not set${all}`;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { commandsOf, poolYaml } from './commands.ts';
 import { useTestEnv } from './test-env.ts';
 
@@ -154,9 +154,9 @@ test('create and edit refuse invalid flags and names', async () => {
 
 test('shows the stack of an error with -v 9 only', async () => {
   const args = ['create', 'x', '--label', 'tier'];
-  const plain = await cli(cluster(), [...args, '-v', '8']);
+  const plain = await cliHere(cluster(), [...args, '-v', '8']);
   assert.doesNotMatch(plain.stderr, /^ {4}at /m);
-  const { code, stderr } = await cli(cluster(), [...args, '-v', '9']);
+  const { code, stderr } = await cliHere(cluster(), [...args, '-v', '9']);
   assert.equal(code, 2);
   assert.match(stderr, /^error: --label "tier": .*\nSee .*\nNodepoolError: .*\n {4}at /);
 });

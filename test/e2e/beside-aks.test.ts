@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { POOL_LABEL } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { condition, type LiveNode, statuses, taintsOf, useTestEnv } from './test-env.ts';
@@ -58,7 +58,7 @@ test('a label or taint that AKS refuses: the node stays as it is, the others are
   await testEnv.pool('p', ALL);
   for (const [at, [spec, refusal]] of refused.entries()) {
     await testEnv.edit('p', { spec: { labels: null, taints: null, annotations: { note: String(at) }, ...spec } });
-    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['reconcile']);
+    const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['reconcile']);
     assert.equal(code, 1, stdout + stderr);
     for (const said of [stderr, condition(await testEnv.getPool('p'), 'Applied').message]) {
       assert.match(said, refusal);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { before } from '../cluster/minor.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
@@ -55,7 +55,7 @@ test('the taint is in the first revision; the next reconcile writes the record a
   await pods.pod({ name: 'p', node: 'edited', labels: { app: 'web' }, tolerations, graceSeconds: 0 });
   await pods.budget('web', { app: 'web' }, 0);
   await testEnv.edit('one', { spec: { taints: [{ ...TAINT, value: 'y' }] } });
-  const held = await cli(cluster(), ['reconcile', '--yes', '--timeout=3s']);
+  const held = await cliHere(cluster(), ['reconcile', '--yes', '--timeout=3s']);
   assert.match(`${held.code} ${held.stderr}`, /^1 [\s\S]*gave up after 3 s without an eviction/);
   assert.deepEqual(taintsOf(await testEnv.node('edited')).toSorted(), [
     'dedicated=x:NoExecute',
@@ -63,6 +63,6 @@ test('the taint is in the first revision; the next reconcile writes the record a
   ]);
   assert.deepEqual(taintsOf(await testEnv.node('born')), ['dedicated=y:NoExecute']);
   await pods.budget('web', { app: 'web' }, 1);
-  assert.equal((await cli(cluster(), ['reconcile', '--yes'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile', '--yes'])).code, 0);
   assert.deepEqual([taintsOf(await testEnv.node('edited')), await pods.names()], [['dedicated=y:NoExecute'], []]);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { writeKubeconfig } from '../cluster/credentials.ts';
-import { cli, useCluster } from '../cluster/harness.ts';
+import { cliHere, useCluster } from '../cluster/harness.ts';
 import { before } from '../cluster/minor.ts';
 import { createNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
@@ -43,16 +43,16 @@ test('a server without the policy is refused in one line, before anything is wri
   const line =
     'error: the server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, which --admission needs; nothing was changed; next: upgrade it to Kubernetes 1.36 or later, or leave --admission out\n';
   for (const flags of [[], ['--controller'], ['--dry-run'], ['--dry-run=server']]) {
-    const { code, stdout, stderr } = await cli(older, ['install', '--admission', ...flags]);
+    const { code, stdout, stderr } = await cliHere(older, ['install', '--admission', ...flags]);
     assert.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: line }, flags.join());
   }
   assert.equal((await api().request('GET', CRD)).status, 404);
   // Everything else works there.
-  assert.equal((await cli(older, ['install'])).code, 0);
-  const { stdout, stderr } = await cli(older, ['doctor', '--all']);
+  assert.equal((await cliHere(older, ['install'])).code, 0);
+  const { stdout, stderr } = await cliHere(older, ['doctor', '--all']);
   assert.match(stdout, /ok +policies/, stdout + stderr);
-  assert.equal((await cli(older, ['uninstall', '--controller'])).stdout, 'the controller is not installed\n');
-  const { code, stderr: said } = await cli(older, ['uninstall', '--yes']);
+  assert.equal((await cliHere(older, ['uninstall', '--controller'])).stdout, 'the controller is not installed\n');
+  const { code, stderr: said } = await cliHere(older, ['uninstall', '--yes']);
   assert.deepEqual([code, said], [0, '']);
 });
 
@@ -116,7 +116,7 @@ test('what another field manager adds to a policy is removed, by one install', {
     for (const dryRun of isMutating ? ['--dry-run', '--dry-run=server'] : []) {
       assert.match((await unchanged(['install', '--admission', dryRun])).stdout, new RegExp(`${name} configured`));
     }
-    const { code, stdout, stderr } = await cli(cluster(), ['install', '--admission']);
+    const { code, stdout, stderr } = await cliHere(cluster(), ['install', '--admission']);
     assert.equal(code, 0);
     assert.match(stdout, new RegExp(`/${name} configured`));
     assert.match(
@@ -157,7 +157,7 @@ test('uninstall removes the policy first, then those that bind kubelets; --contr
   await ok(['install', '--admission']);
   await api().expect('DELETE', CRD);
   await eventually('it is gone', async () => (await api().request('GET', CRD)).status === 404);
-  const { stdout, stderr } = await cli(cluster(), ['uninstall']);
+  const { stdout, stderr } = await cliHere(cluster(), ['uninstall']);
   assert.match(stdout, /is not installed/);
   assert.match(stderr, /^warning: still installed: .*"protect-records.*; next: .*uninstall --controller/);
   await ok(['uninstall', '--controller', '--yes']);

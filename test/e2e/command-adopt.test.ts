@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Taint } from '../../src/nodepool/types.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -36,7 +36,7 @@ const RISK =
 
 /** The warning of command lines that propose or create gpu-a100. */
 async function warned(args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await cli(cluster(), args);
+  const { code, stdout, stderr } = await cliHere(cluster(), args);
   assert.equal(code, 0, args.join(' '));
   assert.match(stderr, RISK, args.join(' '));
   return stdout;
@@ -51,7 +51,7 @@ async function marks() {
 
 /** No label and no taint differs. The nodes of a new pool have no record yet. */
 async function noDifference() {
-  const { code, stdout, stderr } = await cli(cluster(), ['diff']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['diff']);
   assert.deepEqual([code, stdout], [0, '']);
   assert.match(stderr, /^(pool \S+: \d nodes? ha(s|ve) no record of the pool yet: .*; reconcile writes it\n)+$/);
 }
@@ -149,15 +149,15 @@ test('names control-plane nodes that a proposed or created pool takes', async ()
   const text = 'warning: pool linux selects 2 nodes, 1 of them of the control plane: cp-1';
   const label = ['--label', 'example.com/os'];
   for (const more of [[], ['-o', 'yaml'], ['--create', '--dry-run=server']]) {
-    const { stderr } = await cli(cluster(), ['adopt', ...label, ...more]);
+    const { stderr } = await cliHere(cluster(), ['adopt', ...label, ...more]);
     assert.deepEqual(stderr.match(/.*of the control plane.*/g), [text], stderr);
   }
-  const { stderr } = await cli(cluster(), ['adopt', ...label, '--create']);
+  const { stderr } = await cliHere(cluster(), ['adopt', ...label, '--create']);
   assert.match(
     stderr,
     /^warning: pool linux selects 2 nodes, 1 of them of the control plane: cp-1; next: leave the control plane out with `kubectl nodepool edit linux --node-selector/m,
   );
-  const named = await cli(cluster(), ['adopt', '--label', 'node-role.kubernetes.io/control-plane']);
+  const named = await cliHere(cluster(), ['adopt', '--label', 'node-role.kubernetes.io/control-plane']);
   assert.doesNotMatch(named.stderr, /of the control plane/, 'it names the role');
 });
 
@@ -235,7 +235,7 @@ test('asks on a terminal before creating several pools', { skip: NO_TERMINAL ?? 
 
 test('reports missing permissions', async () => {
   const bob = await kubeconfigFor(cluster(), 'bob');
-  const { code, stdout, stderr } = await cli(cluster(), ['adopt', '--kubeconfig', bob]);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['adopt', '--kubeconfig', bob]);
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(
     stderr,
@@ -246,14 +246,14 @@ test('reports missing permissions', async () => {
 test('the next step of a remove from an adopted pool works', async () => {
   const eks = { 'eks.amazonaws.com/nodegroup': 'system' };
   await testEnv.nodes({ name: 's-1', labels: eks }, { name: 's-2', labels: eks });
-  await cli(cluster(), ['adopt', 'system', '--create']);
-  const refusal = await cli(cluster(), ['remove', 'system', 's-1']);
+  await cliHere(cluster(), ['adopt', 'system', '--create']);
+  const refusal = await cliHere(cluster(), ['remove', 'system', 's-1']);
   assert.equal(refusal.code, 1);
   const steps = [...refusal.stderr.matchAll(/`kubectl ([^`]+)`/g)].map(([, words = '']) => words.split(' '));
   assert.equal(steps.length, 2, refusal.stderr);
   for (const words of steps) assert.equal((await kubectl(cluster(), words)).code, 0, words.join(' '));
-  const removed = await cli(cluster(), ['remove', 'system', 's-1']);
+  const removed = await cliHere(cluster(), ['remove', 'system', 's-1']);
   assert.deepEqual([removed.code, removed.stdout], [0, 'node/s-1 removed from pool system\n']);
-  const { stdout } = await cli(cluster(), ['nodes', 'system', '-o', 'name']);
+  const { stdout } = await cliHere(cluster(), ['nodes', 'system', '-o', 'name']);
   assert.equal(stdout, 'node/s-2\n');
 });

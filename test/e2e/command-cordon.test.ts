@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -39,7 +39,7 @@ test('prints what kubectl prints, also for nodes that are cordoned already', asy
   assert.equal(theirs.stdout, 'node/a-1 already cordoned\nnode/other cordoned\n');
   const opened = 'node/a-1 uncordoned\nnode/a-2 uncordoned\n';
   // a-2 was cordoned by others.
-  assert.equal((await cli(cluster(), ['uncordon', 'alpha', '--yes'])).stdout, opened);
+  assert.equal((await cliHere(cluster(), ['uncordon', 'alpha', '--yes'])).stdout, opened);
   assert.equal(await ok(['uncordon', 'alpha', 'alpha']), 'node/a-1 already uncordoned\nnode/a-2 already uncordoned\n');
   assert.deepEqual(await closed(), ['b-1', 'other']);
 });
@@ -53,17 +53,17 @@ test('get, wait and a drain know how many nodes are cordoned; a status that cann
   assert.equal(await cordoned(), 2);
   assert.match(await ok(['get', 'alpha', '--no-headers']), /^alpha +Ready +2 +2 +2 /);
   await ok(['cordon', 'alpha', '--dry-run=server']);
-  assert.equal((await cli(cluster(), ['uncordon', 'alpha', '--node', 'a-2', '--yes'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['uncordon', 'alpha', '--node', 'a-2', '--yes'])).code, 0);
   assert.equal(await cordoned(), 1);
   await ok(['wait', 'alpha', '--for=jsonpath={.status.unschedulableNodeCount}=1', '--timeout=5s']);
-  await cli(cluster(), ['drain', 'alpha', '--yes']);
+  await cliHere(cluster(), ['drain', 'alpha', '--yes']);
   assert.equal(await cordoned(), 2);
 
   const user = await userWith(cluster(), 'cordoner', [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['list'] },
     { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'patch'] },
   ]);
-  const { code, stdout, stderr } = await cli(cluster(), ['uncordon', 'alpha', '--kubeconfig', user]);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['uncordon', 'alpha', '--kubeconfig', user]);
   assert.deepEqual([code, stdout], [0, 'node/a-1 uncordoned\nnode/a-2 uncordoned\n']);
   assert.match(
     stderr,
@@ -98,7 +98,7 @@ test('-l and --all select pools', async () => {
   await testEnv.edit('beta', { metadata: { labels: { team: 'b' } } });
   assert.equal(await ok(['cordon', '-l', 'team=b']), 'node/b-1 cordoned\n');
   assert.equal(
-    (await cli(cluster(), ['uncordon', '--all', '--yes'])).stdout,
+    (await cliHere(cluster(), ['uncordon', '--all', '--yes'])).stdout,
     'node/a-1 already uncordoned\nnode/a-2 uncordoned\nnode/b-1 uncordoned\n',
   );
   await refused(['cordon', '-l', 'team=x'], 0, 'No pools found.');
@@ -133,7 +133,7 @@ test('reports missing pools, arguments and permissions', async () => {
   );
   await testEnv.pool('empty');
   await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
-  const forbidden = await cli(cluster(), ['cordon', 'alpha', '--as', 'nobody']);
+  const forbidden = await cliHere(cluster(), ['cordon', 'alpha', '--as', 'nobody']);
   assert.equal(forbidden.code, 1);
   assert.match(
     forbidden.stderr,

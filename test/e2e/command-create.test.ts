@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf, poolYaml } from './commands.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
@@ -84,7 +84,7 @@ test('dry runs print the pool and write nothing', async () => {
   assert.match(JSON.parse(server.stdout).metadata.uid, /^[0-9a-f-]{36}$/);
 
   // What the client dry run prints can be created, here by kubectl.
-  const { stdout } = await cli(
+  const { stdout } = await cliHere(
     cluster(),
     ['create', 'gpu', '--taint', 'a=b:NoExecute', '--dry-run', '-o', 'yaml'],
     nowhere,
@@ -127,7 +127,7 @@ test('a name that exists does not stop the others', async () => {
     await refused(['create', 'taken', ...more], 1, `error: nodepool taken exists already; next: ${edit}`);
   }
   const stdin = ['first', 'taken', 'last'].map(name => poolYaml(name)).join('---\n');
-  const { code, stdout, stderr } = await cli(cluster(), ['create', '-f', '-'], { stdin });
+  const { code, stdout, stderr } = await cliHere(cluster(), ['create', '-f', '-'], { stdin });
   assert.deepEqual(
     { code, stdout, stderr },
     {
@@ -145,16 +145,16 @@ test('warns when a kubelet could join the pool to get restricted labels, from fl
     `^warning: pool p selects by a, which a kubelet may set on its own node to get ${label}; next: run \`kubectl nodepool install --policies\`.*\\n$`,
   );
   const byFlags = ['create', 'p', '--node-selector', 'a=b', '--label', `${label}=y`];
-  assert.match((await cli(cluster(), [...byFlags, '--dry-run'])).stderr, says);
+  assert.match((await cliHere(cluster(), [...byFlags, '--dry-run'])).stderr, says);
   const spec = `\n  nodeSelector: {a: b}\n  labels: {${label}: "y"}`;
-  const fromFile = await cli(cluster(), ['create', '-f', '-'], { stdin: poolYaml('p', spec) });
+  const fromFile = await cliHere(cluster(), ['create', '-f', '-'], { stdin: poolYaml('p', spec) });
   assert.deepEqual([fromFile.code, fromFile.stdout], [0, 'nodepool.nodes.lailin.xyz/p created\n']);
   assert.match(fromFile.stderr, says);
   const meant = poolYaml('q', spec).replace(
     'name: q',
     'name: q\n  annotations: {nodes.lailin.xyz/kubelet-membership: Allow}',
   );
-  assert.equal((await cli(cluster(), ['create', '-f', '-'], { stdin: meant })).stderr, '');
+  assert.equal((await cliHere(cluster(), ['create', '-f', '-'], { stdin: meant })).stderr, '');
 });
 
 test('refuses unquoted booleans as kubectl does, and ignores the namespace that kustomize sets', async () => {
@@ -166,7 +166,7 @@ test('refuses unquoted booleans as kubectl does, and ignores the namespace that 
     { stdin },
   );
   const placed = poolYaml('p').replace('name: p', 'name: p\n  namespace: team-a');
-  const { code, stdout, stderr } = await cli(cluster(), ['create', '-f', '-'], { stdin: placed });
+  const { code, stdout, stderr } = await cliHere(cluster(), ['create', '-f', '-'], { stdin: placed });
   assert.deepEqual(
     { code, stdout, stderr },
     {
@@ -178,7 +178,7 @@ test('refuses unquoted booleans as kubectl does, and ignores the namespace that 
 });
 
 test('warns about unmanaged: Remove', async () => {
-  const { code, stdout, stderr } = await cli(cluster(), ['create', 'bare', '--unmanaged', 'Remove']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['create', 'bare', '--unmanaged', 'Remove']);
   assert.deepEqual([code, stdout], [0, created('bare')]);
   assert.match(
     stderr,
@@ -191,7 +191,7 @@ test('--reconcile with -o prints only the pool to stdout, as the reconcile leave
     ['create', 'alone'],
     ['edit', 'alone', '--label', 'tier=gold'],
   ]) {
-    const { code, stdout, stderr } = await cli(cluster(), [...args, '--reconcile', '-o', 'json']);
+    const { code, stdout, stderr } = await cliHere(cluster(), [...args, '--reconcile', '-o', 'json']);
     assert.equal(code, 0, stderr);
     const { metadata, status } = JSON.parse(stdout);
     assert.deepEqual([metadata.name, status.status], ['alone', 200]);
@@ -202,7 +202,7 @@ test('--reconcile with -o prints only the pool to stdout, as the reconcile leave
 
 test('--reconcile exits with 3 when the status of a pool is not 200', async () => {
   await testEnv.nodes({ name: 'a', ready: false, labels: role('worker') });
-  const { code, stdout } = await cli(cluster(), ['create', 'worker', '--reconcile']);
+  const { code, stdout } = await cliHere(cluster(), ['create', 'worker', '--reconcile']);
   assert.equal(code, 3);
   assert.match(stdout, /^worker {2}NotReady +1 node \(1 joined\) /m);
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { specChanges } from '../../src/nodepool/spec/edits.ts';
 import type { NodePool, NodePoolSpec } from '../../src/nodepool/types.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -155,7 +155,7 @@ test('a change of the pool alone changes no node; what no apply has set stays, a
   await testEnv.pool('web', { labels: { tier: 'gold', kept: '1' } });
   await testEnv.reconcile();
   const text = `${head('web')}  annotations:\n    contact: me\n${spec({ labels: { tier: 'gold' } })}`;
-  const { code, stdout, stderr } = await cli(cluster(), ['diff', '-f', '-'], { stdin: text });
+  const { code, stdout, stderr } = await cliHere(cluster(), ['diff', '-f', '-'], { stdin: text });
   assert.equal(
     stdout,
     '~ pool web (stdin:1)\n  + metadata.annotations[contact]: me\n\n1 pool would change\n\nNo node would change.\n',

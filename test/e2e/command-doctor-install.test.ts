@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { CHECKS, type Check } from '../../src/commands/shared/check.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { cli, useCluster } from '../cluster/harness.ts';
+import { cliHere, useCluster } from '../cluster/harness.ts';
 import { serverVersion } from '../cluster/minor.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
@@ -61,7 +61,7 @@ describe('before and after install', () => {
     await writeFile(gone, text.replace(/client-certificate-data: .*\n.*/, 'token: not-one'));
     const unknown = await doctor('--kubeconfig', gone);
     assert.match(unknown.find('server').message, /refused the credentials of user "nodepool-demo" \(401\)$/);
-    const { stdout } = await cli(cluster(), ['doctor', '--kubeconfig', gone]);
+    const { stdout } = await cliHere(cluster(), ['doctor', '--kubeconfig', gone]);
     const [server = '', next = '', ...rest] = stdout.split('\n');
     assert.match(server, /^error {2}server .*401/);
     assert.match(next, /^ +next: log in again/);
@@ -129,7 +129,7 @@ describe('before and after install', () => {
     stricter.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.labels.maxProperties = 7;
     await raw(cluster()).expect('PUT', CRD, stricter);
     // While the handler of the pools is replaced, requests may get 503.
-    const { checks } = JSON.parse((await cli(cluster(), ['doctor', '-o', 'json'])).stdout) as { checks: Check[] };
+    const { checks } = JSON.parse((await cliHere(cluster(), ['doctor', '-o', 'json'])).stdout) as { checks: Check[] };
     const { status, details } = checks.find(({ id }) => id === 'crd') ?? {};
     assert.deepEqual([status, details], ['warning', ['spec.versions[v1].schema']]);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { before, MINOR } from '../cluster/minor.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
@@ -146,7 +146,10 @@ describe('in a reconciled cluster', () => {
       subjects: [{ kind: 'User', name: 'rita', apiGroup: 'rbac.authorization.k8s.io' }],
     });
     const rita = await kubeconfigFor(cluster(), 'rita');
-    await eventually('the role counts', async () => (await cli(cluster(), ['get', '--kubeconfig', rita])).code === 0);
+    await eventually(
+      'the role counts',
+      async () => (await cliHere(cluster(), ['get', '--kubeconfig', rita])).code === 0,
+    );
     const { find, troubles } = await doctor('--kubeconfig', rita);
     const notAllowed = ['permissions', 'controller-permissions', 'policies', 'controller'];
     assert.deepEqual(
@@ -157,7 +160,7 @@ describe('in a reconciled cluster', () => {
     const patches = details.find(detail => detail.startsWith('patch nodepools.nodes.lailin.xyz: needed by '));
     assert.match(patches ?? '', / edit,/, details.join('\n'));
     assert.ok(!details.some(detail => / get(,|$)/.test(detail)), details.join('\n'));
-    const { stdout: text } = await cli(cluster(), ['doctor', '--kubeconfig', rita]);
+    const { stdout: text } = await cliHere(cluster(), ['doctor', '--kubeconfig', rita]);
     const [, list = ''] = /(?:^|\n)warning +permissions .*\n([\s\S]*?)\n +next: ask for a role/.exec(text) ?? [];
     const lines = list.split('\n');
     assert.ok(lines.length > 10 && lines.length < details.length / 1.5, text);

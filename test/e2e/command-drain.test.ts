@@ -1,7 +1,7 @@
 /** `drain` without kubelets: which pods it evicts, leaves and refuses. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { NOW, poolsWithPods } from './draining.ts';
@@ -253,7 +253,7 @@ test('several pools: cordons all their nodes, then drains pool after pool', asyn
   await pod({ name: 'q', node: 'a-1', emptyDir: true });
   const obstacle = 'error: cannot drain nodepool "alpha", and nothing was changed:\n';
   await refused(['drain', 'worker', 'alpha'], 1, new RegExp(`^${obstacle}.*default/q\n`));
-  const { code, stdout, stderr } = await cli(cluster(), ['drain', '--all', NOW, '--delete-emptydir-data', '--yes']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['drain', '--all', NOW, '--delete-emptydir-data', '--yes']);
   const lines = [
     ...['a-1', 'w-1', 'w-2'].map(name => `node/${name} cordoned`),
     ...['node/a-1 drained', 'nodepool.nodes.lailin.xyz/alpha drained (1 node, 1 pod)'],
@@ -262,7 +262,7 @@ test('several pools: cordons all their nodes, then drains pool after pool', asyn
   assert.deepEqual([code, stdout], [0, `${lines.join('\n')}\n`]);
   assert.match(stderr, /^No nodes found in nodepool empty\.$/m);
   assert.deepEqual(await names(), ['elsewhere']);
-  const again = await cli(cluster(), ['drain', '-l', 'team=a', '--yes']);
+  const again = await cliHere(cluster(), ['drain', '-l', 'team=a', '--yes']);
   assert.match(again.stdout, /^node\/a-1 already cordoned\nnode\/a-1 drained\n[^\n]+\n$/);
   await refused(['drain', '-l', 'team=x'], 0, 'No pools found.');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { useTestEnv } from './test-env.ts';
 
@@ -103,7 +103,7 @@ test('an invalid result is refused before it is sent', async () => {
 test('keeps all concurrent edits', async () => {
   await testEnv.pool('gpu');
   const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
-  const results = await Promise.all(keys.map(key => cli(cluster(), ['edit', 'gpu', '--label', `${key}=1`])));
+  const results = await Promise.all(keys.map(key => cliHere(cluster(), ['edit', 'gpu', '--label', `${key}=1`])));
   assert.deepEqual(
     results,
     keys.map(() => ({ code: 0, stdout: EDITED, stderr: '' })),
@@ -114,10 +114,10 @@ test('keeps all concurrent edits', async () => {
 test('warns that an edit of a pool that is being deleted changes no node; --reconcile does not go on', async () => {
   await testEnv.pool('gpu');
   await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup'] } });
-  await cli(cluster(), ['delete', 'gpu']);
+  await cliHere(cluster(), ['delete', 'gpu']);
   for (const more of [[], ['--reconcile']]) {
     const edit = ['edit', 'gpu', '--label', `tier=${more.length}`, ...more];
-    const { code, stdout, stderr } = await cli(cluster(), edit);
+    const { code, stdout, stderr } = await cliHere(cluster(), edit);
     assert.deepEqual([code, stdout], [1, EDITED]);
     assert.match(stderr, /^warning: nodepool gpu is being deleted since \S+Z: its nodes are released, .*\n$/);
   }
@@ -127,7 +127,7 @@ test('an expression is added to the default selector; an edit that opens the poo
   const role = 'node-role.kubernetes.io/gpu';
   await testEnv.nodes({ name: 'a', labels: { [role]: '' } }, { name: 'b' });
   await testEnv.pool('gpu', {});
-  const added = await cli(cluster(), ['edit', 'gpu', '--node-selector', 'spot!=yes', '--reconcile']);
+  const added = await cliHere(cluster(), ['edit', 'gpu', '--node-selector', 'spot!=yes', '--reconcile']);
   assert.equal(added.code, 0, added.stderr);
   assert.equal(
     added.stderr.split('\n')[0],
@@ -144,7 +144,7 @@ test('an expression is added to the default selector; an edit that opens the poo
     1,
     /pool gpu would require no label, and new nodes join by themselves; nothing was changed; next: .*--yes$/,
   );
-  const opened = await cli(cluster(), ['edit', 'gpu', '--node-selector', `${role}-`, '--yes']);
+  const opened = await cliHere(cluster(), ['edit', 'gpu', '--node-selector', `${role}-`, '--yes']);
   assert.equal(opened.code, 0, opened.stderr);
   assert.deepEqual((await testEnv.getPool('gpu'))?.spec, { matchExpressions: [expression] });
 });

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { container, createPods, preparePods } from './many-pods.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -16,7 +16,7 @@ import { eventually } from './watching.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const api = () => raw(cluster());
-const fit = (...args: string[]) => cli(cluster(), ['fit', ...args]);
+const fit = (...args: string[]) => cliHere(cluster(), ['fit', ...args]);
 
 const SMALL = { cpu: '4', memory: '8Gi', pods: '20' };
 const GPU = { key: 'gpu', value: 'yes', effect: 'NoSchedule' } as const;
@@ -123,7 +123,7 @@ test('kinds with a template, several documents, stdin', async () => {
     },
   ];
   const input = documents.map(each => JSON.stringify(each)).join('\n---\n');
-  const { code, stdout, stderr } = await cli(cluster(), ['fit', '-f', '-', '--pool', 'worker'], { stdin: input });
+  const { code, stdout, stderr } = await cliHere(cluster(), ['fit', '-f', '-', '--pool', 'worker'], { stdin: input });
   assert.equal(code, 0, stdout + stderr);
   assert.deepEqual(stdout.match(/^\S+ default\/.*/gm), [
     'Pod default/a: cpu 1',
@@ -222,14 +222,14 @@ It has no tolerations and no selector; -f FILE takes a pod with its own.
 test('of a file, what has no pod template is left out, and named', async () => {
   const others = ['Service', 'ConfigMap', 'Service'].map(kind => ({ apiVersion: 'v1', kind, metadata: { name: 'x' } }));
   const input = [deployment({}), ...others].map(each => JSON.stringify(each)).join('\n---\n');
-  const { code, stdout, stderr } = await cli(cluster(), ['fit', '-f', '-'], { stdin: input });
+  const { code, stdout, stderr } = await cliHere(cluster(), ['fit', '-f', '-'], { stdin: input });
   assert.equal(code, 0, stderr);
   assert.deepEqual(stdout.match(/^\S+ default\/\w+/gm), ['Deployment default/web']);
   assert.match(stderr, /^warning: left out, as they have no pod template: ConfigMap, Service$/m);
 });
 
 test('a file without an object, and a URL that does not answer', async t => {
-  const empty = await cli(cluster(), ['fit', '-f', '-'], { stdin: '' });
+  const empty = await cliHere(cluster(), ['fit', '-f', '-'], { stdin: '' });
   assert.deepEqual(
     [empty.code, empty.stderr],
     [2, 'error: stdin: no object in it; next: write a pod or a workload into it, or name another file\n'],

@@ -1,7 +1,7 @@
 /** `history`: what the server still knows of the past of pools and nodes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -38,7 +38,7 @@ async function ofKubectl(...args: string[]): Promise<void> {
 }
 
 async function product(...args: string[]): Promise<void> {
-  const { code, stderr } = await cli(cluster(), args);
+  const { code, stderr } = await cliHere(cluster(), args);
   assert.equal(code, 0, stderr);
 }
 
@@ -108,7 +108,7 @@ test('a maintenance that was taken over, and one that ended, stay in the history
     { apiGroups: [''], resources: ['nodes', 'nodes/status'], verbs: ['get', 'list', 'patch'] },
   ]);
   await product('cordon', 'gpu', '--node', 'a', '--reason', 'x', '--kubeconfig', eve);
-  const { code, stderr } = await cli(cluster(), ['uncordon', 'gpu', '--node', 'a', '--kubeconfig', eve]);
+  const { code, stderr } = await cliHere(cluster(), ['uncordon', 'gpu', '--node', 'a', '--kubeconfig', eve]);
   assert.equal(code, 0);
   assert.match(
     stderr,
@@ -232,7 +232,7 @@ test('with expired Events it tells what the objects have', async () => {
 test('pool and node of one name, names of neither, and deleted ones', async () => {
   await gpu();
   await testEnv.pool('a', { nodeSelector: { x: 'y' } });
-  const { stdout, stderr, code } = await cli(cluster(), ['history', 'a']);
+  const { stdout, stderr, code } = await cliHere(cluster(), ['history', 'a']);
   assert.equal(code, 0);
   assert.match(stdout, /^TIME +WHAT +WHO +DETAIL\n.*PoolCreated/);
   assert.match(stderr, /^A node has this name, too: `kubectl nodepool history node\/a`\.\nNot shown: /);
@@ -264,10 +264,10 @@ test('Events of an earlier pool of the name are left out, and counted in a note'
   await gpu();
   await product('delete', 'gpu', '--yes');
   await testEnv.pool('gpu');
-  const { stdout, stderr } = await cli(cluster(), ['history', 'gpu']);
+  const { stdout, stderr } = await cliHere(cluster(), ['history', 'gpu']);
   assert.doesNotMatch(stdout, /NodeJoined/);
   const [, count] = /^Left out: (\d+) Events? of an earlier pool of this name; /m.exec(stderr) ?? [];
-  const { stdout: events } = await cli(cluster(), ['events', 'gpu', '-o', 'json']);
+  const { stdout: events } = await cliHere(cluster(), ['events', 'gpu', '-o', 'json']);
   assert.equal(Number(count), JSON.parse(events).items.length, stderr);
   assert.ok(events.includes('NodeJoined'));
 });
@@ -318,7 +318,7 @@ test('Events of an earlier node of the name are left out, whoever reported them,
   assert.equal(found.filter(what => what === 'NodeJoined').length, 1, found.join());
   const repeated = (await historyOf('a')).find(({ what }) => what === 'NodeHasSufficientPID');
   assert.ok(repeated !== undefined && !('count' in repeated), 'most of them may be about the earlier node');
-  const { stderr } = await cli(cluster(), ['history', 'node/a']);
+  const { stderr } = await cliHere(cluster(), ['history', 'node/a']);
   assert.match(
     stderr,
     /^Left out: 3 Events of an earlier node of this name; `kubectl events --for node\/a` has them\.$/m,
@@ -331,15 +331,15 @@ test('formats, --since and --limit', async () => {
   assert.deepEqual(await historyOf('gpu', '--limit', '2'), all.slice(-2));
   assert.deepEqual(await historyOf('gpu', '--since', '1h'), all);
   await new Promise(resolve => setTimeout(resolve, 1_500));
-  const since = await cli(cluster(), ['history', 'gpu', '--since', '1ms']);
+  const since = await cliHere(cluster(), ['history', 'gpu', '--since', '1ms']);
   assert.deepEqual([since.code, since.stdout, since.stderr], [0, '', 'No history found.\n']);
-  const wide = await cli(cluster(), ['history', 'gpu', '-o', 'wide', '--no-headers']);
+  const wide = await cliHere(cluster(), ['history', 'gpu', '-o', 'wide', '--no-headers']);
   assert.match(wide.stdout, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ +\w+ +\S+ +\w/);
   assert.match(wide.stderr, LIMITS);
-  const csv = await cli(cluster(), ['history', 'gpu', '-o', 'csv']);
+  const csv = await cliHere(cluster(), ['history', 'gpu', '-o', 'csv']);
   assert.match(csv.stdout, /^time,what,who,pool,node,detail,sources\n\d{4}-.*,gpu,,/);
   assert.equal(csv.stdout.trimEnd().split('\n').length, all.length + 1);
-  const yaml = await cli(cluster(), ['history', 'gpu', '-o', 'yaml']);
+  const yaml = await cliHere(cluster(), ['history', 'gpu', '-o', 'yaml']);
   assert.match(yaml.stdout, /^apiVersion: cli\.nodes\.lailin\.xyz\/v1alpha1\nitems:\n/);
   assert.match(yaml.stdout, /kind: History\nsubject:\n {2}kind: NodePool\n {2}name: gpu\n$/);
 });

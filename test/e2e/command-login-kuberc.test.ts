@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { answering, writeKubeconfig, writePlugin } from './login-files.ts';
-import { KUBECTL_ASK, useLogins } from './logins.ts';
+import { ASK, KUBECTL_ASK, useLogins } from './logins.ts';
 
-const { cluster, admin, user, ask } = useLogins();
+const { cluster, admin, user } = useLogins();
 
 describe('kuberc', () => {
   const entries = (...commands: string[]) => commands.map(command => ({ command }));
@@ -44,7 +44,7 @@ describe('kuberc', () => {
       const env = { KUBECONFIG: kubeconfig, KUBERC: file };
       const theirs = await kubectl(cluster(), KUBECTL_ASK, { env });
       assert.match(theirs.stderr, /DenyAll/);
-      assert.match((await ask(kubeconfig, env)).stderr, /credentialPluginPolicy is DenyAll/);
+      assert.match((await cliHere(cluster(), ASK, { env })).stderr, /credentialPluginPolicy is DenyAll/);
     }
   });
 
@@ -61,7 +61,7 @@ describe('kuberc', () => {
       const env = { KUBECONFIG: kubeconfig, KUBERC: file };
       const theirs = await kubectl(cluster(), KUBECTL_ASK, { env });
       assert.equal(theirs.code === 0, allowed, `kubectl: ${theirs.stderr}`);
-      const ours = await ask(kubeconfig, env);
+      const ours = await cliHere(cluster(), ASK, { env });
       assert.equal(ours.code === 0, allowed, ours.stderr);
     });
   }

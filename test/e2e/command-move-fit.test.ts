@@ -1,7 +1,7 @@
 /** The preview of `move`: what the move does to pods. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -25,7 +25,7 @@ test('names running pods that would not come back, and pods of DaemonSets that s
   await pod({ name: 'plain', node: 'n1' });
   await pod({ name: 'tolerates', node: 'n1', tolerations: [{ operator: 'Exists' }] });
   await pod({ name: 'only-here', node: 'n1', owner: null, nodeSelector: { tier: 'silver' } });
-  const { code, stdout, stderr } = await cli(cluster(), ['move', 'n1', '--to', 'gpu', '--dry-run']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['move', 'n1', '--to', 'gpu', '--dry-run']);
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(
     stdout,
@@ -48,7 +48,7 @@ test('says so where all could come back, or could not before', async () => {
   await testEnv.pool('new', { labels: { tier: 'gold' } });
   await pod({ name: 'plain', node: 'n1' });
   await pod({ name: 'was-elsewhere', node: 'n1', nodeSelector: { tier: 'bronze' } });
-  const { code, stdout, stderr } = await cli(cluster(), ['move', 'n1', '--to', 'new', '--dry-run']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['move', 'n1', '--to', 'new', '--dry-run']);
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(stdout, /^Impact: no pod starts, stops, or loses its place/m);
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
@@ -219,7 +219,7 @@ test('writes no other node, and reports a pool that has more to do', async () =>
   await testEnv.pool('gpu', GPU);
   await testEnv.reconcile();
   await labelNode(cluster(), 'b', { tier: 'drift' });
-  const { code, stdout, stderr } = await cli(cluster(), ['add', 'gpu', 'a']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['add', 'gpu', 'a']);
   assert.deepEqual([code, stdout], [0, 'node/a added to pool gpu\n']);
   assert.equal(
     stderr,
@@ -270,7 +270,7 @@ test('add and move ask before a node of the control plane joins; a script needs 
       shown,
     );
   }
-  const { code, stderr } = await cli(cluster(), ['add', 'gpu', 'cp', '--yes']);
+  const { code, stderr } = await cliHere(cluster(), ['add', 'gpu', 'cp', '--yes']);
   assert.deepEqual([code, stderr], [0, `warning: ${asked.replace(/^.* run /, '1 node (cp) runs ')}\n`]);
 });
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../src/nodepool/plan/plan.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -139,7 +139,7 @@ test('nodes and diff name who set a value that differs, and when', async () => {
     'taint node c dedicated=me:NoSchedule --overwrite',
   ])
     assert.equal((await kubectl(cluster(), line.split(' '))).code, 0);
-  const { stdout } = await cli(cluster(), ['diff']);
+  const { stdout } = await cliHere(cluster(), ['diff']);
   const normal = stdout.replaceAll(/ \d+s ago/g, ' AGE ago');
   assert.equal(
     normal,
@@ -173,7 +173,7 @@ node c (pool gpu)
   // Who may not read single nodes sees the same without names.
   const rule = { apiGroups: ['', 'nodes.lailin.xyz', 'node.k8s.io'], resources: ['*'], verbs: ['list'] };
   const kubeconfig = await userWith(cluster(), 'lister', [rule]);
-  const nameless = await cli(cluster(), ['diff', '--kubeconfig', kubeconfig]);
+  const nameless = await cliHere(cluster(), ['diff', '--kubeconfig', kubeconfig]);
   assert.deepEqual([nameless.code, nameless.stderr], [1, '']);
   assert.equal(nameless.stdout, normal.replaceAll(/: (taints )?set by [^)]*/g, ''));
 });
@@ -235,7 +235,7 @@ test('escapes text of the cluster', async () => {
     metadata: { annotations: { 'nodes.lailin.xyz/applied': '{"pool":"p\\u001b[2J","labels":{"a":"b"}}' } },
   });
   for (const args of [['nodes'], ['nodes', '-o', 'wide'], ['nodes', '--why', 'a'], ['nodes', '-o', 'json']]) {
-    const { stdout, stderr } = await cli(cluster(), args);
+    const { stdout, stderr } = await cliHere(cluster(), args);
     assert.doesNotMatch(stdout + stderr, /\x1b/, args.join(' '));
   }
 });

@@ -1,7 +1,7 @@
 /** Output and exit codes of `reconcile` and `diff`. The reconciler itself: reconcile*.test.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
@@ -154,7 +154,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   assert.deepEqual([dry.code, results(dry.stdout).dryRun], [0, true]);
   const client = await unchanged(['reconcile', '--dry-run=client', '-o', 'json']);
   const server = await unchanged(['reconcile', '--dry-run=server', '-o', 'json']);
-  const { code, stdout } = await cli(cluster(), ['reconcile', '-o', 'json']);
+  const { code, stdout } = await cliHere(cluster(), ['reconcile', '-o', 'json']);
   const { items } = results(stdout);
   for (const dryRun of [client, server]) {
     assert.deepEqual([dryRun.code, results(dryRun.stdout).dryRun], [3, true]);
@@ -165,7 +165,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   const gpu = { pool: 'gpu', result: 'reconciled', status: 200, reason: null, nodeCount: 2, nodes };
   assert.deepEqual(items[0], { ...gpu, runtimeClass: 'created', failures: [], warnings: [] });
   assert.deepEqual([items[1]?.pool, items[1]?.status, typeof items[1]?.reason], ['late', 409, 'string']);
-  const quiet = await cli(cluster(), ['reconcile', '-q']);
+  const quiet = await cliHere(cluster(), ['reconcile', '-q']);
   assert.deepEqual([quiet.code, quiet.stdout], [3, '']);
   assert.match(quiet.stderr, /^late +Conflict/m, 'why it is 3');
   await refused(['reconcile', '-q', '-o', 'json'], 2, /--quiet/);
@@ -199,7 +199,7 @@ test('reconcile refuses flags of the controller without --watch', async () => {
 test('reconcile --dry-run shows the changes and reports as a run does, and writes nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
-  const changes = await cli(cluster(), ['diff']);
+  const changes = await cliHere(cluster(), ['diff']);
   assert.match(changes.stdout, /^node a \(joins pool gpu\)\n/);
   const line = 'gpu  Ready  1 node (1 joined, RuntimeClass created)  cpu 4  memory 2.9Gi';
   for (const [flag, suffix] of [
@@ -219,7 +219,7 @@ test('reconcile exits with 3 and the reason when the status of a pool is not 200
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), ...role('late') } });
   await testEnv.pool('gpu');
   await testEnv.pool('late', { labels: { q: 'r' } }, { younger: true });
-  const { code, stdout } = await cli(cluster(), ['reconcile']);
+  const { code, stdout } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 3);
   assert.equal(
     stdout,

@@ -1,7 +1,7 @@
 /** `rollout status`, `pause` and `resume`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -9,7 +9,7 @@ import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv();
 const { ok, refused } = commandsOf(testEnv.cluster);
-const run = (...args: string[]) => cli(testEnv.cluster(), ['rollout', ...args]);
+const run = (...args: string[]) => cliHere(testEnv.cluster(), ['rollout', ...args]);
 const names = ['a', 'b', 'c', 'd'];
 const tiers = async () => Promise.all(names.map(async name => (await testEnv.node(name)).metadata.labels.tier));
 const reasonIs = (reason: string) => async () =>
@@ -86,7 +86,7 @@ test('status fails where the rollout is stopped, and resume accepts the node tha
     /^error: nodepool "web": 1 of 4 nodes updated; stopped: node a turned NotReady after the change; .* resume web`\n$/m,
   );
   // The exit code of a step that may not be done.
-  assert.equal((await cli(testEnv.cluster(), ['reconcile', 'web'])).code, 3);
+  assert.equal((await cliHere(testEnv.cluster(), ['reconcile', 'web'])).code, 3);
   assert.deepEqual(await tiers(), ['2', '1', '1', '1']);
   assert.equal(await ok(['rollout', 'resume', 'web']), 'nodepool.nodes.lailin.xyz/web resumed\n');
   // The accepted node proves nothing about the spec.

@@ -1,7 +1,7 @@
 /** `describe` and `events`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { labelNode } from '../cluster/nodes.ts';
 import { commandsOf } from './commands.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -112,7 +112,7 @@ test('describe shows all pools, also unreconciled ones, and reports none and mis
   );
   assert.match(blocks[1] ?? '', /^Status: +Pending \(not reconciled yet\)$/m);
   assert.match(blocks[1] ?? '', /^RuntimeClass: +<none> \(the next reconcile creates it\)$/m);
-  const { code, stdout, stderr } = await cli(cluster(), ['describe', 'one', 'nope']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['describe', 'one', 'nope']);
   assert.equal(stderr, 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`\n');
   assert.match(stdout, /^Name: +one$/m);
   assert.equal(code, 1);
@@ -125,7 +125,7 @@ test('describe shows what the user may read, and names the rest', async () => {
   const kubeconfig = await userWith(cluster(), 'describer', [
     { apiGroups: ['nodes.lailin.xyz', ''], resources: ['nodepools', 'nodes'], verbs: ['list'] },
   ]);
-  const { code, stdout, stderr } = await cli(cluster(), ['describe', 'gpu', '--kubeconfig', kubeconfig]);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['describe', 'gpu', '--kubeconfig', kubeconfig]);
   assert.deepEqual([code, stderr], [0, '']);
   const forbidden = (plural: string, group: string) =>
     `<forbidden: cannot list ${plural}: user "describer" lacks the permission; ask for a role with verb list on ${plural}.${group}>`;
@@ -175,7 +175,7 @@ test('events lists events of all pools or one, of any controller, oldest first',
   assert.equal(cells(await ok(['events', '-l', 'team=a', '--no-headers'])), cells(one));
   await refused(['events', '-l', 'team=b'], 0, 'No pools found.');
   await refused(['describe', '-l', 'team=b'], 0, 'No pools found.');
-  const described = await cli(cluster(), ['describe', '-l', 'team=a']);
+  const described = await cliHere(cluster(), ['describe', '-l', 'team=a']);
   assert.match(described.stdout, /^Name: +other$/m);
   assert.match(described.stderr, /^warning: no node matches pool other /);
   await testEnv.pool('quiet');
@@ -224,7 +224,7 @@ test('events escapes control characters in notes', async () => {
   });
   assert.equal(made.code, 0, made.stderr);
   for (const args of [['events'], ['describe', 'gpu']]) {
-    const { stdout } = await cli(cluster(), args);
+    const { stdout } = await cliHere(cluster(), args);
     assert.match(stdout, /red .*text.*back/);
     for (const char of ['\u001b', '\u0007', '\u202e']) assert.equal(stdout.includes(char), false, args.join(' '));
   }

@@ -1,7 +1,7 @@
 /** `top` with metrics.k8s.io served by an extension API server behind the aggregation layer. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { container, createPods, preparePods } from './many-pods.ts';
 import { type MetricsServer, startMetricsServer } from './metrics-server.ts';
@@ -84,12 +84,12 @@ test('warns when the metrics API fails or hangs, and shows the rest', { timeout:
   await twoNodes();
   const server = await served();
   server.mood = 'fails';
-  const failing = await cli(cluster(), ['top']);
+  const failing = await cliHere(cluster(), ['top']);
   assert.deepEqual([failing.code, failing.stderr], [0, 'warning: no usage: metrics.k8s.io: no scrape yet\n']);
   assert.match(failing.stdout, /^worker +2\/2 +\S+ +\d+% +\d+ +4 +/m);
   server.mood = 'hangs';
   const start = performance.now();
-  const hanging = await cli(cluster(), ['top']);
+  const hanging = await cliHere(cluster(), ['top']);
   assert.deepEqual(
     [hanging.code, hanging.stderr],
     [0, 'warning: no usage: metrics.k8s.io: it did not answer in time\n'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { kubeconfigFor } from '../cluster/credentials.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { container, createPods, preparePods } from './many-pods.ts';
@@ -141,7 +141,7 @@ test('names the missing permission for pods and the flag that does without them'
     subjects: [{ kind: 'User', name: 'looker', apiGroup: 'rbac.authorization.k8s.io' }],
   });
   const env = { KUBECONFIG: await kubeconfigFor(cluster(), 'looker') };
-  const { code, stderr } = await cli(cluster(), ['top'], { env });
+  const { code, stderr } = await cliHere(cluster(), ['top'], { env });
   const text =
     'error: cannot list pods: user "looker" lacks the permission; next: ask for a role with verb list on pods, verb list on nodes.metrics.k8s.io, or show allocatable only with --no-pods';
   assert.deepEqual({ code, stderr: stderr.trimEnd() }, { code: 1, stderr: text });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, type TestContext, test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
@@ -84,7 +84,7 @@ test('warns once, and at once, where no controller keeps what is waited for', as
   await dropLease(cluster());
   const warning =
     /^warning: condition Applied is as of the last reconcile: unless `reconcile --watch` runs elsewhere, nobody keeps it; next: run `kubectl nodepool reconcile gpu`\n$/;
-  const { code, stdout, stderr } = await cli(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
   assert.deepEqual([code, stdout], [0, met('gpu')]);
   assert.match(stderr, warning);
   const waiting = start(t, cluster(), [...productCommand(), 'wait', 'gpu', '--for=nodes=9', '--for=ready=9']);
@@ -102,7 +102,7 @@ test('does not warn of a lease that only looks expired where the condition is me
   await testEnv.reconcile();
   await dropLease(cluster());
   await holdLease(cluster(), new Date(Date.now() - 7_200_000));
-  const { code, stderr } = await cli(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
+  const { code, stderr } = await cliHere(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
   assert.deepEqual([code, stderr], [0, '']);
 });
 
@@ -154,7 +154,7 @@ test('condition and jsonpath are as for kubectl wait', async () => {
   ];
   // Ours adds the current value.
   const ours = async (...args: string[]) => {
-    const { stderr, ...rest } = await cli(cluster(), args);
+    const { stderr, ...rest } = await cliHere(cluster(), args);
     return { ...rest, stderr: stderr.replace(/(nodepools\/gpu): .* (is|has) .*/, '$1') };
   };
   const both = async (condition: string) => [
@@ -223,6 +223,6 @@ test('refuses wrong command lines', async () => {
     `error: missing flag --for; next: write it as in \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
   );
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
-  const { code } = await cli(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
+  const { code } = await cliHere(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);
   assert.equal(code, 2);
 });

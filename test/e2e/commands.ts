@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlPlane } from '../cluster/control-plane.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { type RunOptions, type RunResult, run } from '../cluster/run.ts';
@@ -29,15 +29,15 @@ export async function stateOf(cluster: ControlPlane): Promise<Record<string, str
 }
 
 export interface Commands {
-  /** Runs a command line that must succeed with an empty stderr; returns its stdout. */
+  /** Runs one in this process; it must succeed with an empty stderr. Returns its stdout. */
   ok(args: readonly string[], options?: RunOptions): Promise<string>;
-  /** Runs one that must exit with this code and these lines on stderr, print nothing on stdout and write nothing. */
+  /** Runs one in this process; it must exit with this code and these lines on stderr, print nothing on stdout and write nothing. */
   refused(args: readonly string[], code: number, stderr: string | RegExp, options?: RunOptions): Promise<void>;
-  /** Runs one that must write nothing, whatever it prints. */
+  /** Runs one in this process; it must write nothing, whatever it prints. */
   unchanged(args: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
-export function commandsOf(cluster: () => ControlPlane, runs = cli): Commands {
+export function commandsOf(cluster: () => ControlPlane, runs = cliHere): Commands {
   const unchanged: Commands['unchanged'] = async (args, options) => {
     const before = await stateOf(cluster());
     const result = await runs(cluster(), args, options);

@@ -5,13 +5,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isKubeletSettable } from '../../src/nodepool/membership/kubelet-labels.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { doctorOf } from './doctoring.ts';
 import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 
-const testEnv = useTestEnv({ apiserverFlags: ['--enable-admission-plugins=NodeRestriction'] });
+const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const RECORD = 'nodes.lailin.xyz/applied';
 const kubelet = (node: string) => kubeletOf(cluster(), node);
@@ -87,7 +87,7 @@ test('60,000 resource names and invalid ones neither grow the status nor reach a
     assert.ok(!/^(?!.*resources without).*(reboot|a b|evil)/m.test(shown), args.join(' '));
     assert.ok(shown.length < 100_000, `${args.join(' ')}: ${shown.length}`);
   }
-  const top = await cli(cluster(), ['top', ...all, '--no-pods', '--by', 'resource']);
+  const top = await cliHere(cluster(), ['top', ...all, '--no-pods', '--by', 'resource']);
   assert.deepEqual([top.code, top.stdout.includes('reboot')], [0, false]);
   assert.ok(top.stderr.includes(`warning: ${odd}`), top.stderr);
   assert.equal(top.stdout.trimEnd().split('\n').length, 1 + 128, 'a header and 128 resources');
@@ -115,7 +115,7 @@ test('an overlong quantity neither changes the status number nor is written or p
   const cut = `node a: 3 resources with a quantity of more than 500 digits, such as example.com/x "${'9'.repeat(57)}…"`;
   assert.equal(condition(pool, 'ResourcesOmitted').message, `left out of allocatable: ${cut}`);
   for (const args of [['get'], ['describe', 'one'], ['top', '--resources', 'all'], ['nodes', '-o', 'json']]) {
-    const { code, stdout, stderr } = await cli(cluster(), args);
+    const { code, stdout, stderr } = await cliHere(cluster(), args);
     assert.equal(code, 0);
     assert.ok(!/e\+|9{60}/.test(stdout + stderr), `${args.join(' ')}: ${stdout}${stderr}`);
   }

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw, rawClient } from '../cluster/raw.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv({ audit: true });
-const run = (...args: string[]) => cli(testEnv.cluster(), args);
+const run = (...args: string[]) => cliHere(testEnv.cluster(), args);
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
 const SAYS =
   'others keep changing what the pool sets, at least 3 times within an hour: label tier on 2 nodes (field manager kustomize-controller); next: take it out of the pool, or out of what sets it';

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createPools } from '../../src/commands/shared/create/create.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { API_VERSION, type NodePool, type NodePoolSpec } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { override } from '../override.ts';
 import { commandsOf, poolYaml } from './commands.ts';
 import { whileRefusing } from './refusal.ts';
@@ -26,11 +26,11 @@ test('a refused pool does not stop the others', async () => {
   } as const;
   await whileRefusing(testEnv.cluster(), refusal, async () => {
     const stdin = ['one', 'two', 'three'].map(name => poolYaml(name)).join('---\n');
-    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['create', '-f', '-'], { stdin });
+    const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['create', '-f', '-'], { stdin });
     const created = (name: string) => `nodepool.nodes.lailin.xyz/${name} created\n`;
     assert.deepEqual([code, stdout], [1, created('one') + created('three')]);
     assert.match(stderr, /^error: .*two.*not in this test/);
-    const dry = await cli(testEnv.cluster(), ['create', '-f', '-', '--dry-run=server'], {
+    const dry = await cliHere(testEnv.cluster(), ['create', '-f', '-', '--dry-run=server'], {
       stdin: stdin.replace('name: one', 'name: zero'),
     });
     assert.deepEqual([dry.code, dry.stdout], [1, created('zero').replace('\n', ' (server dry run)\n')]);
@@ -44,7 +44,7 @@ test('a new pool that selects nodes of another pool is created with a warning', 
   await testEnv.pool('web');
   for (const flags of [['--dry-run=server'], []]) {
     const args = ['create', 'all', '--node-selector', 'kubernetes.io/os=linux', ...flags];
-    const { code, stderr } = await cli(testEnv.cluster(), args);
+    const { code, stderr } = await cliHere(testEnv.cluster(), args);
     const warning =
       'warning: pool all selects nodes that other pools select, and does not get them: web (2 nodes); next: change the selector of one of the pools\n';
     assert.deepEqual({ code, stderr }, { code: 0, stderr: warning }, flags.join());
@@ -99,7 +99,7 @@ test('--nodes does not overwrite a label that is set meanwhile, labels the other
 
 test('--nodes accepts a node that has the label already', async () => {
   await testEnv.nodes({ name: 'n', labels: role('w') });
-  const { code } = await cli(testEnv.cluster(), ['create', 'w', '--nodes', 'n']);
+  const { code } = await cliHere(testEnv.cluster(), ['create', 'w', '--nodes', 'n']);
   assert.equal(code, 0);
 });
 

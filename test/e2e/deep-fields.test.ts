@@ -4,13 +4,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { API_VERSION } from '../../src/nodepool/types.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv();
-const run = (...args: string[]) => cli(testEnv.cluster(), args, { env: { EDITOR: 'true' } });
+const run = (...args: string[]) => cliHere(testEnv.cluster(), args, { env: { EDITOR: 'true' } });
 /** The server refuses 10,000. */
 const LEVELS = 9_900;
 const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';

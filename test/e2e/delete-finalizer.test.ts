@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
@@ -74,7 +74,7 @@ test('names the finalizer of somebody else, and neither waits for it nor removes
   const waits = `${id('gpu')} has released its nodes and waits for other finalizers: example.com/backup\n`;
   const started = Date.now();
   for (let round = 0; round < 2; round++) {
-    assert.deepEqual(await cli(cluster(), ['delete', 'gpu']), { code: 1, stdout: '', stderr: waits });
+    assert.deepEqual(await cliHere(cluster(), ['delete', 'gpu']), { code: 1, stdout: '', stderr: waits });
   }
   assert.ok(Date.now() - started < 15_000, 'it waited');
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);
@@ -113,7 +113,7 @@ test('keeps the pool when a node cannot be written, and the next delete finishes
     return status === 422;
   };
   while (!(await held()));
-  const { code, stdout, stderr } = await cli(cluster(), ['delete', 'gpu']);
+  const { code, stdout, stderr } = await cliHere(cluster(), ['delete', 'gpu']);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
   assert.match(stderr, /^error: .*node a is held.*\nnodepool\.nodes\.lailin\.xyz "gpu" is not deleted yet\n$/i);
   assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, [FINALIZER]);

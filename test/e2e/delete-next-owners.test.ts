@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deletePools, findPools } from '../../src/commands/shared/delete/delete.ts';
 import { systemClock } from '../../src/controller/clock.ts';
 import { NodepoolError, type Warning, warningText } from '../../src/nodepool/errors.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { override } from '../override.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
 
@@ -28,14 +28,14 @@ test('reconciles the pools that gain or lose the nodes, and writes no other node
   const said = (text: string) =>
     `nodepool.nodes.lailin.xyz "old" deleted (3 nodes released, 2 of them to pool big${text}`;
   const before = (await testEnv.node('d')).metadata.resourceVersion;
-  const dry = await cli(testEnv.cluster(), ['delete', 'old', '--dry-run=server']);
+  const dry = await cliHere(testEnv.cluster(), ['delete', 'old', '--dry-run=server']);
   assert.match(
     dry.stdout,
     /^moves from pool old to pool big: 2 nodes \(a, b\)\n {2}\+ label size=l .*\n {2}- label tier=gold .*\n\nnode c \(leaves pool old\)\n/,
   );
   assert.ok(dry.stdout.endsWith(`\n\n${said(') (server dry run)\n')}`), dry.stdout);
   assert.equal(dry.stderr, '');
-  const { stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old', '--detach-nodes']);
+  const { stdout, stderr } = await cliHere(testEnv.cluster(), ['delete', 'old', '--detach-nodes']);
   assert.deepEqual([stdout, stderr], [said(', 3 detached)\n'), '']);
   const big = (await testEnv.getPool('big'))?.status;
   assert.deepEqual([big?.status, big?.nodeCount, big?.allocatable?.cpu], [200, 3, '12']);
@@ -53,7 +53,7 @@ test('reconciles the next owners of a pool that was never reconciled, and names 
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
   await testEnv.pool('old', { labels: { tier: 'gold' } });
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
-  const { code, stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old']);
+  const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['delete', 'old']);
   const reported =
     'warning: big: 1 other node differs from the labels and taints of the pool, and the status was not written; next: run `kubectl nodepool reconcile big`\n';
   const done = 'nodepool.nodes.lailin.xyz "old" deleted (1 node released to pool big)\n';
@@ -66,7 +66,7 @@ test('removes the label of a node without a record, and warns when a next owner 
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big', vendor: 'x' } });
   await testEnv.pool('old');
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, unmanaged: 'Remove' }, { younger: true });
-  const { stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'old', '--detach-nodes']);
+  const { stdout, stderr } = await cliHere(testEnv.cluster(), ['delete', 'old', '--detach-nodes']);
   assert.match(
     stderr,
     /^warning: pool big has unmanaged: Remove: labels and taints of 1 node that the pool does not set/,

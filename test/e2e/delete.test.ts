@@ -7,7 +7,7 @@ import { systemClock } from '../../src/controller/clock.ts';
 import type { Connection } from '../../src/kube/connect.ts';
 import { NodepoolError } from '../../src/nodepool/errors.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
 import { commandsOf } from './commands.ts';
@@ -201,7 +201,7 @@ test('deletes the other pools when one is forbidden, and reports each', async ()
     probe: ['DELETE', `${POOLS}/one`] as [string, string],
   } as const;
   await whileRefusing(testEnv.cluster(), refusal, async () => {
-    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['delete', 'one', 'two']);
+    const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['delete', 'one', 'two']);
     assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz "two" deleted (1 node released)\n']);
     assert.match(
       stderr,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { diff } from '../../src/commands/shared/changes/diff.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { override } from '../override.ts';
 import { nodeRefusal, whileRefusing } from './refusal.ts';
@@ -37,7 +37,7 @@ test('shows no difference for a node that needs only a record, which reconcile w
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w');
   const note = 'pool w: 1 node has no record of the pool yet: a; reconcile writes it\n';
-  assert.deepEqual(await cli(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: note });
+  assert.deepEqual(await cliHere(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: note });
   const [summary] = await testEnv.reconcile();
   assert.equal(summary?.joined, 1);
 });
@@ -47,10 +47,10 @@ test('reconcile exits with 1 when a write failed, also when a pool has a problem
   await testEnv.pool('held', { labels: { tier: 'gold' } });
   await testEnv.pool('idle');
   await whileRefusing(testEnv.cluster(), nodeRefusal('a'), async () => {
-    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['reconcile']);
+    const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['reconcile']);
     assert.equal(code, 1);
     assert.match(stdout, /^held +Failing .*\nidle +NotReady /);
     assert.match(stderr, /^error: held: .*not in this test/);
   });
-  assert.equal((await cli(testEnv.cluster(), ['reconcile'])).code, 3);
+  assert.equal((await cliHere(testEnv.cluster(), ['reconcile'])).code, 3);
 });

@@ -1,7 +1,7 @@
 /** What changes between the plan of a drain and its first cordon. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { startProxy } from '../fault/proxy.ts';
 import { delay } from '../fault/treatments.ts';
 import { NOW, poolsWithPods } from './draining.ts';
@@ -27,15 +27,15 @@ async function proxied(t: { after(fn: () => unknown): void }) {
 
 test('a node whose maintenance ends before the first cordon is not counted as drained', async t => {
   await worker();
-  assert.equal((await cli(cluster(), ['cordon', 'worker', '--node=w-2', '--reason=disks', ...alice])).code, 0);
+  assert.equal((await cliHere(cluster(), ['cordon', 'worker', '--node=w-2', '--reason=disks', ...alice])).code, 0);
   await pod({ name: 'p', node: 'w-2' });
   const { proxy, behind } = await proxied(t);
   const held = Promise.withResolvers<void>();
   const isRead = ({ method, path }: Sent) => method === 'GET' && /\/nodes\/w-2\b/.test(path);
   proxy.onRequest(request => (isRead(request) ? delay(held.promise) : undefined));
-  const draining = cli(behind, ['drain', 'worker', NOW, ...bob]);
+  const draining = cliHere(behind, ['drain', 'worker', NOW, ...bob]);
   await eventually('bob reads w-2', () => proxy.requests.some(isRead));
-  assert.equal((await cli(cluster(), ['uncordon', 'worker', '--node=w-2', ...alice])).code, 0);
+  assert.equal((await cliHere(cluster(), ['uncordon', 'worker', '--node=w-2', ...alice])).code, 0);
   held.resolve();
   const { code, stdout, stderr } = await draining;
   assert.match(stdout, /^w-2 +failed /m);
@@ -50,7 +50,7 @@ test('an empty node that is uncordoned before the first cordon is drained all th
   const held = Promise.withResolvers<void>();
   const isCordon = ({ method, path }: Sent) => method === 'PATCH' && /\/nodes\/w-2\b/.test(path);
   proxy.onRequest(request => (isCordon(request) ? delay(held.promise) : undefined));
-  const draining = cli(behind, ['drain', 'worker', NOW, '--reason=disks', ...bob]);
+  const draining = cliHere(behind, ['drain', 'worker', NOW, '--reason=disks', ...bob]);
   await eventually('bob cordons w-2', () => proxy.requests.some(isCordon));
   assert.equal((await kubectl(cluster(), ['uncordon', 'w-2'])).code, 0);
   await pod({ name: 'late', node: 'w-2' });

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { start } from './following.ts';
@@ -112,7 +112,7 @@ describe('drain on a full cluster', () => {
       tolerations: [toleration],
       nodeSelector: { 'node-role.kubernetes.io/closed': '' },
     });
-    const { code, stdout, stderr } = await cli(testEnv.cluster(), ['drain', 'closed', '--yes']);
+    const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['drain', 'closed', '--yes']);
     assert.equal(code, 0, stderr);
     assert.match(stderr, /^warning: these pods tolerate a cordon and may come back: default\/agent-/m);
     // All pods of the last node that are not on the other one are back by then.
@@ -135,14 +135,14 @@ describe('drain on a full cluster', () => {
     assert.match(draining.stdout(), /^NODE +STATE +PODS GONE +NOTE$/m);
     assert.match(draining.stderr(), /error: nodepool "red" interrupted: \d of 3 nodes left to drain/);
 
-    const { code, stdout } = await cli(testEnv.cluster(), ['drain', 'red', '--max-unavailable', '70%'], {
+    const { code, stdout } = await cliHere(testEnv.cluster(), ['drain', 'red', '--max-unavailable', '70%'], {
       timeoutMs: TEST_MS / 2,
     });
     assert.equal(code, 0);
     assert.match(stdout, /^node\/r-1 already cordoned$/m);
     await eventually('all run elsewhere', async () => (await running('api')).join() === Array(6).fill('spare').join());
 
-    assert.equal((await cli(testEnv.cluster(), ['uncordon', 'red'])).code, 0);
+    assert.equal((await cliHere(testEnv.cluster(), ['uncordon', 'red'])).code, 0);
     await api().expect('PATCH', `${DEPLOYMENTS}/api`, { spec: { replicas: 9 } });
     await eventually('they get pods again', async () => (await running('api')).some(node => node.startsWith('r-')));
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -155,5 +155,5 @@ test('needs only the permissions in the docs', async () => {
   assert.match(held.stderr, /more than one PodDisruptionBudget, .*: one, two /);
   assert.doesNotMatch(held.stderr, /lacks the permission/);
   assert.equal((await drain(...flags, '--disable-eviction')).code, 0);
-  assert.equal((await cli(cluster(), ['uncordon', 'worker', '--as', 'keeper'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['uncordon', 'worker', '--as', 'keeper'])).code, 0);
 });

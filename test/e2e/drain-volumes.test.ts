@@ -1,7 +1,7 @@
 /** What `drain` says before it begins about pods whose volumes are on the nodes that it drains. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { bindScratch, createClasses, scratch, ZONE } from './ephemeral-volumes.ts';
@@ -105,14 +105,14 @@ test('where volumes may not be read, the drain goes on, and says so in a dry run
     rule('policy', 'poddisruptionbudgets', ['list']),
   ]);
   const as = { ...testEnv.cluster(), kubeconfig };
-  const dry = await cli(as, ['drain', 'worker', '--node', 'w-1', '--dry-run']);
+  const dry = await cliHere(as, ['drain', 'worker', '--node', 'w-1', '--dry-run']);
   assert.equal(dry.code, 0, dry.stderr);
   assert.doesNotMatch(dry.stderr, /Pending/);
   assert.match(
     dry.stderr,
     /^Not checked: free resources, volumes, pod affinity, topology spread; --check-fit does\.$/m,
   );
-  const { code, stderr } = await cli(as, ['drain', 'worker', '--node', 'w-1', NOW]);
+  const { code, stderr } = await cliHere(as, ['drain', 'worker', '--node', 'w-1', NOW]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(await names(), ['db-2']);
 });

@@ -1,7 +1,7 @@
 /** Pods and budgets for drains without kubelets and controllers: the statuses are written here. */
 import { beforeEach } from 'node:test';
 import type { Toleration } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import type { RunResult } from '../cluster/run.ts';
@@ -147,7 +147,7 @@ export function poolsWithPods(testEnv: TestEnv): Pods {
       await testEnv.pool('worker');
       await pod({ name: 'elsewhere', node: 'other', owner: null });
     },
-    drain: (...args) => cli(testEnv.cluster(), ['drain', 'worker', ...args]),
+    drain: (...args) => cliHere(testEnv.cluster(), ['drain', 'worker', ...args]),
     background: (t, ...args) => start(t, testEnv.cluster(), [...productCommand(), 'drain', 'worker', ...args]),
   };
 }

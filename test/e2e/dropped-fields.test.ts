@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { setReady } from '../cluster/nodes.ts';
 import { commandsOf, stateOf } from './commands.ts';
 import { useCrd } from './earlier-crd.ts';
@@ -29,7 +29,7 @@ test('writes neither nodes nor pools while the CRD drops a field, and install re
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   const before = await stateOf(cluster());
-  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);
   assert.match(stderr, SAYS);
   assert.deepEqual(await stateOf(cluster()), before);
@@ -44,38 +44,27 @@ test('writes neither nodes nor pools while the CRD drops a field, and install re
     await refused(args, 1, SAYS);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
-  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile'])).code, 0);
   assert.deepEqual((await testEnv.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });
 
-test('keeps the annotations of nodes while the CRD drops those of their pool', async t => {
-  await testEnv.nodes({ name: 'a', labels: role('p') });
-  await testEnv.pool('p', { annotations: { note: 'x' } });
-  await testEnv.reconcile();
-  t.after(() => useCrd(cluster(), 'ours'));
-  await useCrd(cluster(), 'earlier schema');
-  const before = await stateOf(cluster());
-  const { code, stderr } = await cli(cluster(), ['reconcile']);
-  assert.equal(code, 1);
-  assert.match(stderr, /nodepool p is not changed: the installed CRD drops spec\.annotations, /);
-  assert.deepEqual(await stateOf(cluster()), before);
-});
-
-test('keeps the startup taints of nodes while the CRD drops those of their pool', async t => {
-  await testEnv.nodes({ name: 'a', labels: role('p') });
+test('keeps the annotations and startup taints of nodes while the CRD drops those of their pool', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('q') });
   const setup = { key: 'setup', effect: 'NoSchedule' as const };
   await testEnv.pool('p', { startupTaints: [setup] });
+  await testEnv.pool('q', { annotations: { note: 'x' } });
   await testEnv.reconcile();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
   const before = await stateOf(cluster());
-  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);
   assert.match(stderr, /nodepool p is not changed: the installed CRD drops spec\.startupTaints, .*install/);
+  assert.match(stderr, /nodepool q is not changed: the installed CRD drops spec\.annotations, /);
   assert.deepEqual(await stateOf(cluster()), before);
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   assert.deepEqual(
     [taintsOf(await testEnv.node('a')), (await testEnv.getPool('p'))?.spec.startupTaints],
     [['setup:NoSchedule'], [setup]],
@@ -95,7 +84,7 @@ test('a watch that starts under such a CRD writes nothing, and continues after i
   await sleep(2_000);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   await testEnv.edit('p', { spec: { labels: { tier: 'gold' } } });
   await eventually('it reconciles', async () => (await testEnv.node('a')).metadata.labels.tier === 'gold');
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
@@ -117,7 +106,7 @@ test('a running watch stops writing when the CRD is replaced, and continues afte
   await sleep(2_000);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   await eventually('c is reconciled', async () => taintsOf(await testEnv.node('c'))[0] === 'big:NoSchedule');
   assert.deepEqual((await testEnv.getPool('p'))?.spec.nodeSelector, { kind: 'big' });
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
@@ -140,7 +129,7 @@ test('a running watch writes no status that would lose what the CRD has come to 
   await useCrd(cluster(), 'earlier schema');
   await setReady(cluster(), 'a', false);
   await eventually('it says so', () => /drops spec\.startupTaints, spec\.noExecute/.test(watching.log()));
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   assert.deepEqual((await testEnv.getPool('p'))?.spec, spec);
   await eventually('it is reconciled', async () => (await testEnv.getPool('p'))?.status?.readyNodeCount === 0);
   assert.equal(await watching.end(), 0);
@@ -156,15 +145,15 @@ test('create and edit name install for a field that the CRD lacks, and work afte
     );
   await refused(['create', 'fresh', '--node-selector', 'kind=big'], 1, says('create', 'fresh'));
   await refused(['edit', 'q', '--node-selector', 'kind=big'], 1, says('patch', 'q'));
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
-  assert.equal((await cli(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
 });
 
 test('deletes a pool and releases its nodes while the CRD drops a field of it', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
-  const { code, stderr } = await cli(cluster(), ['delete', 'p', '--yes']);
+  const { code, stderr } = await cliHere(cluster(), ['delete', 'p', '--yes']);
   assert.deepEqual([code, stderr], [0, '']);
   assert.deepEqual([await taints(), await testEnv.getPool('p')], [[[], []], undefined]);
 });
@@ -181,7 +170,7 @@ test('does not reconcile by a wider selector while the CRD drops the expressions
   const watching = await startWatching(t, cluster());
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'without matchExpressions');
-  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -192,7 +181,7 @@ test('does not reconcile by a wider selector while the CRD drops the expressions
   await sleep(2_000);
   const tainted = async () => Promise.all(['a', 'b', 'c'].map(async name => taintsOf(await testEnv.node(name)).length));
   assert.deepEqual((await tainted()).slice(0, 2), [1, 0]);
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   await eventually('c is reconciled', async () => (await tainted())[2] === 1);
   assert.deepEqual(await tainted(), [1, 0, 1]);
   assert.deepEqual((await testEnv.getPool('p'))?.spec.matchExpressions, matchExpressions);
@@ -205,18 +194,18 @@ test('reconciles the pool after a lost field was set again', async t => {
   await useCrd(cluster(), 'earlier schema');
   // As kubectl annotate does: the server stores what it decodes.
   await testEnv.edit('p', { metadata: { annotations: { note: 'theirs' } } });
-  assert.equal((await cli(cluster(), ['install'])).code, 0);
-  const { code, stderr } = await cli(cluster(), ['reconcile']);
+  assert.equal((await cliHere(cluster(), ['install'])).code, 0);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);
   assert.match(stderr, SAYS);
   await refused(['edit', 'p', '--label', 'tier=x'], 1, SAYS);
   for (const command of ['get', 'describe']) {
     assert.match(
-      (await cli(cluster(), [command, 'p'])).stderr,
+      (await cliHere(cluster(), [command, 'p'])).stderr,
       /^warning: nodepool p is not changed: .* drops spec\.nodeSelector/m,
     );
   }
-  assert.equal((await cli(cluster(), ['edit', 'p', '--node-selector', 'kind=big'])).code, 0);
-  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['edit', 'p', '--node-selector', 'kind=big'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile'])).code, 0);
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { FINALIZER } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { writtenKeys } from '../cluster/etcd-keys.ts';
-import { cli, useCluster } from '../cluster/harness.ts';
+import { cliHere, useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { role } from './test-env.ts';
@@ -32,7 +32,7 @@ const nodes: NodeSpec[] = [
 async function prepare(): Promise<void> {
   await createNodes(cluster(), nodes);
   for (const name of ['selector', 'handler', 'no-handler', 'cordoned', 'marked']) await pool(name, { handler: 'runc' });
-  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile'])).code, 0);
   // Its RuntimeClass is patched, replaced, which keeps what others set, deleted; the pool is released.
   const labels = { team: 'a' };
   await api().expect('PATCH', '/apis/node.k8s.io/v1/runtimeclasses/node-pool-handler', { metadata: { labels } });
@@ -117,7 +117,7 @@ describe('leaves etcd as it was', () => {
   test('install and uninstall --controller', async () => {
     const install = ['install', '--controller', '--image', 'r.example.com/c:1'];
     // The namespace has to exist for the objects in it.
-    assert.equal((await cli(cluster(), install)).code, 0);
+    assert.equal((await cliHere(cluster(), install)).code, 0);
     const kinds = (requests: string[], verb: string) =>
       requests.filter(request => request.startsWith(`${verb} `)).length;
     assert.equal(kinds(await requestsOfDryRun([...install, '--dry-run=server']), 'patch'), 13);
@@ -132,7 +132,7 @@ describe('leaves etcd as it was', () => {
 async function requestsOfDryRun(args: string[]): Promise<string[]> {
   const start = (await readAudit(cluster())).length;
   const keys = await writtenKeys(cluster().etcdUrl);
-  const { code, stderr } = await cli(cluster(), args);
+  const { code, stderr } = await cliHere(cluster(), args);
   assert.equal(code, 0, stderr);
   assert.deepEqual(await writtenKeys(cluster().etcdUrl), keys);
   const sent = (await readAudit(cluster()))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodesClient } from '../../src/kube/cluster.ts';
 import { FINALIZER } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import type { Treatment } from '../fault/proxy.ts';
 import { answerWith } from '../fault/treatments.ts';
@@ -140,7 +140,13 @@ test('delete fails and writes no node when the DELETE returns NotFound for an ex
   const { proxy } = await startFalsifying(t);
   proxy.onRequest(({ method }) => (method === 'DELETE' ? notFound(W) : undefined));
   await kept(async () => {
-    const { code, stderr } = await cli(testEnv.cluster(), ['delete', 'w', '--yes', '--kubeconfig', proxy.kubeconfig]);
+    const { code, stderr } = await cliHere(testEnv.cluster(), [
+      'delete',
+      'w',
+      '--yes',
+      '--kubeconfig',
+      proxy.kubeconfig,
+    ]);
     assert.equal(code, 1);
     assert.match(stderr, /cannot delete NodePool "w": the server answered that it does not exist, and still has it/);
   });
@@ -152,7 +158,7 @@ test('uninstall --cascade keeps the CRD when the server has a pool that no list 
   lists(withoutW);
   await kept(async () => {
     const args = ['uninstall', '--cascade', '--yes', '--kubeconfig', proxy.kubeconfig];
-    const { code, stderr } = await cli(testEnv.cluster(), args);
+    const { code, stderr } = await cliHere(testEnv.cluster(), args);
     assert.equal(code, 1);
     assert.match(stderr, /the CRD was not deleted: these pools could not be deleted or are new: w;/);
   });

@@ -4,11 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import manifest from '../../oclif.manifest.json' with { type: 'json' };
 import { main } from '../../src/main.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { testIo } from '../unit/cli/test-io.ts';
 import { role, useTestEnv } from './test-env.ts';
 
@@ -103,11 +102,11 @@ test('what a kubectl user types first works, or leads there in one line', { time
   });
   await testEnv.reconcile();
   const file = 'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nmetadata: {name: web}\n';
-  const cwd = cluster().dir;
-  await writeFile(join(cwd, 'pool.yaml'), file);
+  process.chdir(cluster().dir);
+  await writeFile('pool.yaml', file);
   const wrong: string[] = [];
   for (const [line, expected, said] of HABITS) {
-    const { code, stdout, stderr } = await cli(cluster(), line.split(' '), { cwd });
+    const { code, stdout, stderr } = await cliHere(cluster(), line.split(' '));
     const lines = code === 0 ? stdout + stderr : stderr;
     const isShort = code === 0 || stderr.trimEnd().split('\n').length <= 2;
     if (code !== expected || !said.test(code === 0 ? (said.test(stdout) ? stdout : lines) : stderr) || !isShort) {

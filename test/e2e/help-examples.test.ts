@@ -1,12 +1,13 @@
-/** The examples in `--help`, typed into a shell as they are written: each does what its sentence says. */
+/** The examples in `--help`, as a shell reads them: each does what its sentence says. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { load } from 'js-yaml';
 import { projectFiles, ROOT } from '../../scripts/root.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { pluginFolder } from '../cluster/plugin.ts';
 import { raw } from '../cluster/raw.ts';
 import { type RunResult, run } from '../cluster/run.ts';
@@ -173,13 +174,26 @@ metadata: {name: web-5d4f, namespace: shop}
 spec: {containers: [{name: main, image: registry.example.com/web:1}]}
 `;
 
-async function type(line: string): Promise<RunResult> {
-  const { kubectl } = await ensureBinaries(['kubectl']);
-  const { dir, kubeconfig } = cluster();
+/** What only a shell can do. */
+const OF_SHELL = /[<>;&]/;
+
+before(async () => {
+  const { dir } = cluster();
   await writeFile(join(dir, 'web.yaml'), POD);
   await writeFile(join(dir, 'pools.yaml'), `${poolYaml('worker')}---\n${poolYaml('gpu')}`);
   await mkdir(join(dir, 'pools'), { recursive: true });
   await writeFile(join(dir, 'pools', 'gpu.yaml'), poolYaml('gpu'));
+  process.chdir(dir);
+});
+
+/** Runs it in this process, with the words that a shell makes of it, or all in a shell. */
+async function type(line: string): Promise<RunResult> {
+  if (!OF_SHELL.test(line)) {
+    const { stdout } = await run('sh', ['-c', `printf '%s\\0' ${line}`]);
+    return cliHere(cluster(), stdout.split('\0').slice(0, -1), { env: { KUBE_EDITOR: 'true' } });
+  }
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const { dir, kubeconfig } = cluster();
   const path = [await pluginFolder(cluster()), dirname(kubectl), process.env.PATH].join(':');
   const env = { PATH: path, HOME: dir, KUBECONFIG: kubeconfig, KUBE_EDITOR: 'true', NO_COLOR: '1' };
   return run('sh', ['-c', `kubectl nodepool ${line}`], { cwd: dir, env });

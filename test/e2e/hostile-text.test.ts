@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { commands } from '../../src/commands/index.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { inTerminal, NO_TERMINAL } from './commands.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { COLUMNS, check, checkColored, EVIL, isData, LOOKS, MEGABYTE, seed, TEXTS } from './hostile.ts';
@@ -20,17 +20,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const pods = poolsWithPods(testEnv);
 
-/** Processes at once. */
-const AT_ONCE = 3;
-
-async function each(lines: readonly string[][], look: (args: string[], what: string) => Promise<void>): Promise<void> {
-  const rest = lines.values();
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const args of rest) await look(args, JSON.stringify(args.join(' ').slice(0, 60)));
-    }),
-  );
-}
+const nameOf = (args: string[]) => JSON.stringify(args.join(' ').slice(0, 60));
 
 /** The last word of __complete is the one under the cursor. */
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
@@ -43,25 +33,30 @@ test('covers every command but view, which command-view.test.ts covers', () => {
 test('every command escapes text of others in a pipe with colours', async () => {
   await seed(testEnv, pods);
   let shown = '';
-  await each(LOOKS, async (args, what) => {
-    const { stdout, stderr, code } = await cli(cluster(), withFlags(args, '--color=always'));
-    assert.notEqual(code, null, what);
+  for (const args of LOOKS) {
+    const what = nameOf(args);
+    const { stdout, stderr } = await cliHere(cluster(), withFlags(args, '--color=always'));
     assert.doesNotMatch(stderr, /this is a bug/, what);
     checkColored(stdout, `${what}, stdout`, { bounded: !isData(args) });
     checkColored(stderr, `${what}, stderr`, { bounded: !isData(args) });
     shown += stdout + stderr;
-  });
+  }
   // The text was in the output.
   assert.ok(shown.includes('\\u001b[35m') && shown.includes('\\u202e') && shown.includes('\\u200b'));
 });
 
 test('every command escapes text of others on a terminal', { skip: NO_TERMINAL }, async () => {
   await seed(testEnv, pods);
-  await each([...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])], async (args, what) => {
-    // -v turns off the spinner, which moves the cursor itself.
-    const { shown } = await inTerminal(cluster(), withFlags(args, '-v', '1'), '');
-    check(shown, `${what} on a terminal`, { bounded: !isData(args) });
-  });
+  // -v turns off the spinner, which moves the cursor itself.
+  const quiet = (args: string[]) => withFlags(args, '-v', '1');
+  for (const args of [...LOOKS, ...COLUMNS.map(output => ['get', '-o', output])]) {
+    const { stdout, stderr } = await cliHere(cluster(), quiet(args), { isTerminal: true });
+    check(stdout + stderr, `${nameOf(args)} on a terminal`, { bounded: !isData(args) });
+  }
+  for (const args of [['get'], ['describe'], ['events'], ['get', EVIL]]) {
+    const { shown } = await inTerminal(cluster(), quiet(args), '');
+    check(shown, `${nameOf(args)} on a real terminal`);
+  }
   for (const output of TEXTS) {
     const { shown } = await inTerminal(cluster(), ['get', '-o', output], '');
     assert.match(shown, /a\\u001b\[35mb/, output);
@@ -76,14 +71,14 @@ test('JSON and YAML keep the exact values by escapes', async () => {
     ['json', JSON.parse],
     ['yaml', load],
   ] as const) {
-    const { stdout, stderr, code } = await cli(cluster(), ['get', 'gpu', '-o', format]);
+    const { stdout, stderr, code } = await cliHere(cluster(), ['get', 'gpu', '-o', format]);
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
     check(stdout, format, { bounded: false });
     const read = parse(stdout) as NonNullable<typeof live>;
     assert.deepEqual(read.metadata.annotations, live?.metadata.annotations);
     assert.deepEqual(read.status, live?.status);
   }
-  const { stdout } = await cli(cluster(), ['get', 'gpu', '-o', 'jsonpath-as-json={.metadata.annotations.evil}']);
+  const { stdout } = await cliHere(cluster(), ['get', 'gpu', '-o', 'jsonpath-as-json={.metadata.annotations.evil}']);
   assert.deepEqual(JSON.parse(stdout), [EVIL]);
 });
 
@@ -112,7 +107,7 @@ test('prints the refusal of a webhook in one line', async () => {
       ['drain', 'soft', '--yes', NOW, '--timeout=2s'],
       ['adopt', '--label', 'example.com/group', '--create', '--yes'],
     ]) {
-      const { code, stdout, stderr } = await cli(cluster(), args);
+      const { code, stdout, stderr } = await cliHere(cluster(), args);
       const bounded = !args.includes('-v');
       check(stdout, args.join(' '), { bounded });
       check(stderr, args.join(' '), { bounded });
@@ -142,14 +137,14 @@ test('escapes names of the kubeconfig', async () => {
   };
   await writeFile(file, JSON.stringify(config));
   for (const args of [['get'], ['get', '--context', 'x'], ['get', '--context', 'other'], ['get', '--user', 'x']]) {
-    const { code, stdout, stderr } = await cli(cluster(), [...args, '--kubeconfig', file]);
+    const { code, stdout, stderr } = await cliHere(cluster(), [...args, '--kubeconfig', file]);
     assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
     check(stderr, args.join(' '));
     assert.equal(stderr.split('\n').length, 2, stderr);
   }
-  const { stdout } = await cli(cluster(), ['__complete', 'get', '--kubeconfig', file, '--context', '']);
+  const { stdout } = await cliHere(cluster(), ['__complete', 'get', '--kubeconfig', file, '--context', '']);
   assert.equal(stdout, 'other\n:4\n');
-  const doctor = await cli(cluster(), ['doctor', '--kubeconfig', file]);
+  const doctor = await cliHere(cluster(), ['doctor', '--kubeconfig', file]);
   check(doctor.stdout, 'doctor');
   check(doctor.stderr, 'doctor, stderr');
   assert.match(doctor.stdout + doctor.stderr, /a\\u001b\[35mb/);
@@ -162,7 +157,7 @@ test('escapes the values of a metrics server', async t => {
   const metrics = await startMetricsServer(cluster(), usage);
   t.after(() => metrics.stop());
   for (const args of [['top'], ['top', '--nodes'], ['top', '--nodes', '-o', 'json'], ['top', '-o', 'csv']]) {
-    const { code, stdout, stderr } = await cli(cluster(), args);
+    const { code, stdout, stderr } = await cliHere(cluster(), args);
     assert.equal(code, 0, stderr);
     check(stdout, args.join(' '));
     check(stderr, args.join(' '));

@@ -1,7 +1,7 @@
 /** The impact on pods, and on workloads, that a custom resource has created. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -27,10 +27,10 @@ test('pods of a custom resource select a label together, on whatever nodes they 
   const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'gone' };
   await pod({ name: 'gone-0', node: 'b', owner: set, nodeSelector: { tier: 'web' } });
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}selected by Cluster default\/pg \(nodeSelector, topology spread\)$/m);
   await testEnv.patchNode('b', { metadata: { labels: { tier: null } } });
-  const last = await cli(cluster(), ['diff', 'web', '--impact']);
+  const last = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(last.stdout, /^ {2}selected by Cluster default\/pg \(.*: new pods would stay Pending\)$/m);
 });
 
@@ -58,7 +58,7 @@ test('workloads of a custom resource are read, as nothing is known of it, withou
   await create('replicasets', 'shop-1', 0);
   await create('replicasets', 'of-deployment', 3, 'apps/v1');
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
     /^ {2}selected by ReplicaSet default\/shop-2 \(nodeSelector: new pods would stay Pending\), StatefulSet default\/prometheus \(nodeSelector: new pods would stay Pending\)$/m,

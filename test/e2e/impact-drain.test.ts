@@ -1,7 +1,7 @@
 /** The impact of a taint with `noExecute: Drain`: the steps, and what pods and budgets make of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
 
@@ -24,7 +24,7 @@ test('the stand-in keeps pods away while nodes are drained, and a budget without
   await budget('zk', ZK, 1);
   const taints = [{ key: 'maintenance', value: 'now', effect: 'NoExecute' as const }];
   await testEnv.edit('web', { spec: { noExecute: 'Drain', taints } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   for (const line of [
     'noExecute: Drain: taint maintenance=now:NoSchedule keeps new pods away at once, then pods are evicted as PodDisruptionBudgets allow, those of DaemonSets too, then this taint is set',
     '1 pod of ReplicaSet default/web: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); once the nodes are drained, may come back and leave again after 60s, without end: 1 on pool web',
@@ -34,7 +34,7 @@ test('the stand-in keeps pods away while nodes are drained, and a budget without
     assert.ok(stdout.split('\n').includes(`  ${line}`), stdout);
   // A node that is cordoned takes none afterwards.
   await testEnv.patchNode('a', { spec: { unschedulable: true } });
-  const { stdout: json } = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const { stdout: json } = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   const { keys, evicted } = JSON.parse(json).impact;
   assert.deepEqual(keys[0].drain, {
     nodes: 2,
@@ -53,7 +53,7 @@ test('pods that tolerate the NoSchedule taint come back meanwhile: they are not 
   for (const name of ['zk-0', 'zk-1']) await pod({ name, node: 'a', labels: ZK, owner: statefulSet, tolerations });
   await budget('zk', ZK, 1);
   await testEnv.edit('web', { spec: { taints: [taint('NoExecute')] } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   const line =
     '2 pods of StatefulSet default/zk: none fits elsewhere; 2 may come back before the NoExecute taint: they tolerate the NoSchedule taint; after it, 2 would stay Pending: 1 node(s) had untolerated taint(s)';
   assert.ok(stdout.split('\n').includes(`  ${line}`), stdout);
@@ -61,7 +61,7 @@ test('pods that tolerate the NoSchedule taint come back meanwhile: they are not 
   const never =
     'default/zk never allows more than 1 eviction at once, and 2 pods of it may come back to node a, as they tolerate the NoSchedule taint: then the node does not get the NoExecute taint';
   assert.ok(stdout.split('\n').includes(`  ${never}`), stdout);
-  const { stdout: json } = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const { stdout: json } = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   const [{ mayReturn, pendingAfter, pending, held }] = JSON.parse(json).impact.evicted;
   assert.deepEqual({ mayReturn, pendingAfter, pending, held }, { mayReturn: 2, pendingAfter: 2, pending: 0, held: 0 });
 });

@@ -1,7 +1,7 @@
 /** The impact on workloads of several kinds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -30,7 +30,7 @@ test('of a StatefulSet, the first pod that stays Pending keeps the others from b
   }
   for (const effect of ['NoExecute', 'NoSchedule'] as const) {
     await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect }] } });
-    const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+    const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
     const why = '1 node(s) had untolerated taint(s)';
     assert.ok(
       stdout.includes(
@@ -55,7 +55,7 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
     metadata: { name: 'speaker' },
     spec: { selector: { matchLabels: labels }, template },
   });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
     /^ {2}DaemonSet default\/speaker starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
@@ -92,7 +92,7 @@ test('workloads whose next pods no node takes: a CronJob between two runs, a Dep
     spec: { replicas: 0, selector: labels, template: { metadata: { labels }, spec: spec('web') } },
   });
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
     /^ {2}selected by CronJob default\/report-old \(nodeSelector\), CronJob default\/report-web \(nodeSelector: pods of the next run would stay Pending\), Deployment default\/legacy \(nodeSelector: new pods would stay Pending\), ReplicationController default\/older \(nodeSelector: new pods would stay Pending\)$/m,
@@ -115,7 +115,7 @@ test('a workload with a RuntimeClass, whose tolerations its new pods get', async
     });
   }
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
     /^ {2}selected by Deployment default\/no-class \(nodeSelector: new pods would stay Pending\), Deployment default\/vm-class \(nodeSelector\)$/m,
@@ -135,13 +135,13 @@ test('pods with the RuntimeClass of the pool are judged by its new selector; tho
   const owner = { apiVersion: 'example.com/v1', kind: 'Machine', name: 'vm', uid: 'u', controller: true };
   await raw(cluster()).expect('POST', pods, { metadata: { name: 'q', ownerReferences: [owner] }, spec });
   await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}selected by Machine default\/vm \(nodeSelector\), Pod default\/p \(nodeSelector\)$/m);
   assert.doesNotMatch(stdout, /would not come back|Not judged/);
-  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);
   await testEnv.edit('web', { spec: { handler: null } });
-  const deleted = await cli(cluster(), ['diff', 'web', '--impact']);
+  const deleted = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(deleted.stdout, /^ {2}Pod default\/p runs on, but would not come back/m);
   assert.match(deleted.stdout, /^Not judged: RuntimeClass node-pool-web is deleted, and no pod that names it can be/m);
 });
@@ -165,7 +165,7 @@ test('a Job that has ended creates no more pods, so it is not told', async t => 
   await end('done', ['SuccessCriteriaMet', 'Complete'], { completionTime: at, succeeded: 1 });
   await end('gave-up', ['FailureTarget', 'Failed'], { failed: 1 });
   await testEnv.edit('web', { spec: { labels: { tier: 'old' } } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}selected by Job default\/runs \(nodeSelector: new pods would stay Pending\)$/m);
 });
 
@@ -183,7 +183,7 @@ test('names what is not judged of pods that would be created again', async () =>
   }))
     await pod({ name, node: 'a', owner: name === 'bare' ? null : owner, more });
   await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.deepEqual(
     stdout.split('\n').filter(line => line.startsWith('Not judged') && !line.includes('preemption')),
     [
@@ -191,12 +191,12 @@ test('names what is not judged of pods that would be created again', async () =>
       'Not judged: resourceClaims (dynamic resource allocation), for 1 pod of Gang default/train.',
     ],
   );
-  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.notJudged[1], {
     what: 'resourceClaims (dynamic resource allocation)',
     pods: [{ namespace: 'default', owner: { kind: 'Gang', name: 'train' }, pods: ['train-0'] }],
   });
-  const drained = await cli(cluster(), ['drain', 'web', '--check-fit', '--dry-run', '--force']);
+  const drained = await cliHere(cluster(), ['drain', 'web', '--check-fit', '--dry-run', '--force']);
   assert.match(
     drained.stderr,
     /^Not judged: the scheduler volcano: the rules of the default scheduler are used, for default\/train-0, default\/train-1\.$/m,

@@ -1,7 +1,7 @@
 /** `diff --impact-path` that is misspelt, and Jobs of one CronJob. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -15,7 +15,7 @@ test('a resource that is not served is an error, also where nothing changes; a f
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
-  const diff = (path: string) => cli(cluster(), ['diff', 'web', '--impact', '--impact-path', path]);
+  const diff = (path: string) => cliHere(cluster(), ['diff', 'web', '--impact', '--impact-path', path]);
   for (const change of [{}, { tier: 'silver' }]) {
     await testEnv.edit('web', { spec: { labels: change } });
     const wrong = await diff('nodepoolz.nodes.lailin.xyz:.spec.nodeSelector');
@@ -29,7 +29,7 @@ test('a resource that is not served is an error, also where nothing changes; a f
     const right = await diff(`${POOLS}:.spec.labels`);
     assert.equal(right.stderr, '');
   }
-  const { stdout: unnamed } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout: unnamed } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     unnamed,
     /\n\nImpact: no pod .*\nCustom resources: only well-known fields were looked at; name others with `diff --impact-path`\n$/,
@@ -43,10 +43,10 @@ test('every field of a custom resource that names the label', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold' }, annotations: { tier: 'x' } });
   const paths = ['labels', 'annotations', 'labels'].flatMap(field => ['--impact-path', `${POOLS}:.spec.${field}`]);
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact', ...paths]);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact', ...paths]);
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels, \.spec\.annotations\)/);
   const env = { KUBECTL_NODEPOOL_IMPACT_PATHS: `${POOLS}:.spec.labels, ${POOLS}:.spec.annotations,\n` };
-  const ofEnv = await cli(cluster(), ['diff', 'web', '--impact'], { env });
+  const ofEnv = await cliHere(cluster(), ['diff', 'web', '--impact'], { env });
   assert.equal(ofEnv.stdout, stdout, ofEnv.stderr);
 });
 
@@ -61,7 +61,7 @@ test('pods of the Jobs of a CronJob are one line', async () => {
     await raw(cluster()).expect('POST', jobs, { metadata: { name, ownerReferences }, spec: { template } });
     await pod({ name: `${name}-x`, node: 'a', owner: { apiVersion: 'batch/v1', kind: 'Job', name } });
   }
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}2 pods of CronJob default\/audit run on/m);
   assert.match(
     stdout,

@@ -1,7 +1,7 @@
 /** A person is asked before a change that costs pods their place, and about no other. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NO_TERMINAL, stateOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
@@ -78,7 +78,7 @@ test('asks about a NoSchedule taint, and not about what costs no pod its place',
 });
 
 test('a script is not asked', { timeout: 120_000 }, async () => {
-  const { code, stderr } = await cli(cluster(), ['edit', 'web', '--label', 'tier-', '--reconcile']);
+  const { code, stderr } = await cliHere(cluster(), ['edit', 'web', '--label', 'tier-', '--reconcile']);
   assert.deepEqual([code, stderr], [0, '']);
 });
 
@@ -87,7 +87,7 @@ test(
   options,
   async t => {
     const before = await stateOf(cluster());
-    const piped = await cli(cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run']);
+    const piped = await cliHere(cluster(), ['edit', 'web', '--label', 'tier-', '--dry-run']);
     assert.match(
       piped.stdout,
       /^node a \(pool web\)\n {2}- label tier=gold[\s\S]*DaemonSet default\/bird stops[\s\S]*edited \(dry run\)\n$/,
@@ -176,10 +176,10 @@ const blind = (name: string) =>
 test('diff --impact of whoever may not list pods and DaemonSets does not say that nothing happens', async () => {
   await testEnv.edit('web', { spec: { labels: { tier: null } } });
   const user = await blind('blind');
-  const text = await cli(cluster(), ['diff', 'web', '--impact', '--kubeconfig', user]);
+  const text = await cliHere(cluster(), ['diff', 'web', '--impact', '--kubeconfig', user]);
   assert.match(text.stdout, /\n\nImpact: not known\n/);
-  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json', '--kubeconfig', user]);
-  const known = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json', '--kubeconfig', user]);
+  const known = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(
     [json, known].map(({ stdout }) => JSON.parse(stdout).impact.known),
     [false, true],

@@ -1,7 +1,7 @@
 /** Workloads without a pod that no node takes any more because of a taint. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -43,18 +43,18 @@ test('a taint that shuts out a CronJob between two runs and a Deployment without
   await deployment('runs', {});
   await pod({ name: 'runs-1', node: 'a', owner: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'runs' } });
   await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } });
-  const { stdout } = await cli(cluster(), ['diff', 'web', '--impact']);
+  const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
     /^\+ taint k:NoSchedule on 1 node\n.*runs .*\n {2}no node takes new pods any more of CronJob default\/report, Deployment default\/idle$/m,
   );
-  const json = await cli(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
+  const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.keys[0].shutOut, [
     { kind: 'CronJob', namespace: 'default', name: 'report' },
     { kind: 'Deployment', namespace: 'default', name: 'idle' },
   ]);
   await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect: 'PreferNoSchedule' }] } });
-  const soft = await cli(cluster(), ['diff', 'web', '--impact', '-v', '6']);
+  const soft = await cliHere(cluster(), ['diff', 'web', '--impact', '-v', '6']);
   assert.doesNotMatch(soft.stdout, /no node takes/);
   assert.doesNotMatch(soft.stderr, /cronjobs/);
 });

@@ -1,7 +1,7 @@
 /** The impact on pods with volumes. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { bindScratch, createClasses, scratch, ZONE } from './ephemeral-volumes.ts';
@@ -10,7 +10,7 @@ import { role, useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { pod } = poolsWithPods(testEnv);
-const impact = (...args: string[]) => cli(cluster(), ['diff', 'web', '--impact', ...args]);
+const impact = (...args: string[]) => cliHere(cluster(), ['diff', 'web', '--impact', ...args]);
 
 beforeEach(async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b' });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import pjson from '../../package.json' with { type: 'json' };
 import { IMAGE_NAME } from '../../scripts/image/image.ts';
 import type { ManifestObject } from '../../src/kube/resources/manifests.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, stateOf } from './commands.ts';
 import { CLUSTER_ROLE, DEPLOYMENT, IMAGE, NAME, NAMESPACE, type PodTemplate, readManifests } from './in-cluster.ts';
@@ -165,7 +165,7 @@ test('objects of the same names that are somebody else’s are neither taken ove
   });
   assert.equal(foreign.status, 201);
   // It gains rules, and the test before has bound a user to it.
-  const { stdout, stderr } = await cli(testEnv.cluster(), ['install', '--controller', '--image', IMAGE, '--yes']);
+  const { stdout, stderr } = await cliHere(testEnv.cluster(), ['install', '--controller', '--image', IMAGE, '--yes']);
   assert.match(stdout, /clusterrole.rbac.authorization.k8s.io\/nodepool.lailin.xyz:view configured/);
   assert.match(
     stderr,

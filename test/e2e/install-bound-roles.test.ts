@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clientCertificate } from '../cluster/certificates.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { type RawClient, raw, rawClient } from '../cluster/raw.ts';
 import { allow, commandsOf, inTerminal, NO_TERMINAL } from './commands.ts';
 import { CLUSTER_ROLE, NAME, NAMESPACE } from './in-cluster.ts';
@@ -16,7 +16,7 @@ const OURS = { 'app.kubernetes.io/name': NAME };
 const INSTALL = ['install', '--controller', '--image', 'registry.example.com/c:1'];
 const MALLORY = { kind: 'User', name: 'mallory', apiGroup: GROUP };
 
-const testEnv = useTestEnv({ own: true });
+const testEnv = useTestEnv();
 const { ok, refused } = commandsOf(testEnv.cluster);
 const admin = () => raw(testEnv.cluster());
 
@@ -133,7 +133,7 @@ test('asks where people would get rights by the installation, and says nothing o
   await admin().expect('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE, labels: OURS } });
   const earlier = `namespace ${NAMESPACE} exists before the controller: who may run pods or create tokens in it gets the rights of the controller`;
   await refused(INSTALL, 1, new RegExp(`^error: ${risk}; ${earlier}; nothing was changed; next: `));
-  const dry = await cli(testEnv.cluster(), [...INSTALL, '--dry-run']);
+  const dry = await cliHere(testEnv.cluster(), [...INSTALL, '--dry-run']);
   assert.deepEqual([dry.code, dry.stderr], [0, `warning: ${risk}\nwarning: ${earlier}\n`]);
 
   // Who may not list bindings learns that they were not looked at.
@@ -142,14 +142,14 @@ test('asks where people would get rights by the installation, and says nothing o
     { apiGroups: ['*'], resources: ['*'], verbs: blind },
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['list'] },
   ]);
-  const unread = await cli(testEnv.cluster(), [...INSTALL, '--dry-run', '--as', 'blind']);
+  const unread = await cliHere(testEnv.cluster(), [...INSTALL, '--dry-run', '--as', 'blind']);
   assert.equal(unread.code, 0, unread.stderr);
   assert.match(
     unread.stderr,
     /^warning: not checked: who else gets the rights of the controller: .*cannot list clusterrolebindings: user "blind" lacks .*cannot list rolebindings: .*; next: ask for a role with verb list on clusterrolebindings/m,
   );
 
-  const { code, stderr } = await cli(testEnv.cluster(), [...INSTALL, '--yes']);
+  const { code, stderr } = await cliHere(testEnv.cluster(), [...INSTALL, '--yes']);
   assert.deepEqual([code, stderr], [0, `warning: ${risk}\nwarning: ${earlier}\n`]);
   await eventually('it counts', () => may('mallory', 'create', 'nodepools', 'nodes.lailin.xyz'));
   assert.match(await ok(INSTALL), / unchanged$/m);

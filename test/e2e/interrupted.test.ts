@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { type LiveNode, role, useTestEnv } from './test-env.ts';
@@ -69,7 +69,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
   assert.deepEqual([reconciled.written, reconciled.written + reconciled.left], [await withRecord('p'), NODES]);
   assert.equal(await reported('p', 'NodeJoined'), reconciled.written);
   assert.equal((await testEnv.getPool('p'))?.status?.status, undefined, 'no status of a pool that is half written');
-  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile'])).code, 0);
   assert.equal(await withRecord('p'), NODES);
 
   const second = await interrupted(['move', '--from', 'p', '--to', 'q'], async () => (await withRecord('q')) >= FEW);
@@ -77,7 +77,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
   const moved = reports(second.stderr);
   assert.deepEqual([moved.written, await withRecord('p')], [await withRecord('q'), moved.left]);
   assert.equal(await reported('q', 'NodeJoined'), moved.written);
-  assert.equal((await cli(cluster(), ['move', '--from', 'p', '--to', 'q'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['move', '--from', 'p', '--to', 'q'])).code, 0);
   assert.equal(await withRecord('q'), NODES);
 
   const third = await interrupted(['delete', 'q'], async () => (await withRecord('q')) <= NODES - FEW);
@@ -86,7 +86,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
   assert.deepEqual([await withRecord('q'), released.written + released.left], [released.left, NODES]);
   assert.equal(await reported('q', 'NodeLeft'), released.written);
   assert.notEqual((await testEnv.getPool('q'))?.metadata.deletionTimestamp, undefined);
-  assert.equal((await cli(cluster(), ['delete', 'q'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['delete', 'q'])).code, 0);
   assert.equal(await withRecord('q'), 0);
 });
 
@@ -137,7 +137,7 @@ test('uninstall --cascade says that the CRD is still being removed', { timeout: 
   t.after(async () => {
     await raw(cluster()).request('PATCH', crd, { metadata: { finalizers: [] } });
     await eventually('it is gone', async () => (await raw(cluster()).request('GET', crd)).status === 404);
-    assert.equal((await cli(cluster(), ['install'])).code, 0);
+    assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   });
   const isGoing = async () => {
     const { metadata } = (await raw(cluster()).expect('GET', crd)) as { metadata: { deletionTimestamp?: string } };
@@ -163,6 +163,6 @@ test('reconcile creates no further RuntimeClass after Ctrl-C', { timeout: TEST_M
   const created = (await classes()).length;
   assert.ok(created < pools.length * 0.75, `${created} RuntimeClasses`);
   assert.match(stderr, /interrupted: \d+ nodes? written, \d+ nodes left; run the command again to finish\n$/);
-  assert.equal((await cli(cluster(), ['reconcile'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['reconcile'])).code, 0);
   assert.equal((await classes()).length, pools.length);
 });

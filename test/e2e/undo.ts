@@ -1,11 +1,11 @@
 /** A pool `web` with a history, for tests of `rollout undo`. */
 import assert from 'node:assert/strict';
 import type { NodePoolSpec } from '../../src/nodepool/types.ts';
-import { cli } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { role, type TestEnv } from './test-env.ts';
 
 export function poolWithHistory(testEnv: TestEnv) {
-  const run = (...args: string[]) => cli(testEnv.cluster(), ['rollout', ...args]);
+  const run = (...args: string[]) => cliHere(testEnv.cluster(), ['rollout', ...args]);
   const edit = async (spec: NodePoolSpec | Record<string, unknown>, cause: string | null = null) => {
     await testEnv.edit('web', { metadata: { annotations: { 'kubernetes.io/change-cause': cause } }, spec });
     await testEnv.reconcile();
