@@ -30,7 +30,8 @@ const BEHAVIOUR = [
     'drain-first-cordon',
     'drain-turn',
     'maintenance',
-    'command-move', 'command-drain',
+    'command-move',
+    'command-drain',
   ],
   ...['rollout-canary', 'startup-taints', 'birth'],
   // The loop.

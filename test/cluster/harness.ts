@@ -64,9 +64,12 @@ async function startOrLease({ crd = false, own = false, ...options }: ClusterOpt
   return cluster;
 }
 
+/** What a run takes from its control plane. */
+type Surroundings = Pick<ControlPlane, 'kubeconfig' | 'dir'>;
+
 /** Runs `kubectl-nodepool ARGS` against the cluster. */
 export async function cli(
-  cluster: ControlPlane,
+  cluster: Surroundings,
   args: readonly string[],
   options: RunOptions = {},
 ): Promise<RunResult> {
@@ -82,7 +85,7 @@ const ENDS_PROCESS = /^(wait|status|view|-\w*w|--watch(-only)?(=true)?)$/;
  * the program that users install starts. One that watches has a process all the same.
  */
 export async function cliHere(
-  cluster: ControlPlane,
+  cluster: Surroundings,
   args: readonly string[],
   options: RunOptions & { isTerminal?: boolean } = {},
 ): Promise<RunResult> {
@@ -109,7 +112,7 @@ export async function kubectl(
 }
 
 /** Its own home and no colour, so that the machine's and developer's settings do not matter. */
-async function environment(cluster: ControlPlane, options: RunOptions): Promise<Record<string, string | undefined>> {
+async function environment(cluster: Surroundings, options: RunOptions): Promise<Record<string, string | undefined>> {
   const home = join(cluster.dir, 'home');
   await mkdir(home, { recursive: true });
   return {

@@ -37,17 +37,17 @@ export interface Commands {
   unchanged(args: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
-export function commandsOf(cluster: () => ControlPlane, runs = cliHere): Commands {
+export function commandsOf(cluster: () => ControlPlane): Commands {
   const unchanged: Commands['unchanged'] = async (args, options) => {
     const before = await stateOf(cluster());
-    const result = await runs(cluster(), args, options);
+    const result = await cliHere(cluster(), args, options);
     assert.deepEqual(await stateOf(cluster()), before, `${args.join(' ')} wrote`);
     return result;
   };
   return {
     unchanged,
     async ok(args, options) {
-      const { code, stdout, stderr } = await runs(cluster(), args, options);
+      const { code, stdout, stderr } = await cliHere(cluster(), args, options);
       assert.deepEqual({ code, stderr }, { code: 0, stderr: '' }, args.join(' '));
       return stdout;
     },

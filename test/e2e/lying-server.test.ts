@@ -2,14 +2,15 @@
  * A server, or a proxy before it, that answers with values of other types: no command fails as by a bug, and none writes anything
  * but the status of a pool because of it. test/unit/properties/wrong-shapes.test.ts has every field.
  */
+
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { type Asked, isWatch } from '../fault/asked.ts';
 import { type FaultProxy, startProxy } from '../fault/proxy.ts';
 import { stateOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 type Json = Record<string, unknown>;
@@ -89,7 +90,7 @@ async function prepare(t: { after(fn: () => unknown): void }): Promise<FaultProx
 
 async function run({ kubeconfig }: FaultProxy, args: readonly string[]) {
   const { dir } = testEnv.cluster();
-  const { code, stdout, stderr } = await inProcess({ kubeconfig, dir }, [...args, '--request-timeout=10s']);
+  const { code, stdout, stderr } = await cliHere({ kubeconfig, dir }, [...args, '--request-timeout=10s']);
   return { code, shown: stdout + stderr };
 }
 

@@ -1,16 +1,15 @@
 /** Maintenances in get, nodes, describe, view and doctor; text of others is escaped there. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { doctorOf } from './doctoring.ts';
-import { inProcess } from './in-process.ts';
 import { as, writeMaintenance } from './maintenance.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster, inProcess);
+const { ok, unchanged } = commandsOf(cluster);
 const doctor = doctorOf(cluster);
 
 /** a is alice's, b is bob's and overdue, c is stale, d is cordoned, e is of no pool and unreadable. */
@@ -22,7 +21,7 @@ async function mixed(): Promise<void> {
   );
   await testEnv.pool('web');
   await testEnv.reconcile();
-  await inProcess(cluster(), [
+  await cliHere(cluster(), [
     'cordon',
     'web',
     '--node=a,b,c',
@@ -42,7 +41,7 @@ test('nodes has a column while a node is in maintenance, and -o wide always', as
   assert.match(await ok(['nodes', '-o', 'wide']), /MAINTENANCE/);
   await testEnv.clean();
   await mixed();
-  const rows = (await inProcess(cluster(), ['nodes'])).stdout
+  const rows = (await cliHere(cluster(), ['nodes'])).stdout
     .trimEnd()
     .split('\n')
     .map(line => line.split(/ +/));
@@ -64,11 +63,11 @@ test('nodes has a column while a node is in maintenance, and -o wide always', as
 
 test('get -o wide counts them, without a further request, and names pools where one is overdue', async () => {
   await mixed();
-  const { stdout, stderr } = await inProcess(cluster(), ['get', '-o', 'wide']);
+  const { stdout, stderr } = await cliHere(cluster(), ['get', '-o', 'wide']);
   const [header = [], row = []] = stdout.split('\n').map(line => line.split(/ +/));
   assert.equal(row[header.indexOf('MAINTENANCE')], '2,1-overdue');
   assert.equal(stderr, 'Maintenance is overdue in pool web (1 node). See `kubectl nodepool doctor`.\n');
-  assert.equal((await inProcess(cluster(), ['get'])).stderr, '');
+  assert.equal((await cliHere(cluster(), ['get'])).stderr, '');
 });
 
 test('describe counts and lists them, overdue ones first', async () => {
@@ -107,8 +106,8 @@ test('doctor warns of overdue ones first, then of what is stale, with the comman
   );
   assert.match(active, /^web: 1 node: a: alice since .*: new disks$/);
   // The commands do what they say.
-  await inProcess(cluster(), ['uncordon', 'web', '--node', 'b', '--takeover']);
-  await inProcess(cluster(), ['uncordon', 'web', '--node', 'c']);
+  await cliHere(cluster(), ['uncordon', 'web', '--node', 'b', '--takeover']);
+  await cliHere(cluster(), ['uncordon', 'web', '--node', 'c']);
   await kubectl(cluster(), ['annotate', 'node', 'e', 'nodes.lailin.xyz/maintenance-']);
   const after = (await doctor()).find('maintenance');
   assert.deepEqual([after.status, after.message], ['ok', '1 node is in maintenance']);

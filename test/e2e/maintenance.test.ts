@@ -2,16 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
-import { cli, kubectl } from '../cluster/harness.ts';
+import { cli, cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
-import { inProcess } from './in-process.ts';
 import { annotationOf, as, stateOf, writeMaintenance } from './maintenance.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster, inProcess);
+const { ok, unchanged } = commandsOf(cluster);
 const pods = poolsWithPods(testEnv);
 const alice = as('alice');
 const bob = as('bob');
@@ -24,7 +23,7 @@ async function pool(): Promise<void> {
 
 /** Runs a command that succeeds; its stderr is of no interest. */
 async function done(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await inProcess(cluster(), args);
+  const { code, stdout, stderr } = await cliHere(cluster(), args);
   assert.equal(code, 0, stderr);
   return stdout;
 }
@@ -33,7 +32,7 @@ test('cordon writes owner, reason and end in the patch that cordons; uncordon re
   await pool();
   const start = (await readAudit(cluster())).length;
   const args = ['cordon', 'web', '--reason', 'kernel upgrade', '--until', '2h', ...alice];
-  const { code, stdout, stderr } = await inProcess(cluster(), args);
+  const { code, stdout, stderr } = await cliHere(cluster(), args);
   assert.deepEqual([code, stdout], [0, 'node/a cordoned\nnode/b cordoned\n']);
   assert.match(stderr, /^Maintenance of alice until 20\S+Z \(in 120m\): kernel upgrade\n$/);
   const asked = (await readAudit(cluster())).slice(start).filter(isWrite);
@@ -78,12 +77,12 @@ test('a second person is refused by name, and writes nothing to that node', asyn
     }
   }
   // The other nodes of the pool are written all the same.
-  const { code, stdout } = await inProcess(cluster(), ['cordon', 'web', ...bob]);
+  const { code, stdout } = await cliHere(cluster(), ['cordon', 'web', ...bob]);
   assert.deepEqual(
     [code, stdout, await state('a'), await state('b')],
     [1, 'node/b cordoned\n', 'cordoned alice disks', 'cordoned'],
   );
-  const drained = await inProcess(cluster(), ['drain', 'web', '--yes', ...bob]);
+  const drained = await cliHere(cluster(), ['drain', 'web', '--yes', ...bob]);
   assert.equal(drained.code, 1);
   assert.match(
     drained.stderr,
@@ -91,7 +90,7 @@ test('a second person is refused by name, and writes nothing to that node', asyn
   );
   assert.match(drained.stderr, /^Draining 1 node of pool web, /m);
   assert.match(drained.stderr, /^error: unable to cordon node "a": it is in maintenance of alice/m);
-  const none = await inProcess(cluster(), ['drain', 'web', '--node=a', '--reason=mine', '--yes', ...bob]);
+  const none = await cliHere(cluster(), ['drain', 'web', '--node=a', '--reason=mine', '--yes', ...bob]);
   assert.deepEqual([none.code, none.stderr.match(/^(Draining|Maintenance) .*/m)], [1, null]);
   assert.match(
     drained.stderr,
@@ -245,7 +244,7 @@ test('a pool with unmanaged: Remove neither removes it nor counts it as drift', 
   await done('cordon', 'web', '--reason=disks', ...alice);
   const [summary] = await testEnv.reconcile();
   assert.equal(summary?.outcome?.status?.updatedNodeCount, 2);
-  assert.equal((await inProcess(cluster(), ['diff', 'web'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['diff', 'web'])).code, 0);
   assert.equal(await state('a'), 'cordoned alice disks');
   await testEnv.delete(['web']);
   assert.equal(await state('a'), 'cordoned alice disks');

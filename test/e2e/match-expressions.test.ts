@@ -1,17 +1,18 @@
 /** Pools with spec.matchExpressions, by the commands and by a watch. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Requirement } from '../../src/nodepool/membership/label-query.ts';
 import { matches, selectorText } from '../../src/nodepool/membership/selector.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { condition, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, refused, unchanged } = commandsOf(cluster, inProcess);
+const { ok, refused, unchanged } = commandsOf(cluster);
 const POOL = 'nodes.lailin.xyz/pool';
 const CONTROL_PLANE = { 'node-role.kubernetes.io/control-plane': '' };
 
@@ -32,7 +33,7 @@ test('reconcile labels the nodes that match, and the RuntimeClass selects them',
   );
   const selector = ['--node-selector', 'zone in (a,b),size>4', '--node-selector', 'spot!=yes'];
   const flags = ['--label', 'tier=gold', '--handler', 'runc', '--reconcile'];
-  const created = await inProcess(cluster(), ['create', 'big', ...selector, ...flags]);
+  const created = await cliHere(cluster(), ['create', 'big', ...selector, ...flags]);
   assert.equal(created.code, 0, created.stderr);
   assert.deepEqual((await testEnv.getPool('big'))?.spec, {
     labels: { tier: 'gold' },
@@ -50,7 +51,7 @@ test('reconcile labels the nodes that match, and the RuntimeClass selects them',
     /pool big: it does not match\n {2}= zone in \(a,b\) +the node has zone=a\n {2}! size>4 +the node has size=4\n {2}= spot notin \(yes\) +the node has no such label/,
   );
 
-  const edited = await inProcess(cluster(), ['edit', 'big', '--node-selector', 'size-,zone=a', '--yes', '--reconcile']);
+  const edited = await cliHere(cluster(), ['edit', 'big', '--node-selector', 'size-,zone=a', '--yes', '--reconcile']);
   assert.equal(edited.code, 0, edited.stderr);
   assert.match(edited.stderr, /with the new selector 1 of 2 nodes leave pool big: b; no pool takes them/);
   const { nodeSelector, matchExpressions } = (await testEnv.getPool('big'))?.spec ?? {};
@@ -161,7 +162,7 @@ test('add and move need nodes that meet the expressions, and no label is removed
 
 test('create says how many nodes a selector by absence gets, and diff shows them', async () => {
   await testEnv.nodes({ name: 'cp', labels: CONTROL_PLANE }, { name: 'a' });
-  const { code, stderr } = await inProcess(cluster(), ['create', 'rest', '--node-selector', '!spot']);
+  const { code, stderr } = await cliHere(cluster(), ['create', 'rest', '--node-selector', '!spot']);
   assert.equal(code, 0);
   assert.match(
     stderr,
@@ -170,7 +171,7 @@ test('create says how many nodes a selector by absence gets, and diff shows them
   const diff = await unchanged(['diff']);
   assert.deepEqual([diff.code, diff.stdout.match(/^joins .*/gm)], [1, ['joins pool rest: 2 nodes (a, cp)']]);
   const edit = ['edit', 'rest', '--node-selector', '!node-role.kubernetes.io/control-plane', '--reconcile', '--yes'];
-  assert.equal((await inProcess(cluster(), edit)).code, 0);
+  assert.equal((await cliHere(cluster(), edit)).code, 0);
   assert.deepEqual([await poolOf('cp'), await poolOf('a')], [undefined, 'rest']);
 });
 

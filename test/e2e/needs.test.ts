@@ -2,6 +2,7 @@
  * Runs each command as a user with exactly its permissions in src/commands/shared/permissions/needs.ts, and compares these with
  * the requests in the server's audit log. `view` needs a terminal: command-view.test.ts.
  */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,11 +12,11 @@ import { needsOf, questionText } from '../../src/commands/shared/permissions/nee
 import type { AccessQuestion } from '../../src/kube/api/access-reviews.ts';
 import { type AuditEvent, readAudit } from '../cluster/audit.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { productCommand } from '../cluster/product.ts';
 import { raw } from '../cluster/raw.ts';
 import { poolsWithPods } from './draining.ts';
 import { start } from './following.ts';
-import { inProcess } from './in-process.ts';
 import { fillCluster } from './needs-cluster.ts';
 import { runsOf } from './needs-runs.ts';
 import { useTestEnv } from './test-env.ts';
@@ -56,7 +57,7 @@ test('the permissions in needs.ts are sufficient, and each is used', { timeout: 
       const args = line.split(' ');
       if (line.includes('--watch')) await follow(t, kubeconfig, args);
       else {
-        const result = await inProcess({ ...testEnv.cluster(), kubeconfig }, args);
+        const result = await cliHere({ ...testEnv.cluster(), kubeconfig }, args);
         assert.doesNotMatch(result.stderr, /lacks the permission/, line);
         assert.equal(result.code, line === lines.at(-1) ? code : 0, `${line}: ${result.stdout}${result.stderr}`);
       }

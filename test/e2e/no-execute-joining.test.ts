@@ -1,9 +1,10 @@
 /** `noExecute: Drain`: nodes that come to a pool of which nothing was reconciled yet. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { poolsWithPods } from './draining.ts';
-import { inProcess } from './in-process.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
@@ -22,14 +23,14 @@ test('add, move and delete wait for the evictions of a pool that was never recon
     { noExecute: 'Drain', taints: [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }] },
     { younger: true },
   );
-  const added = await inProcess(cluster(), ['add', 'web', 'joins', '--yes']);
+  const added = await cliHere(cluster(), ['add', 'web', 'joins', '--yes']);
   assert.deepEqual([added.code, added.stdout], [0, 'node/joins added to pool web\n'], added.stderr);
   assert.match(added.stderr, /^pod default\/on-joins evicted$/m);
-  const moved = await inProcess(cluster(), ['move', 'moves', '--to', 'web', '--yes']);
+  const moved = await cliHere(cluster(), ['move', 'moves', '--to', 'web', '--yes']);
   assert.equal(moved.code, 0, moved.stderr);
   // A spec that was not applied to the others yet.
-  assert.equal((await inProcess(cluster(), ['edit', 'web', '--label', 'tier=2', '--yes'])).code, 0);
-  const deleted = await inProcess(cluster(), ['delete', 'old', '--yes']);
+  assert.equal((await cliHere(cluster(), ['edit', 'web', '--label', 'tier=2', '--yes'])).code, 0);
+  const deleted = await cliHere(cluster(), ['delete', 'old', '--yes']);
   assert.equal(deleted.code, 0, deleted.stderr);
   for (const name of ['joins', 'moves', 'both'])
     assert.equal(taintsOf(await testEnv.node(name)).join(), 'dedicated=x:NoExecute', name);
@@ -42,7 +43,7 @@ test('a node whose record somebody removed in between looks like one that a pers
   await testEnv.pool('web', { noExecute: 'Drain', taints: [{ ...taint, effect: 'NoExecute' }], labels: { tier: '1' } });
   await pods.pod({ name: 'p', node: 'forgotten', graceSeconds: 0, labels: { app: 'x' } });
   await pods.budget('x', { app: 'x' }, 0);
-  await inProcess(cluster(), ['reconcile', 'web', '--yes', '--timeout', '1s']);
+  await cliHere(cluster(), ['reconcile', 'web', '--yes', '--timeout', '1s']);
   const draining = await testEnv.node('forgotten');
   assert.deepEqual([taintsOf(draining), draining.metadata.labels.tier], [['dedicated=x:NoSchedule'], '1']);
   await testEnv.patchNode('forgotten', { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
@@ -52,7 +53,7 @@ test('a node whose record somebody removed in between looks like one that a pers
     taints: [{ ...taint, effect: 'NoSchedule' }],
   });
   await pods.budget('x', { app: 'x' }, 1);
-  const reconciled = await inProcess(cluster(), ['reconcile', 'web', '--yes']);
+  const reconciled = await cliHere(cluster(), ['reconcile', 'web', '--yes']);
   assert.equal(reconciled.code, 0, reconciled.stderr);
   const of = async (name: string) => {
     const node = await testEnv.node(name);

@@ -1,15 +1,16 @@
 /** A pool that gets a taint with NoExecute during a pause: who resumes it agrees to the evictions. */
+
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { cliHere } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
-import { inProcess } from './in-process.ts';
 import { openTerminal } from './terminal.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster, inProcess);
+const { ok, unchanged } = commandsOf(cluster);
 const pods = poolsWithPods(testEnv);
 const RESUMES = [
   ['rollout', 'resume', 'web'],
@@ -37,7 +38,7 @@ for (const resume of RESUMES) {
     const rehearsed = await unchanged([...resume, '--dry-run=server']);
     assert.equal(rehearsed.code, 0);
     assert.match(rehearsed.stderr, /^taints with the effect NoExecute evict 1 pod at once/);
-    const agreed = await inProcess(cluster(), [...resume, '--yes']);
+    const agreed = await cliHere(cluster(), [...resume, '--yes']);
     assert.equal(agreed.code, 0, agreed.stderr);
     assert.equal(await isPaused(), false);
   });

@@ -1,18 +1,19 @@
 /** `noExecute: Drain`: one-shot commands, from the stand-in to the taint, and what they tell before. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRecord } from '../../src/nodepool/plan/record.ts';
 import { RECORD_ANNOTATION } from '../../src/nodepool/types.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
 import { poolsWithPods } from './draining.ts';
-import { inProcess } from './in-process.ts';
 import { DONE, nodesToDrain, SPEC, STAND_IN, TAINT, WEB } from './no-execute.ts';
 import { condition, useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster, inProcess);
+const { ok, unchanged } = commandsOf(cluster);
 const pods = poolsWithPods(testEnv);
 const { audited, evictions, nodes, pod, reconcile, taints } = nodesToDrain(testEnv, pods);
 
@@ -81,7 +82,7 @@ test('without the permission to evict, the node gets no NoExecute taint, and the
   }));
   assert.ok(first !== undefined);
   const kubeconfig = await userWith(cluster(), 'no-evictions', [first, ...others]);
-  const { code, stderr } = await inProcess(cluster(), ['reconcile', 'web', '--yes', '--kubeconfig', kubeconfig]);
+  const { code, stderr } = await cliHere(cluster(), ['reconcile', 'web', '--yes', '--kubeconfig', kubeconfig]);
   assert.equal(code, 1);
   assert.match(stderr, /pods\/eviction/);
   assert.deepEqual(await taints('a'), [STAND_IN]);
@@ -97,20 +98,20 @@ test('edit --reconcile, add and another value', async () => {
   await testEnv.reconcile();
   await pod('p', 'a');
   const flags = ['--taint', 'dedicated=x:NoExecute', '--noexecute', 'Drain', '--reconcile', '--yes'];
-  const edited = await inProcess(cluster(), ['edit', 'web', ...flags]);
+  const edited = await cliHere(cluster(), ['edit', 'web', ...flags]);
   assert.equal(edited.code, 0, edited.stderr);
   assert.match(edited.stderr, /^pod default\/p evicted$/m);
   assert.deepEqual(await taints('a'), [DONE]);
 
   await pod('q', 'joins');
-  const added = await inProcess(cluster(), ['add', 'web', 'joins', '--yes']);
+  const added = await cliHere(cluster(), ['add', 'web', 'joins', '--yes']);
   assert.equal(added.code, 0, added.stderr);
   assert.match(added.stderr, /^pod default\/q evicted$/m);
   assert.equal(added.stdout, 'node/joins added to pool web\n');
   assert.deepEqual(await taints('joins'), [DONE]);
 
   await pod('old', 'a', { tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'x' }] });
-  assert.equal((await inProcess(cluster(), ['edit', 'web', '--taint', 'dedicated=y:NoExecute', '--yes'])).code, 0);
+  assert.equal((await cliHere(cluster(), ['edit', 'web', '--taint', 'dedicated=y:NoExecute', '--yes'])).code, 0);
   assert.deepEqual(await pods.names(), ['old']);
   assert.equal((await reconcile()).code, 0);
   assert.deepEqual(

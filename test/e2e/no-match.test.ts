@@ -1,8 +1,9 @@
 /** Warnings of pools that no node matches, and of pools that take control-plane nodes. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAudit } from '../cluster/audit.ts';
-import { inProcess } from './in-process.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { userWith } from './users.ts';
 import { eventually, startWatching } from './watching.ts';
@@ -15,7 +16,7 @@ const OS = { 'kubernetes.io/os': 'linux' };
 /** Exit code and warnings of a command. */
 async function warned(args: string[], kubeconfig?: string): Promise<[code: number | null, stderr: string]> {
   const login = kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig];
-  const { code, stderr } = await inProcess(cluster(), [...args, ...login]);
+  const { code, stderr } = await cliHere(cluster(), [...args, ...login]);
   return [code, stderr];
 }
 
@@ -90,7 +91,7 @@ test('reconcile --watch says so at its start, and once for a spec', async t => {
   await counted(1);
   await labelled(null);
   await counted(0);
-  await inProcess(cluster(), ['edit', 'gpu', '--node-selector', 'accelerator=amd', '--yes']);
+  await cliHere(cluster(), ['edit', 'gpu', '--node-selector', 'accelerator=amd', '--yes']);
   await eventually('it says so of the new spec', () => said().length === 2);
   assert.match(said()[1] ?? '', /accelerator=amd/);
 });

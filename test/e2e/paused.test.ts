@@ -5,12 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isWrite, readAudit } from '../cluster/audit.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv({ audit: true });
-const { ok, refused, unchanged } = commandsOf(testEnv.cluster, inProcess);
+const { ok, refused, unchanged } = commandsOf(testEnv.cluster);
 const RESUME = 'resume it with `kubectl nodepool rollout resume web`';
 const pause = (paused: boolean | null) => testEnv.edit('web', { spec: { paused } });
 

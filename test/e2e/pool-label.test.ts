@@ -1,14 +1,13 @@
 /** The label nodes.lailin.xyz/pool on nodes of pools with expressions, and on nodes that somebody else gave it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, unchanged } = commandsOf(cluster, inProcess);
+const { ok, unchanged } = commandsOf(cluster);
 const POOL = 'nodes.lailin.xyz/pool';
 const sized = (operator: string, ...values: string[]) => [{ key: 'size', operator, values }];
 const poolOf = async (node: string) => (await testEnv.node(node)).metadata.labels[POOL];
@@ -51,19 +50,19 @@ test('a label that no pool has set stays, and doctor and nodes --why name it', a
     new RegExp(`^! no pool set the label ${POOL}=big here; next: ${next}$`, 'm'),
   );
   assert.doesNotMatch(await ok(['nodes', '--why', 'member']), /no pool set/);
-  const { checks } = JSON.parse((await inProcess(cluster(), ['doctor', '-o', 'json'])).stdout);
+  const { checks } = JSON.parse((await cliHere(cluster(), ['doctor', '-o', 'json'])).stdout);
   const { status, details, remedy } = checks.find(({ id }: { id: string }) => id === 'runtime-classes');
   assert.deepEqual([status, details], ['warning', [`${POOL}=big: forged`]]);
   assert.equal(remedy, next.replace('forged', 'NODE'));
   await label('forged', { [POOL]: null });
-  assert.doesNotMatch((await inProcess(cluster(), ['doctor'])).stdout, /no pool has set it/);
+  assert.doesNotMatch((await cliHere(cluster(), ['doctor'])).stdout, /no pool has set it/);
 });
 
 test('create and doctor warn that a kubelet may draw the pods of the RuntimeClass to its node', async () => {
   const flags = ['--node-selector', 'node-role.kubernetes.io/big', '--handler', 'runc'];
   const risk =
     'has a RuntimeClass that selects by nodes.lailin.xyz/pool, which a kubelet may set on its own node to get its pods';
-  const { code, stderr } = await inProcess(cluster(), ['create', 'big', ...flags]);
+  const { code, stderr } = await cliHere(cluster(), ['create', 'big', ...flags]);
   assert.deepEqual(
     [
       code,
@@ -75,7 +74,7 @@ test('create and doctor warn that a kubelet may draw the pods of the RuntimeClas
     stderr,
   );
   const membership = async () => {
-    const { checks } = JSON.parse((await inProcess(cluster(), ['doctor', '-o', 'json'])).stdout);
+    const { checks } = JSON.parse((await cliHere(cluster(), ['doctor', '-o', 'json'])).stdout);
     return checks.find(({ id }: { id: string }) => id === 'membership');
   };
   const { status, message, details } = await membership();
@@ -87,5 +86,5 @@ test('create and doctor warn that a kubelet may draw the pods of the RuntimeClas
   for (const policy of ['protect-membership', 'protect-records'])
     await kubectl(cluster(), ['apply', '-f', `manifests/${policy}.yaml`]);
   assert.equal((await membership()).status, 'ok');
-  assert.equal((await inProcess(cluster(), ['create', 'other', ...flags])).stderr.includes('RuntimeClass'), false);
+  assert.equal((await cliHere(cluster(), ['create', 'other', ...flags])).stderr.includes('RuntimeClass'), false);
 });

@@ -1,11 +1,10 @@
 /** manifests/protect-membership.yaml keeps a kubelet from moving its node between pools. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { nodeObject } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { doctorOf } from './doctoring.ts';
-import { inProcess } from './in-process.ts';
 import { GROUP, kubeletOf, SECRET, TAINT } from './kubelet.ts';
 import { useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -83,8 +82,8 @@ test('a new node may register with the labels of a pool, unless the pool gives r
   const { status: closed, details: named } = (await doctorOf(cluster)()).find('membership');
   assert.deepEqual([closed, named], ['warning', [`pci ${refusal}`]]);
   const created = ['create', 'gpu', '--node-selector', `${GROUP}=pci`, '--label', `${SECRET}=yes`, '--dry-run=server'];
-  assert.match((await inProcess(cluster(), created)).stderr, new RegExp(`^warning: pool gpu ${refusal}; see https:.*`));
-  const edited = await inProcess(cluster(), ['edit', 'pci', '--label', 'tier=gold']);
+  assert.match((await cliHere(cluster(), created)).stderr, new RegExp(`^warning: pool gpu ${refusal}; see https:.*`));
+  const edited = await cliHere(cluster(), ['edit', 'pci', '--label', 'tier=gold']);
   assert.doesNotMatch(edited.stderr, /admission policy/, 'it was said when the pool was created');
   // As docs/node-life.md says: the node registers without the label by which the pool selects, and an administrator sets it.
   assert.equal((await kubelet('n3').register({})).status, 201);

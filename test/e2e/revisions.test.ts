@@ -1,4 +1,5 @@
 /** The history of a pool, as reconciles keep it on a real API server: docs/decisions/0045. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONTROLLER_REVISIONS, pathOf } from '../../src/kube/api/resource.ts';
@@ -6,10 +7,10 @@ import type { ControllerRevision } from '../../src/nodepool/rollout/revisions.ts
 import type { NodePoolSpec } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
 import { kubeconfigFor } from '../cluster/credentials.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { wrapped } from '../override.ts';
 import { allow } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
@@ -85,16 +86,16 @@ test('ten former specs are kept, the oldest go first', async () => {
 
 test('a pool without spec.rollout has a history, too: the first change can be undone', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
-  await inProcess(testEnv.cluster(), ['create', 'web', '--label', 'tier=1', '--reconcile', '--yes']);
+  await cliHere(testEnv.cluster(), ['create', 'web', '--label', 'tier=1', '--reconcile', '--yes']);
   assert.deepEqual(await kept(), ['1:1']);
-  await inProcess(testEnv.cluster(), ['edit', 'web', '--label', 'tier=2']);
+  await cliHere(testEnv.cluster(), ['edit', 'web', '--label', 'tier=2']);
   await testEnv.reconcile();
-  const history = await inProcess(testEnv.cluster(), ['rollout', 'history', 'web']);
+  const history = await cliHere(testEnv.cluster(), ['rollout', 'history', 'web']);
   assert.equal(
     history.stdout,
     'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n2         <none>\n',
   );
-  const undone = await inProcess(testEnv.cluster(), ['rollout', 'undo', 'web', '--yes']);
+  const undone = await cliHere(testEnv.cluster(), ['rollout', 'undo', 'web', '--yes']);
   assert.equal(undone.code, 0, undone.stderr);
   await testEnv.reconcile();
   assert.equal((await testEnv.node('a')).metadata.labels.tier, '1');
@@ -186,7 +187,7 @@ test('what others made under the name or the label is left alone, and is no hist
   assert.equal(foreign?.metadata.resourceVersion, theirs.metadata.resourceVersion);
   const mine = all.filter(each => each !== foreign).map(each => each.metadata.ownerReferences?.[0]?.uid);
   assert.deepEqual(mine, [metadata.uid, metadata.uid]);
-  const history = await inProcess(testEnv.cluster(), ['rollout', 'history', 'web']);
+  const history = await cliHere(testEnv.cluster(), ['rollout', 'history', 'web']);
   assert.equal(
     history.stdout,
     'nodepool.nodes.lailin.xyz/web\nREVISION  CHANGE-CAUSE\n1         <none>\n2         <none>\n',
@@ -216,7 +217,7 @@ test('without the permission, nodes are written as ever, with one warning', asyn
   const kubeconfig = await kubeconfigFor(testEnv.cluster(), 'operator');
   const refused =
     /^warning: \w+: `rollout undo` will not find new specs of pools: cannot (create|list) .*; next: ask for a role with verbs get, list, create, patch and delete on controllerrevisions\.apps in namespace default$/gm;
-  const once = await inProcess({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
+  const once = await cliHere({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
   assert.equal(once.code, 0, once.stderr);
   assert.match(once.stdout, /^web {4}Ready /m);
   assert.equal(once.stderr.trimEnd().match(refused)?.length, 1, once.stderr);

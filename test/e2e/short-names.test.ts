@@ -1,13 +1,14 @@
 /** `why`, and nodes by their short names: the part before the first dot. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cliHere } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { ok, refused, unchanged } = commandsOf(cluster, inProcess);
+const { ok, refused, unchanged } = commandsOf(cluster);
 
 const DOMAIN = 'eu-west-1.compute.internal';
 const [A, B, C] = ['ip-10-0-1-1', 'ip-10-0-1-15', 'ip-10-0-2-15'].map(name => `${name}.${DOMAIN}`) as [
@@ -61,7 +62,7 @@ test('commands that change nodes take short names, and say the whole ones', asyn
   await fill();
   assert.equal(await ok(['cordon', 'gpu', '--node', 'ip-10-0-1-1']), `node/${A} cordoned\n`);
   assert.equal(await ok(['uncordon', 'gpu', '--node', 'ip-10-0-1-1', '--yes']), `node/${A} uncordoned\n`);
-  const drained = await inProcess(cluster(), ['drain', 'gpu', '--node', 'ip-10-0-1-15']);
+  const drained = await cliHere(cluster(), ['drain', 'gpu', '--node', 'ip-10-0-1-15']);
   assert.match(drained.stdout, new RegExp(`^node/${B} cordoned$`, 'm'));
 });
 
@@ -100,7 +101,7 @@ test('create and move find nodes by short names', async () => {
     1,
     /"ip-10-0-1-15" is a node of pool gpu: `kubectl nodepool why ip-10-0-1-15`/,
   );
-  const history = await inProcess(cluster(), ['history', 'ip-10-0-2-15']);
+  const history = await cliHere(cluster(), ['history', 'ip-10-0-2-15']);
   assert.equal(history.code, 0);
   assert.match(history.stdout, /NodeJoined/);
   assert.match(history.stderr, /^Not shown: Events that have expired .*\n$/);

@@ -1,18 +1,19 @@
 /** spec.startupTaints on a real API server: given once, to nodes that join, and lifted when their condition is True. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD_ANNOTATION, type Taint } from '../../src/nodepool/types.ts';
 import { readAudit } from '../cluster/audit.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { setCondition, setReady } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf, poolYaml } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { condition, role, statuses, taintsOf, useTestEnv } from './test-env.ts';
 import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv({ audit: true });
-const { ok, refused, unchanged } = commandsOf(testEnv.cluster, inProcess);
+const { ok, refused, unchanged } = commandsOf(testEnv.cluster);
 
 const AGENT = { key: 'agent', value: 'starting', effect: 'NoSchedule' as const };
 const UNTIL = { ...AGENT, until: { nodeCondition: 'AgentReady' } };
@@ -230,12 +231,12 @@ test('NoExecute needs the same consent as in spec.taints', async () => {
   const pod = { metadata: { name: 'running' }, spec: { nodeName: 'a', containers } };
   await raw(testEnv.cluster()).expect('POST', '/api/v1/namespaces/default/pods', pod);
   await testEnv.pool('p', { startupTaints: [{ key: 'setup', effect: 'NoExecute' }] });
-  const { code, stderr } = await inProcess(testEnv.cluster(), ['reconcile']);
+  const { code, stderr } = await cliHere(testEnv.cluster(), ['reconcile']);
   assert.equal(code, 1);
   assert.match(stderr, /default\/running/);
   assert.match(stderr, /--yes/);
   assert.deepEqual(await taints('a'), [[]]);
-  assert.equal((await inProcess(testEnv.cluster(), ['reconcile', '--yes'])).code, 0);
+  assert.equal((await cliHere(testEnv.cluster(), ['reconcile', '--yes'])).code, 0);
   assert.deepEqual(await taints('a'), [['setup:NoExecute']]);
 });
 

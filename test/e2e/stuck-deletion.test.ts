@@ -1,14 +1,15 @@
 /** A pool that cannot be released: its status, and every screen of it, says which write fails and why. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { auditMark, writes } from '../fault/oracle.ts';
-import { inProcess } from './in-process.ts';
 import { nodeRefusal, type Refusal, whileRefusing } from './refusal.ts';
 import { condition, role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv({ audit: true });
-const run = (...args: string[]) => inProcess(testEnv.cluster(), args);
+const run = (...args: string[]) => cliHere(testEnv.cluster(), args);
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 const FINALIZER = 'node.finalizers.node-pool.lailin.xyz';
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';

@@ -1,10 +1,11 @@
 /** Pools of the earlier operator: a node keeps what it had before it joined, however the takeover went. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TAKEOVER_ANNOTATION } from '../../src/nodepool/types.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { useCrd } from './earlier-crd.ts';
-import { inProcess } from './in-process.ts';
 import { inheritedPool } from './inherited-pool.ts';
 import { role, useTestEnv } from './test-env.ts';
 import { eventually } from './watching.ts';
@@ -15,7 +16,7 @@ const { cluster } = testEnv;
 const api = () => raw(cluster());
 const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const GOLD = { ...role('p'), tier: 'gold' };
-const run = (...args: string[]) => inProcess(cluster(), args);
+const run = (...args: string[]) => cliHere(cluster(), args);
 const tier = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
 const takeover = async () => (await testEnv.getPool('p'))?.metadata.annotations?.[TAKEOVER_ANNOTATION];
 

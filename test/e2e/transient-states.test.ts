@@ -1,15 +1,16 @@
 /** States that pass: the flag and the annotation that name more keys, warnings, and consent to what comes back. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
-import { inProcess } from './in-process.ts';
 import { condition, role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const ANNOTATION = 'nodes.lailin.xyz/transient-keys';
 const BOOT = { key: 'boot.example.com/agent', effect: 'NoExecute' as const };
 const CILIUM = { key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute' as const };
-const run = (...args: string[]) => inProcess(testEnv.cluster(), args);
+const run = (...args: string[]) => cliHere(testEnv.cluster(), args);
 const live = async (name: string) => {
   const node = await testEnv.node(name);
   return [...taintsOf(node), ...Object.keys(node.metadata.labels).filter(key => /example|acme/.test(key))];

@@ -1,15 +1,14 @@
 /** Nodes that somebody had cordoned before a maintenance or a drain, and what an uncordon does with them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { kubectl } from '../cluster/harness.ts';
+import { cliHere, kubectl } from '../cluster/harness.ts';
 import { commandsOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { annotationOf, as, stateOf, writeMaintenance } from './maintenance.ts';
 import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
-const { unchanged } = commandsOf(cluster, inProcess);
+const { unchanged } = commandsOf(cluster);
 const alice = as('alice');
 const bob = as('bob');
 const states = async () => Promise.all(['a', 'b'].map(name => stateOf(testEnv, name)));
@@ -22,7 +21,7 @@ async function pool(): Promise<void> {
 }
 
 async function run(...args: string[]) {
-  const { code, stdout, stderr } = await inProcess(cluster(), args);
+  const { code, stdout, stderr } = await cliHere(cluster(), args);
   return { code, stdout, stderr };
 }
 

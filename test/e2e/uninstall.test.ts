@@ -1,18 +1,19 @@
 /** Uninstalling when deleted pools left records on nodes. The command's output: command-install.test.ts. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readCrd } from '../../src/cli/manifests.ts';
 import type { ConsentAnswer } from '../../src/commands/shared/consent/consent.ts';
 import { uninstall } from '../../src/commands/uninstall/run.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { commandsOf } from './commands.ts';
-import { inProcess } from './in-process.ts';
 import { container, createPods, deletePods } from './many-pods.ts';
 import { role, taintsOf, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
-const { refused, unchanged } = commandsOf(testEnv.cluster, inProcess);
+const { refused, unchanged } = commandsOf(testEnv.cluster);
 
 const CRD = 'customresourcedefinition.apiextensions.k8s.io "nodepools.nodes.lailin.xyz"';
 
@@ -101,7 +102,7 @@ test('does not delete a CRD that was recreated after it was read', async () => {
 test('--cascade also releases nodes of deleted pools', async () => {
   await orphans();
   await testEnv.pool('b');
-  const { code, stdout, stderr } = await inProcess(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);
+  const { code, stdout, stderr } = await cliHere(testEnv.cluster(), ['uninstall', '--cascade', '--yes']);
   const said = `nodepool.nodes.lailin.xyz "b" deleted\n2 nodes of deleted pool "a" released\n${CRD} deleted\n`;
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: said, stderr: '' });
   for (const name of ['m', 'n']) {
