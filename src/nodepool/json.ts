@@ -96,3 +96,10 @@ export function deepEqual(a: unknown, b: unknown): boolean {
 function asObject(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
+
+/** Appends to the list of the key. */
+export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

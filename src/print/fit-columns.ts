@@ -21,6 +21,19 @@ export interface Column<Row> {
   isText?: boolean;
 }
 
+/** A table that is printed once, without ages. @param terminalWidth undefined keeps every cell whole */
+export function fittedRows<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  terminalWidth: number | undefined,
+  layout?: Layout,
+): { header: string[]; cells: Cell[][] } {
+  const time = new Date(0);
+  const fitted = terminalWidth === undefined ? columns : fitColumns(columns, rows, time, terminalWidth, layout);
+  const cells = rows.map(row => fitted.map(({ cell }) => cell(row, time, Infinity)));
+  return { header: fitted.map(({ header }) => header), cells };
+}
+
 /** After the last header where columns are left out. */
 const LEFT_OUT = ' …';
 

@@ -46,9 +46,16 @@ export function nodesText(names: readonly string[]): string {
 }
 
 /** Names of the nodes whose labels, taints or pods the plans change, each once: not those of which only the record is written. */
-export function changedNodes(
-  plans: readonly { node: { name: string }; changes: readonly unknown[]; drain?: unknown }[],
-): string[] {
-  const changing = plans.filter(({ changes, drain }) => changes.length > 0 || drain);
-  return [...new Set(changing.map(({ node }) => node.name))];
+export function changedNodes(plans: readonly (NodeChange & { node: { name: string } })[]): string[] {
+  return [...new Set(plans.filter(isChanging).map(({ node }) => node.name))];
+}
+
+interface NodeChange {
+  changes: readonly unknown[];
+  drain?: unknown;
+}
+
+/** Whether labels, taints or pods change, not the record alone. */
+export function isChanging({ changes, drain }: NodeChange): boolean {
+  return changes.length > 0 || drain !== undefined;
 }

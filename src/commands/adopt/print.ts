@@ -1,22 +1,18 @@
 /** The table of `kubectl nodepool adopt`. */
 import type { PoolCandidate } from '../../nodepool/adopt/adopt.ts';
 import { labelTexts, NONE, taintsText } from '../../print/cells.ts';
-import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import { type Column, fittedRows } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, renderTable } from '../../print/table.ts';
 import { cut } from '../../print/width.ts';
 
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 32;
-/** No cell shows an age. */
-const NO_TIME = new Date(0);
 
 /** @param terminalWidth fits the table into it; undefined keeps every cell whole */
 export function renderCandidates(candidates: PoolCandidate[], style: Style, terminalWidth?: number): string {
-  const all = columnsOf(style);
-  const columns = terminalWidth === undefined ? all : fitColumns(all, candidates, NO_TIME, terminalWidth);
-  const rows = candidates.map(candidate => columns.map(({ cell }) => cell(candidate, NO_TIME, Infinity)));
-  return renderTable([columns.map(({ header }) => header), ...rows]);
+  const { header, cells } = fittedRows(columnsOf(style), candidates, terminalWidth);
+  return renderTable([header, ...cells]);
 }
 
 function columnsOf(style: Style): Column<PoolCandidate>[] {

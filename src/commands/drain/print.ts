@@ -10,7 +10,7 @@ import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { warningText } from '../../nodepool/errors.ts';
 import { andMore, firstFew, plural } from '../../nodepool/text.ts';
 import { shorten } from '../../print/cells.ts';
-import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import { type Column, fittedRows } from '../../print/fit-columns.ts';
 import { poolRef, sanitizeLine } from '../../print/sanitize.ts';
 import { makeStyle, type Style } from '../../print/style.ts';
 import { tablePrinter } from '../../print/table.ts';
@@ -29,8 +29,6 @@ export interface DrainWords {
 
 /** Characters of a reason in the spinner's line. */
 const NOTE_WIDTH = 90;
-/** No cell shows an age. */
-const NO_TIME = new Date(0);
 /** Nodes named in the spinner's line. */
 const MAX_SPINNER_NODES = 2;
 /** What the pods of one node wait for. */
@@ -111,7 +109,7 @@ export function drainProgress(pool: string, drains: readonly NodeDrainState[]): 
 
 /** A line for each node: state, evicted pods, and why pods are not evicted yet. @param terminalWidth fits the table into it */
 export function renderDrains(drains: readonly NodeDrainState[], style: Style, terminalWidth?: number): string {
-  const all: Column<NodeDrainState>[] = [
+  const columns: Column<NodeDrainState>[] = [
     { header: 'NODE', cell: ({ node }) => node, cutFrom: 0, isName: true },
     { header: 'STATE', cell: drain => ({ text: drain.phase, paint: paintOf(drain, style) }) },
     { header: 'PODS GONE', cell: ({ gone, pods }) => `${gone}/${pods}` },
@@ -121,12 +119,8 @@ export function renderDrains(drains: readonly NodeDrainState[], style: Style, te
       isText: true,
     },
   ];
-  const columns = terminalWidth === undefined ? all : fitColumns(all, drains, NO_TIME, terminalWidth);
-  const rows = drains.map(drain => columns.map(({ cell }) => cell(drain, NO_TIME, Infinity)));
-  return tablePrinter(
-    columns.map(({ header }) => header),
-    terminalWidth,
-  )(rows);
+  const { header, cells } = fittedRows(columns, drains, terminalWidth);
+  return tablePrinter(header, terminalWidth)(cells);
 }
 
 function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => string {

@@ -5,8 +5,8 @@ import { EXIT, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { filenameFlags, noHeadersFlag, outputFlag, repeatedFlag } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { parseQuantity, type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { andMore } from '../../nodepool/text.ts';
+import { quantityOf } from '../../print/quantity.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 import type { FitOptions, PodRequests } from './run.ts';
 
@@ -88,17 +88,8 @@ function requestsIn(flags: Record<'cpu' | 'memory' | 'gpu', string | undefined>)
 
 function checkQuantity(flag: string, text: string | undefined, example: string): void {
   if (text === undefined) return;
-  const isAmount = /\d/.test(text) && (parsedQuantity(text)?.unscaled ?? 0n) > 0n;
+  const isAmount = /\d/.test(text) && (quantityOf(text)?.unscaled ?? 0n) > 0n;
   if (!isAmount) throw notAmount(flag, text, example);
-}
-
-function parsedQuantity(text: string): Quantity | undefined {
-  try {
-    return parseQuantity(text);
-  } catch (error) {
-    if (error instanceof QuantityError) return undefined;
-    throw error;
-  }
 }
 
 function notAmount(flag: string, text: string, example: string): NodepoolError {

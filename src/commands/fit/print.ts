@@ -1,7 +1,7 @@
 /** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
 import { plural } from '../../nodepool/text.ts';
 import { NONE } from '../../print/cells.ts';
-import { type Column, fitColumns } from '../../print/fit-columns.ts';
+import { type Column, fittedRows } from '../../print/fit-columns.ts';
 import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
@@ -9,9 +9,6 @@ import { DESCRIBE, tablePrinter } from '../../print/table.ts';
 import { reasonsText } from '../../scheduling/fit-reasons.ts';
 import { amountText } from '../../scheduling/node/resources.ts';
 import type { FitRow, PodFit } from './run.ts';
-
-/** No cell shows an age. */
-const NO_TIME = new Date(0);
 
 export interface FitTable {
   headers: boolean;
@@ -29,11 +26,8 @@ export function renderFit(fits: readonly PodFit[], options: FitTable, style: Sty
 function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style: Style): string {
   const { rows, total, subject } = fit;
   const all = rows.length > 1 ? [...rows, total] : rows;
-  const shown = columnsOf(total, style);
-  const fitted = columns === undefined ? shown : fitColumns(shown, all, NO_TIME, columns, DESCRIBE);
-  const header = headers ? fitted.map(column => column.header) : undefined;
-  const cells = all.map(row => fitted.map(({ cell }) => cell(row, NO_TIME, Infinity)));
-  const table = tablePrinter(header, columns, DESCRIBE)(cells);
+  const { header, cells } = fittedRows(columnsOf(total, style), all, columns, DESCRIBE);
+  const table = tablePrinter(headers ? header : undefined, columns, DESCRIBE)(cells);
   const title = headers ? [sanitizeLine(titleOf(fit))] : [];
   const lines = [
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),

@@ -3,7 +3,6 @@ import type { ClusterReader } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject, ownValue } from '../../nodepool/json.ts';
-import { parseLabelSelector } from '../../nodepool/membership/label-selector.ts';
 import { quantityReader, wholeAccelerators } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { firstFew } from '../../nodepool/text.ts';
@@ -20,7 +19,7 @@ import { readPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import { nodeIn } from '../shared/pools/node-names.ts';
-import { poolNotFound, selectorError } from '../shared/pools/not-found.ts';
+import { poolNotFound, readSelector } from '../shared/pools/not-found.ts';
 import { readSnapshot } from '../shared/read-snapshot.ts';
 import { allPermitted } from '../shared/refusals.ts';
 
@@ -269,14 +268,6 @@ function rowsOf(
     takers === 0 ? { replicas: 0, isAtLeast: false } : placed(sites.flatMap(({ nodes }) => nodes));
   const nodes = rows.reduce((sum, row) => sum + row.nodes, 0);
   return { rows, total: { pool: undefined, nodes, takers, replicas, isAtLeast, reasons } };
-}
-
-function readSelector(selector: string) {
-  try {
-    return parseLabelSelector(selector);
-  } catch (error) {
-    throw selectorError(error, '-l', selector);
-  }
 }
 
 // The pods that `fit` is asked about: of a file with a pod or a pod template, or one that exists.

@@ -7,7 +7,7 @@ import { isObject } from '../../nodepool/json.ts';
 import { creatorOf, type ManagedFields, managedAt, readManagedFields } from '../../nodepool/managed-fields.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';
 import { RecordCache } from '../../nodepool/plan/record-cache.ts';
-import { type ControllerRevision, causeOf, keptSpec, poolRevisions } from '../../nodepool/rollout/revisions.ts';
+import { type ControllerRevision, causeOf, poolRevisions, specOf } from '../../nodepool/rollout/revisions.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { specChanges } from '../../nodepool/spec/edits.ts';
 import { firstFew, suggest } from '../../nodepool/text.ts';
@@ -379,8 +379,4 @@ function isDeep(value: unknown): boolean {
     level = level.flatMap(each => (typeof each === 'object' && each !== null ? Object.values(each) : []));
   }
   return false;
-}
-
-function specOf({ data }: ControllerRevision): object {
-  return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
 }

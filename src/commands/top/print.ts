@@ -5,7 +5,7 @@ import { percentOf, type ResourceFigures, type ResourceTotals } from '../../node
 import type { Node } from '../../nodepool/types.ts';
 import { bar } from '../../print/bar.ts';
 import { labelHeader, listText, NONE, nodeStatusCell, oneWord, resourceHeaders } from '../../print/cells.ts';
-import { type Column as FittedColumn, fitColumns } from '../../print/fit-columns.ts';
+import { type Column as FittedColumn, fittedRows } from '../../print/fit-columns.ts';
 import type { Style } from '../../print/style.ts';
 import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.ts';
 import type { TopResult } from '../shared/top/top.ts';
@@ -25,9 +25,6 @@ interface FigureColumn {
   /** Of the resources that metrics.k8s.io reports. */
   isUsage?: boolean;
 }
-
-/** No cell shows an age. */
-const NO_TIME = new Date(0);
 
 /** Values of a label beyond this many characters are counted. */
 const MAX_LIST_WIDTH = 40;
@@ -197,10 +194,8 @@ function resourceColumns(
 function tableOf(columns: readonly Column[], { headers, terminal }: TopTableOptions): string {
   const rows = (columns[0]?.cells ?? []).map((_, i) => i);
   const all = columns.map(({ cells, ...column }) => ({ ...column, cell: (row: number): Cell => cells[row] ?? '' }));
-  const fitted: FittedColumn<number>[] =
-    terminal === undefined ? all : fitColumns(all, rows, NO_TIME, terminal.columns, DESCRIBE);
-  const table = rows.map(row => fitted.map(({ cell }) => cell(row, NO_TIME, Infinity)));
-  return renderTable(headers ? [fitted.map(({ header }) => header), ...table] : table, DESCRIBE);
+  const { header, cells } = fittedRows<number>(all, rows, terminal?.columns, DESCRIBE);
+  return renderTable(headers ? [header, ...cells] : cells, DESCRIBE);
 }
 
 // The tables of `kubectl nodepool top --by resource`: a line for each resource of a pool or node.

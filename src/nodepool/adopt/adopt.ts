@@ -2,11 +2,14 @@
  * Finds node groups that exist in a cluster, by the labels of cloud providers, provisioners and node roles, and
  * computes the NodePools that would adopt them unchanged.
  */
+
+import { appendTo } from '../json.ts';
 import { PROVIDER_LABELS } from '../membership/member-labels.ts';
 import { isControlPlane, ROLE_PREFIX } from '../membership/selector.ts';
 import { validatePool } from '../spec/validation.ts';
+import { compareTexts } from '../text.ts';
 import { API_VERSION, type Node, type NodePool } from '../types.ts';
-import { adoptedSpec, annotationsByCommand, appendTo, type NodeAnnotations, nodeSpecificKeys } from './adoptable.ts';
+import { adoptedSpec, annotationsByCommand, type NodeAnnotations, nodeSpecificKeys } from './adoptable.ts';
 
 const MAX_NAME_LENGTH = 63;
 
@@ -124,7 +127,7 @@ function groupsOf(nodes: Node[], labels: string[]): LabelGroup[] {
     }
   }
   return [...groups.values()].toSorted(
-    (a, b) => a.rank - b.rank || compare(a.label, b.label) || compare(a.value, b.value),
+    (a, b) => a.rank - b.rank || compareTexts(a.label, b.label) || compareTexts(a.value, b.value),
   );
 }
 
@@ -178,8 +181,4 @@ function uniqueName(label: string, value: string, taken: ReadonlySet<string>): s
 
 function isReserved(name: string): boolean {
   return validatePool({ apiVersion: API_VERSION, kind: 'NodePool', metadata: { name }, spec: {} }).length > 0;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

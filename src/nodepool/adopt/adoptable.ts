@@ -1,6 +1,6 @@
 /** The labels, taints and annotations that `adopt` copies into a pool: those that describe the group, not a single node. */
 
-import { isObject } from '../json.ts';
+import { appendTo, isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
 import { isTransient } from '../plan/transient-states.ts';
 import { isPoolAnnotation } from '../spec/annotations.ts';
@@ -95,13 +95,6 @@ function varyingKeys(nodes: Node[], annotationsOf: AnnotationsOf): Set<string> {
       if (!taints.some(common => isSameTaint(common, taint))) varying.add(taintKey(taint));
   }
   return varying;
-}
-
-/** Appends to the list of the key. */
-export function appendTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 /**

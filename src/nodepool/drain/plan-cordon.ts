@@ -45,7 +45,7 @@ export type CordonPlan =
       staysCordoned?: true;
     };
 
-type CordonedNode = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
+export type CordonedNode = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
 /** Whether the plan depends on who is asking. */
 export function needsOwner(node: CordonedNode, { maintenance }: CordonChange): boolean {

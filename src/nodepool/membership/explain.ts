@@ -1,9 +1,9 @@
 /** Explains why a node belongs, or does not belong, to each pool: the rules of membership.ts as data for display. */
 import { ownValue } from '../json.ts';
 import { drainingTaints } from '../plan/no-execute.ts';
-import { keptStartupTaints, startupTaintsById } from '../plan/startup-taints.ts';
+import { keptStartupTaints } from '../plan/startup-taints.ts';
 import type { FieldError } from '../spec/field-error.ts';
-import { taintFrom, taintId } from '../spec/taints.ts';
+import { taintFrom, taintId, taintsById } from '../spec/taints.ts';
 import { isSelectorKnown } from '../spec/validation.ts';
 import { type Node, type NodePool, POOL_LABEL, type Taint } from '../types.ts';
 import { meetsNode } from './label-query.ts';
@@ -115,7 +115,7 @@ function startupReasons(
   pools: ReadonlyMap<string, NodePool>,
 ): Pick<MembershipExplanation, 'startup'> {
   if (record === undefined || record.pool !== owner || record.startup.size === 0) return {};
-  const wanted = startupTaintsById(pools.get(owner)?.spec ?? {});
+  const wanted = taintsById(pools.get(owner)?.spec.startupTaints);
   const kept = new Set(keptStartupTaints(node, record).map(taintId));
   const startup = [...record.startup].map(([id, recordedValue]) => ({
     taint: taintFrom(id, recordedValue ?? ''),

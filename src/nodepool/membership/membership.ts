@@ -1,5 +1,5 @@
 /** Decides which pool owns a node: at most one. Also says how far the takeover of a pool of the earlier operator is. */
-import { deepEqual } from '../json.ts';
+import { appendTo, deepEqual } from '../json.ts';
 import { type AppliedRecord, type AppliedSlot, NO_SLOTS, NO_STARTUP } from '../plan/record.ts';
 import { RecordCache } from '../plan/record-cache.ts';
 import { stoppedRollout } from '../rollout/rollout.ts';
@@ -210,12 +210,6 @@ function impliedRecord(node: Node, matching: NodePool[], inherited: ReadonlySet<
     annotations: NO_SLOTS,
     startup: NO_STARTUP,
   };
-}
-
-function appendTo<V>(lists: Map<string, V[]>, key: string, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 function slots(pairs: (readonly [string, string])[]): Map<string, AppliedSlot> {

@@ -1,5 +1,5 @@
 /** The part of a node's plan (see plan.ts) that is about taints and startup taints. */
-import { taintFrom, taintId } from '../spec/taints.ts';
+import { taintFrom, taintId, taintsById } from '../spec/taints.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import {
   foldWrites,
@@ -16,7 +16,6 @@ import {
   addStartupTaints,
   type Birth,
   bootIdToRecord,
-  startupTaintsById,
   startupTaintsToAdd,
   updateStartupTaints,
 } from './startup-taints.ts';
@@ -86,7 +85,7 @@ function desiredTaints(
     ...(waiting?.standIns ?? []),
   ]);
   if (owner?.spec.unmanaged === 'Remove') {
-    const startup = startupTaintsById(owner.spec);
+    const startup = taintsById(owner.spec.startupTaints);
     // What an earlier pool stripped comes back, as this one would leave it. What this one stripped stays away from its members.
     removeUnmanaged(desired, [...live.keys()], applied, id => !startup.has(id) || !(leaving || live.has(id)), policy);
   }

@@ -7,7 +7,7 @@
 import { defined } from '../json.ts';
 import { memberLabels } from '../membership/selector.ts';
 import { areAnnotationsKnown } from '../spec/annotations.ts';
-import { taintFrom, taintId } from '../spec/taints.ts';
+import { taintFrom, taintId, taintsById } from '../spec/taints.ts';
 import type { Node, NodePool, Taint } from '../types.ts';
 import { describeWrite } from './change.ts';
 import {
@@ -27,7 +27,6 @@ import {
   type Birth,
   bootIdToRecord,
   LONG_REGISTERED,
-  startupTaintsById,
   startupTaintsToAdd,
   updateStartupTaints,
 } from './startup-taints.ts';
@@ -134,7 +133,7 @@ function repairedTaints({ spec }: NodePool, { draining }: AppliedRecord): Set<st
 
 /** Startup taints that left the spec go with it, in the node's slot. */
 function withAppliedStartup(pool: NodePool, { startup }: AppliedRecord): NodePool {
-  const desired = startupTaintsById(pool.spec);
+  const desired = taintsById(pool.spec.startupTaints);
   const left = [...startup].flatMap(([id, value]) => (desired.has(id) || value === null ? [] : taintFrom(id, value)));
   return { ...pool, spec: { ...pool.spec, startupTaints: [...desired.values(), ...left] } };
 }

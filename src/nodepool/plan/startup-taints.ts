@@ -9,7 +9,7 @@
  * Not guaranteed: that a taint which somebody removed and set again between two reads is told from the one that the pool set.
  */
 import { formatTaint } from '../spec/syntax.ts';
-import { taintId } from '../spec/taints.ts';
+import { taintId, taintsById } from '../spec/taints.ts';
 import { firstFew, plural } from '../text.ts';
 import type { Node, NodePool, NodePoolSpec, StartupTaint, Taint } from '../types.ts';
 import type { SlotWrite } from './merge-slots.ts';
@@ -54,10 +54,6 @@ export function isRecent(time: number, now: number): boolean {
 
 function isConditionTrue({ ready, conditions }: Conditions, type: string): boolean {
   return type === 'Ready' ? ready : conditions?.includes(type) === true;
-}
-
-export function startupTaintsById({ startupTaints = [] }: NodePoolSpec): Map<string, StartupTaint> {
-  return new Map(startupTaints.map(taint => [taintId(taint), taint]));
 }
 
 /** Those that are set again when the node boots. */
@@ -136,7 +132,7 @@ export function addStartupTaints(
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
   const isMember = record?.pool === metadata.name;
-  for (const [id, taint] of startupTaintsById(spec)) {
+  for (const [id, taint] of taintsById(spec.startupTaints)) {
     const { value = '' } = taint;
     const is = live.get(id);
     // What a node was born with is in the birth record, but for what it registered with itself.
@@ -164,7 +160,7 @@ export function updateStartupTaints(
 ): { slots: StartupSlots; writes: SlotWrite[] } {
   if (record === undefined || record.startup.size === 0) return { slots: NO_STARTUP, writes: [] };
   const stays = record.pool === owner?.metadata.name;
-  const desired = startupTaintsById(owner?.spec ?? {});
+  const desired = taintsById(owner?.spec.startupTaints);
   const slots = new Map<string, string | null>();
   const writes: SlotWrite[] = [];
   for (const [id, applied] of record.startup) {

@@ -11,7 +11,7 @@ import { isBeyondLimits, MAX_DIGITS, quoteQuantity } from './quantity.ts';
 export const MAX_RESOURCES = 128;
 
 /** Always kept. hugepages-* is not included: a kubelet can report any number of these. */
-const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
+export const NATIVE_RESOURCES: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
 
 const MAX_EXAMPLE_LENGTH = 80;
 

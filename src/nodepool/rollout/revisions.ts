@@ -177,7 +177,7 @@ function digestOf(spec: object): string | undefined {
   }
 }
 
-function specOf({ data }: ControllerRevision): Record<string, unknown> {
+export function specOf({ data }: ControllerRevision): Record<string, unknown> {
   return isObject(data) && isObject(data.spec) ? keptSpec(data.spec) : {};
 }
 

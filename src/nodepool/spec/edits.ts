@@ -5,7 +5,8 @@ import { hasDefaultSelector, ROLE_PREFIX } from '../membership/selector.ts';
 import type { NodePool, NodePoolSpec, RolloutStrategy, StartupTaint, Taint, TaintEffect } from '../types.ts';
 import { taintId } from './taints.ts';
 
-interface TaintRemoval {
+/** Without an effect: all taints of the key. */
+export interface TaintRemoval {
   key: string;
   effect?: TaintEffect;
 }

@@ -97,6 +97,10 @@ export function taintId(taint: { key: string; effect: TaintEffect }): string {
   return `${taint.key}:${taint.effect}`;
 }
 
+export function taintsById<T extends Taint>(taints: readonly T[] = []): Map<string, T> {
+  return new Map(taints.map(taint => [taintId(taint), taint]));
+}
+
 /** Whether key, effect and value are equal. As for the API server, a missing value equals "". */
 export function isSameTaint(a: Taint, b: Taint): boolean {
   return a.key === b.key && a.effect === b.effect && (a.value ?? '') === (b.value ?? '');

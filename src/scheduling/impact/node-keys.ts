@@ -1,7 +1,7 @@
 /** The labels and taints in which a node differs before and after a change, and which of them make a difference. */
 import { ownValue } from '../../nodepool/json.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
-import { taintId } from '../../nodepool/spec/taints.ts';
+import { taintId, taintsById } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint, TaintEffect } from '../../nodepool/types.ts';
 
 /** The node as it is, and as a plan leaves it. */
@@ -32,7 +32,7 @@ export function changedKeys({ before, after }: NodeChange): ChangedKey[] {
     const [from, to] = [ownValue(before.labels, key), ownValue(after.labels, key)];
     return from === to ? [] : [{ kind: 'label', key, ...ends(from, to) }];
   });
-  const [had, gets] = [byId(before.taints), byId(after.taints)];
+  const [had, gets] = [taintsById(before.taints), taintsById(after.taints)];
   const taints = [...new Set([...had.keys(), ...gets.keys()])].flatMap((id): ChangedKey[] => {
     const taint = gets.get(id) ?? had.get(id);
     const [from, to] = [valueIn(had.get(id)), valueIn(gets.get(id))];
@@ -79,10 +79,6 @@ function ends(from: string | undefined, to: string | undefined): Pick<ChangedKey
   return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
 }
 
-function byId(taints: readonly Taint[]): Map<string, Taint> {
-  return new Map(taints.map(taint => [taintId(taint), taint]));
-}
-
 function valueIn(taint: Taint | undefined): string | undefined {
   return taint && (taint.value ?? '');
 }
@@ -90,7 +86,7 @@ function valueIn(taint: Taint | undefined): string | undefined {
 /** The node with the changes of a plan. */
 export function changedNode(node: Node, changes: readonly Change[]): Node {
   const labels = new Map(Object.entries(node.labels));
-  const taints = byId(node.taints);
+  const taints = taintsById(node.taints);
   for (const { kind, key, effect, to } of changes) {
     if (kind === 'label') {
       if (to === undefined) labels.delete(key);

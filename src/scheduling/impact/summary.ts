@@ -1,5 +1,6 @@
 /** Sums up what single nodes and pods say: for each changed key, and for each owner of pods. */
 import { ownValue } from '../../nodepool/json.ts';
+import { compareTexts } from '../../nodepool/text.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { byNotJudged } from '../not-judged.ts';
@@ -151,7 +152,7 @@ function selectedBy(
 type NamedObject = Pick<SelectingObject, 'kind' | 'namespace' | 'name'>;
 
 function byName(a: NamedObject, b: NamedObject): number {
-  return compare(a.kind, b.kind) || compare(a.namespace, b.namespace) || compare(a.name, b.name);
+  return compareTexts(a.kind, b.kind) || compareTexts(a.namespace, b.namespace) || compareTexts(a.name, b.name);
 }
 
 interface SelectedInOneWay extends Omit<SelectedBy, 'where'> {
@@ -187,7 +188,7 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
         { namespace, name, starts: those('starts').toSorted(), stops: those('stops').toSorted(), pending, reasons },
       ];
     })
-    .toSorted((a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name));
+    .toSorted((a, b) => compareTexts(a.namespace, b.namespace) || compareTexts(a.name, b.name));
 }
 
 /** @param pods that would be created again */
@@ -203,15 +204,11 @@ function byOwner(pods: readonly RunningPod[]): PodsImpact[] {
 export function groupsOf<P extends RunningPod>(pods: readonly P[]): { impact: PodsImpact; group: P[] }[] {
   const idOf = ({ name, pod, owner }: RunningPod) => `${pod.namespace} ${owner?.kind ?? 'Pod'} ${owner?.name ?? name}`;
   return [...Map.groupBy(pods, idOf)]
-    .toSorted(([a], [b]) => compare(a, b))
+    .toSorted(([a], [b]) => compareTexts(a, b))
     .flatMap(([, group]) => {
       const [first] = group;
       if (first === undefined) return [];
       const names = group.map(({ name }) => name).toSorted();
       return [{ impact: { namespace: first.pod.namespace, owner: first.owner, pods: names }, group }];
     });
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

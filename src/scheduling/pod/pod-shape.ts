@@ -1,5 +1,7 @@
 /** Checks the types of the fields of a pod that scheduling reads, for pods that no server has checked. */
 
+import { isObject } from '../../nodepool/json.ts';
+
 /** `map`: of texts. A list has items of one shape. Fields that are not named are not read. */
 type Shape = 'text' | 'number' | 'boolean' | 'map' | { list: Shape } | { fields: Readonly<Record<string, Shape>> };
 
@@ -141,7 +143,7 @@ export function checkedShape(value: unknown, shape: Shape, field: string): { val
     }
     return { value: items };
   }
-  if (!isRecord(value)) return { field, expected: 'an object' };
+  if (!isObject(value)) return { field, expected: 'an object' };
   const object: Record<string, unknown> = {};
   for (const [name, each] of Object.entries(value)) {
     if (each === null || each === undefined) continue;
@@ -157,15 +159,11 @@ export function checkedShape(value: unknown, shape: Shape, field: string): { val
 const EXPECTED = { text: 'a text', number: 'a number', boolean: 'true or false' };
 
 function shapedMap(value: unknown, field: string): { value: unknown } | ShapeError {
-  if (!isRecord(value)) return { field, expected: 'an object' };
+  if (!isObject(value)) return { field, expected: 'an object' };
   const entries: [string, string][] = [];
   for (const [key, each] of Object.entries(value)) {
     if (typeof each !== 'string' && typeof each !== 'number') return { field: `${field}.${key}`, expected: 'a text' };
     entries.push([key, String(each)]);
   }
   return { value: Object.fromEntries(entries) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 /** Requests and allocatable resources in the integers of the scheduler (Resource of k8s.io/kube-scheduler framework). */
 import { type Amounts, type ReadQuantity, toAmounts } from '../../nodepool/quantity/amounts.ts';
+import { NATIVE_RESOURCES } from '../../nodepool/quantity/node-resources.ts';
 import { type DemandingPod, podRequests } from '../../nodepool/quantity/pod-resources.ts';
 import { type Quantity, QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
@@ -46,11 +47,9 @@ function toIntegers(amounts: Amounts): Map<string, bigint> {
   return integers;
 }
 
-const NATIVE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pods'];
-
 /** Beside the native ones, as IsScalarResourceName: extended resources, huge pages and attachable volumes. */
 function isScheduled(name: string): boolean {
-  if (NATIVE.includes(name)) return true;
+  if (NATIVE_RESOURCES.includes(name)) return true;
   if (name.includes('/')) return !name.startsWith('requests.');
   return name.startsWith('hugepages-') || name.startsWith('attachable-volumes-');
 }

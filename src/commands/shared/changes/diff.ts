@@ -11,6 +11,7 @@ import type { WorkloadsPort } from '../../../kube/resources/workloads.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
 import { defined } from '../../../nodepool/json.ts';
 import { firstFew } from '../../../nodepool/text.ts';
+import { isChanging } from '../../../print/question.ts';
 import { type ClusterPlan, planCluster } from '../../../reconciler/plan/cluster-plan.ts';
 import { type Intent, stateAfter } from '../../../reconciler/plan/intent.ts';
 import type { ClusterState } from '../../../reconciler/state/cluster-state.ts';
@@ -152,7 +153,7 @@ export async function showDiff(
   if (isNone) showNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
   for (const note of notes) showNote(io, `${note}; reconcile writes it`);
-  const nodes = [...plan.nodes.filter(({ changes, drain }) => changes.length > 0 || drain), ...plan.later];
+  const nodes = [...plan.nodes.filter(isChanging), ...plan.later];
   const { isChanged, renderPools } = await import('./print-pools.ts');
   const changedPools = pools.filter(isChanged).length;
   // Without a difference the answer would be "none", which is not known.

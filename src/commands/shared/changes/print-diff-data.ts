@@ -1,5 +1,6 @@
 /** `diff -o json|yaml`. */
 import { printDocument } from '../../../print/printers.ts';
+import { isChanging } from '../../../print/question.ts';
 import type { FitReasons } from '../../../scheduling/fit-reasons.ts';
 import type {
   DaemonImpact,
@@ -29,7 +30,7 @@ export function printDiff(
   impact?: FoundImpact,
 ): string {
   const { conflicts, invalid, circles, oversized, rollouts } = rest;
-  const changed = nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
+  const changed = nodes.filter(isChanging);
   return printDocument(
     'Diff',
     {

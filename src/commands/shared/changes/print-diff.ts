@@ -7,6 +7,7 @@ import { formatTaint } from '../../../nodepool/spec/syntax.ts';
 import { firstFew, plural } from '../../../nodepool/text.ts';
 import { ANNOTATION_WIDTH, shorten } from '../../../print/cells.ts';
 import { oneLine } from '../../../print/error.ts';
+import { isChanging } from '../../../print/question.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import type { StyledText } from '../../../print/table.ts';
@@ -64,8 +65,7 @@ export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions
       .filter(({ kind }) => kind === 'foreign')
       .map(({ name }) => `RuntimeClass ${name} has another owner and is not changed`),
   ].map(note => style.red(wrapped(`! ${note}`)));
-  // A change of the record alone is no difference.
-  const nodes = diff.nodes.filter(({ changes, drain }) => changes.length > 0 || drain !== undefined);
+  const nodes = diff.nodes.filter(isChanging);
   const summary = summarize(nodes, diff.later.length, changed.length);
   const sections = blocksOf<ShownNode>(
     [...nodes, ...diff.later.map(waiting)],

@@ -8,8 +8,7 @@ import {
   maintenanceOf,
   ownerText,
 } from '../../../nodepool/drain/maintenance.ts';
-import type { MaintenanceChange, RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.ts';
-import type { Node } from '../../../nodepool/types.ts';
+import type { CordonedNode, MaintenanceChange, RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.ts';
 import { NONE, withoutSpaces } from '../../../print/cells.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
@@ -88,8 +87,6 @@ export function printLine(line: NodeLine, io: Io): void {
 const [SECOND_MS, MINUTE_MS] = [1_000, 60_000];
 /** From here on, formatDuration() shows whole minutes. */
 const NO_SECONDS_MS = 10 * MINUTE_MS;
-
-type CordonedNode = Pick<Node, 'uid' | 'unschedulable' | 'maintenance'>;
 
 /** `alice(2h-left):kernel_upgrade`, `bob(overdue-30m)`, `stale:alice`. One word: scripts split tables at spaces. */
 export function maintenanceCell(node: CordonedNode, now: Date, width: number, style: Style): Cell {

@@ -40,6 +40,7 @@ import {
 import { type Column, fitColumns } from '../../../print/fit-columns.ts';
 import { GRID_INDENT, renderGrid } from '../../../print/grid.ts';
 import { displayQuantity } from '../../../print/quantity.ts';
+import { isChanging } from '../../../print/question.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { type Cell, DESCRIBE, paintAs, renderTable, safeText } from '../../../print/table.ts';
@@ -177,9 +178,7 @@ function allocatableTable({ status }: NodePool): Table {
 }
 
 function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date, style: Style): Table {
-  const differs = nodes.some(
-    ({ membership, changes, drain }) => membership.kind === 'member' && (changes.length > 0 || drain !== undefined),
-  );
+  const differs = nodes.some(node => node.membership.kind === 'member' && isChanging(node));
   const members = nodes.filter(({ membership }) => membership.kind === 'member').map(({ node }) => node);
   const ready = members.filter(({ ready }) => ready).length;
   const isReadyOld = members.length !== status?.nodeCount || ready !== status.readyNodeCount;
@@ -323,7 +322,7 @@ function countsText(nodes: DescribedNode[], now: Date): string {
   const others = [
     [count(members, ({ node }) => node.unschedulable), 'unschedulable'],
     [active, overdue === 0 ? 'in maintenance' : `in maintenance (${overdue} overdue)`],
-    [count(members, ({ changes, drain }) => changes.length > 0 || drain !== undefined), 'to be changed'],
+    [count(members, isChanging), 'to be changed'],
     [count(nodes, ({ membership }) => membership.kind === 'leaving'), 'to be cleaned'],
     [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'held by another pool'],
   ] as const;
@@ -350,9 +349,10 @@ function nodeState({ changes, drain, circle, membership }: DescribedNode, style:
     : stateCell(membership, changes.length + (drain?.changes.length ?? 0), style, drain?.hasBegun);
 }
 
-function urgency({ node, changes, drain, circle, membership }: DescribedNode): number {
+function urgency(described: DescribedNode): number {
+  const { node, circle, membership } = described;
   if (circle !== undefined || membership.kind === 'conflict') return 4;
   if (membership.kind === 'leaving') return 3;
-  if (changes.length > 0 || drain !== undefined) return 2;
+  if (isChanging(described)) return 2;
   return node.ready && !node.unschedulable ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 /** One timeline of what happened: an entry, that of an Event, and the table of `history` and `events`. */
-import type { PoolEventRecord } from '../../../kube/resources/events.ts';
+import type { NodeEventRecord } from '../../../kube/resources/events.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
 import { type Column, fitColumns } from '../../../print/fit-columns.ts';
@@ -38,10 +38,8 @@ export interface TimelineEntry {
   sameAs?: readonly string[];
 }
 
-type EventFacts = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
-
 /** Of an Event; what it is about in `about`. */
-export function eventEntry(event: EventFacts, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
+export function eventEntry(event: NodeEventRecord, about: Pick<TimelineEntry, 'pool' | 'node'>): TimelineEntry {
   const { lastSeen, firstSeen, count, reason, reporter, note, type } = event;
   return {
     time: lastSeen === '' ? undefined : lastSeen,

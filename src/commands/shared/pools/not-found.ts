@@ -2,6 +2,7 @@
 import { forNodes, withoutType } from '../../../cli/unknown/unknown-flag.ts';
 import type { NodePoolsClient, NodesClient, RawPool } from '../../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../../nodepool/errors.ts';
+import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
 import { parseRecord } from '../../../nodepool/plan/record.ts';
 import { noun, suggest } from '../../../nodepool/text.ts';
 
@@ -126,4 +127,13 @@ export function selectorError(
 ): unknown {
   if (!(error instanceof NodepoolError) || error.kind !== 'input') return error;
   return new NodepoolError('usage', `${flag} "${selector}": ${error.message}`, next, { cause: error });
+}
+
+/** The selector of `-l`. */
+export function readSelector(selector: string): MatchLabels {
+  try {
+    return parseLabelSelector(selector);
+  } catch (error) {
+    throw selectorError(error, '-l', selector);
+  }
 }

@@ -4,6 +4,7 @@
  */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
+import type { TaintRemoval } from '../../../nodepool/spec/edits.ts';
 import {
   effectProblem,
   isTaintEffect,
@@ -17,12 +18,6 @@ import type { Taint, TaintEffect } from '../../../nodepool/types.ts';
 export interface LabelEdits {
   set: Record<string, string>;
   remove: string[];
-}
-
-/** Without an effect: all taints of the key. */
-export interface TaintRemoval {
-  key: string;
-  effect?: TaintEffect;
 }
 
 export interface TaintEdits {
@@ -40,7 +35,7 @@ export function parseLabels(
   for (const text of texts) {
     const [key, value] = parseLabel(text, flag, problemOf);
     if (Object.hasOwn(labels, key) && labels[key] !== value) {
-      throw refusal(flag, text, `${key} is given twice with different values`, 'give each key once');
+      throw flagError(flag, text, `${key} is given twice with different values`, 'give each key once');
     }
     setOwn(labels, key, value);
   }
@@ -58,7 +53,7 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label', prob
   const remove = texts.filter(isRemoval).map(text => {
     const key = text.slice(0, -1);
     check(flag, text, keyProblem(key), KEY_FORM);
-    if (Object.hasOwn(set, key)) throw refusal(flag, text, `${key} is both set and removed`, 'give one of the two');
+    if (Object.hasOwn(set, key)) throw flagError(flag, text, `${key} is both set and removed`, 'give one of the two');
     return key;
   });
   return { set, remove: [...new Set(remove)] };
@@ -84,7 +79,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
     const id = taintId(taint);
     const before = taints.get(id);
     if (before !== undefined && before.value !== taint.value) {
-      throw refusal(flag, text, `${id} is given twice with different values`, 'give each key and effect once');
+      throw flagError(flag, text, `${id} is given twice with different values`, 'give each key and effect once');
     }
     taints.set(id, taint);
   }
@@ -103,7 +98,7 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): Tai
     const removal = parseTaintRemoval(text, flag);
     const { key, effect } = removal;
     if (effect !== undefined && ids.has(taintId({ key, effect }))) {
-      throw refusal(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'give one of the two');
+      throw flagError(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'give one of the two');
     }
     return removal;
   });
@@ -120,10 +115,10 @@ const REMOVAL_FORM = 'write it as key[=value]:Effect- for one taint, or key- for
 
 function parseLabel(text: string, flag: string, problemOf: typeof valueProblem): [key: string, value: string] {
   const equals = text.indexOf('=');
-  if (text === '') throw refusal(flag, text, EMPTY, LABEL_FORM);
+  if (text === '') throw flagError(flag, text, EMPTY, LABEL_FORM);
   if (equals < 0) {
     const next = text.endsWith('-') ? LABEL_FORM : `${LABEL_FORM}; "${text}=" sets the empty value`;
-    throw refusal(flag, text, 'there is no "="', next);
+    throw flagError(flag, text, 'there is no "="', next);
   }
   const [key, value] = [text.slice(0, equals), text.slice(equals + 1)];
   check(flag, text, keyProblem(key), KEY_FORM);
@@ -133,8 +128,8 @@ function parseLabel(text: string, flag: string, problemOf: typeof valueProblem):
 
 function parseTaint(text: string, flag: string): Taint {
   const colon = text.lastIndexOf(':');
-  if (text === '') throw refusal(flag, text, EMPTY, TAINT_FORM);
-  if (colon < 0) throw refusal(flag, text, 'there is no ":Effect"', TAINT_FORM);
+  if (text === '') throw flagError(flag, text, EMPTY, TAINT_FORM);
+  if (colon < 0) throw flagError(flag, text, 'there is no ":Effect"', TAINT_FORM);
   const [pair, effect] = [text.slice(0, colon), text.slice(colon + 1)];
   const equals = pair.indexOf('=');
   const key = equals < 0 ? pair : pair.slice(0, equals);
@@ -156,9 +151,9 @@ function parseTaintRemoval(text: string, flag: string): TaintRemoval {
 }
 
 function check(flag: string, text: string, problem: string | undefined, next: string): void {
-  if (problem !== undefined) throw refusal(flag, text, problem, next);
+  if (problem !== undefined) throw flagError(flag, text, problem, next);
 }
 
-function refusal(flag: string, text: string, problem: string, next: string): NodepoolError {
+export function flagError(flag: string, text: string, problem: string, next: string): NodepoolError {
   return new NodepoolError('usage', `${flag} ${JSON.stringify(text)}: ${problem}`, next);
 }

@@ -8,18 +8,18 @@ import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
 import type { Requirement } from '../../../nodepool/membership/label-query.ts';
 import { parseTerms, type SelectorTerm } from '../../../nodepool/membership/label-selector.ts';
-import type { SpecEdits } from '../../../nodepool/spec/edits.ts';
+import type { SpecEdits, TaintRemoval } from '../../../nodepool/spec/edits.ts';
 import { againProblem, conditionProblem, taintId } from '../../../nodepool/spec/taints.ts';
 import { countProblem, MAX_SETTLE_SECONDS } from '../../../nodepool/spec/validation.ts';
 import type { NodePoolSpec, StartupTaint } from '../../../nodepool/types.ts';
 import {
+  flagError,
   parseAnnotationEdits,
   parseAnnotations,
   parseLabelEdits,
   parseLabels,
   parseTaintEdits,
   parseTaints,
-  type TaintRemoval,
 } from './flag-syntax.ts';
 
 const GROUP = { helpGroup: 'POOL' };
@@ -350,5 +350,5 @@ function unique(taints: readonly StartupTaint[]): StartupTaint[] {
 }
 
 function startupTaintError(text: string, problem: string): NodepoolError {
-  return new NodepoolError('usage', `${FLAG} ${JSON.stringify(text)}: ${problem}`, STARTUP_TAINT_FORM);
+  return flagError(FLAG, text, problem, STARTUP_TAINT_FORM);
 }

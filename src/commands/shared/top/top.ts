@@ -4,7 +4,6 @@ import type { ClusterReader } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
 import type { NodeUsage, PodDemand, PodLoad, PodsPort, PodUsage } from '../../../kube/resources/pods.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
-import { type MatchLabels, parseLabelSelector } from '../../../nodepool/membership/label-selector.ts';
 import {
   type Amounts,
   inResourceOrder,
@@ -29,7 +28,7 @@ import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
 import { nodeIn } from '../pools/node-names.ts';
-import { poolNotFound, selectorError } from '../pools/not-found.ts';
+import { poolNotFound, readSelector } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 
 export interface TopOptions {
@@ -155,14 +154,6 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   const matching = all.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
   const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
   return { state, nodes, pools: [...new Set(meant)].toSorted() };
-}
-
-function readSelector(selector: string): MatchLabels {
-  try {
-    return parseLabelSelector(selector);
-  } catch (error) {
-    throw selectorError(error, '-l', selector);
-  }
 }
 
 /** Adds up node after node. */
