@@ -31,7 +31,6 @@ export function countKept(bytes: number): void {
   count(bytes);
 }
 
-/** Counts a request. */
 export function countRequest(): void {
   count(BYTES_A_REQUEST);
 }

@@ -91,10 +91,7 @@ export class Manager {
     return this.#end(why === 'restored' ? () => this.#endRestored() : deadline => this.#finish(deadline));
   }
 
-  /**
-   * etcd was restored, so that the caches may have objects that never were: nothing is written from now on, and run()
-   * ends with `restored`.
-   */
+  /** etcd was restored: nothing is written from now on, and run() ends with `restored`. */
   restored(): void {
     this.#isRestored = true;
     this.#restored.resolve('restored');

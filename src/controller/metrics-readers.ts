@@ -65,10 +65,7 @@ export class MetricsReaders {
     this.#log = log;
   }
 
-  /**
-   * Undefined when the reader is allowed. Never rejects.
-   * @param authorization the header of the request
-   */
+  /** Undefined when the reader is allowed. Never rejects. @param authorization the header of the request */
   async refusal(verb: string, path: string, authorization: string | undefined): Promise<ReaderRefusal | undefined> {
     const token = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
     if (token === undefined) return NO_TOKEN;

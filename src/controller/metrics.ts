@@ -19,17 +19,14 @@ interface Histogram {
   observe(value: number, labels?: Labels): void;
 }
 
-/** What a metric is, for documentation. */
 export interface MetricInfo {
   name: string;
   type: 'counter' | 'gauge' | 'histogram';
   help: string;
-  /** The labels of each series. */
   labels: readonly string[];
 }
 
 interface Family extends Omit<MetricInfo, 'name'> {
-  /** The sample lines. */
   samples(): string[];
 }
 
@@ -70,10 +67,7 @@ export class Registry {
     };
   }
 
-  /**
-   * A metric whose series are computed whenever the metrics are read, so that those of objects that are gone end.
-   * @param read its series, with all labels
-   */
+  /** A metric whose series are computed at each read, so that those of gone objects end. @param read with all labels */
   collect({ name, type, help, labels }: MetricInfo, read: () => Iterable<readonly [Labels, number]>): void {
     const samples = () => Array.from(read(), ([values, value]) => `${name}${labelText(values)} ${value}`);
     this.#add(name, { type, help, labels, samples });

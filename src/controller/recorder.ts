@@ -191,7 +191,6 @@ export interface EventInput {
   reason: string;
   /** What the controller did, in CamelCase. */
   action: string;
-  /** Human-readable. */
   note: string;
 }
 

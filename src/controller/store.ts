@@ -29,7 +29,6 @@ export type StoreEvent<T> =
   | { type: 'updated'; old: Item<T>; item: Item<T> }
   | { type: 'deleted'; tombstone: Tombstone<T> };
 
-/** The index values of an object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 export class Store<T> {

@@ -10,7 +10,6 @@ import type { Clock } from './clock.ts';
 
 export type TakenKey<K> = { kind: 'key'; key: K } | { kind: 'shutdown' };
 
-/** Receives the metrics of a queue. */
 export interface QueueMetrics {
   /** Number of keys to process, including those that are being processed and were added again. */
   depth(keys: number): void;
@@ -57,7 +56,6 @@ export class WorkQueue<K extends string = string> {
     metrics?.running(() => [...this.#processing.values()].map(since => (clock.now() - since) / 1000));
   }
 
-  /** Number of queued keys. */
   get length(): number {
     return this.#queue.length;
   }

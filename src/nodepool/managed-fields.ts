@@ -8,7 +8,6 @@ import { isObject, ownValue } from './json.ts';
 import type { FieldSetter } from './plan/change.ts';
 import type { Node } from './types.ts';
 
-/** The field manager of this program. */
 export const FIELD_MANAGER = 'kubectl-nodepool';
 
 export interface ManagedFields extends FieldSetter {

@@ -17,10 +17,7 @@ export function barGlyphs(env: Record<string, string | undefined>): BarGlyphs {
   return /utf-?8/i.test(locale) || env.WT_SESSION ? BLOCKS : ASCII;
 }
 
-/**
- * A bar of exactly `width` cells. Above 0 it shows at least one step, and below 1 it is never full.
- * @param fraction values outside of 0 to 1 are clamped
- */
+/** Exactly `width` cells: above 0 at least one step, below 1 never full. @param fraction is clamped to 0 to 1 */
 export function bar(fraction: number, width: number, { steps, empty }: BarGlyphs): string {
   const all = width * steps.length;
   const share = Math.min(Math.max(fraction, 0), 1);

@@ -139,10 +139,7 @@ export function taintsText(taints: Taint[] = [], width: number): string {
   return listText(taints.map(formatTaint), width);
 }
 
-/**
- * `a=b,c,+2`: as many as fit, at least one, and how many more; `<none>` for an empty list.
- * @param width Infinity shows all
- */
+/** `a=b,c,+2`: as many as fit, at least one; `<none>` for an empty list. @param width Infinity shows all */
 export function listText(texts: readonly string[], width: number): string {
   if (texts.length === 0) return NONE;
   const whole = texts.join(',');

@@ -68,10 +68,7 @@ interface TextLine {
   widths: number[];
 }
 
-/**
- * Returns the function that lays out a text; each ends with a newline.
- * @param widthOf a cell, in columns
- */
+/** Returns the function that lays out a text; each ends with a newline. @param widthOf a cell, in columns */
 export function tabWriter(widthOf: (text: string) => number): (text: string) => string {
   const remembered: number[] = [];
 
@@ -125,10 +122,7 @@ interface Column {
   template: Template;
 }
 
-/**
- * `NAME:.metadata.name,STATUS:.status.status`. As with kubectl, a path cannot contain a comma.
- * @throws JsonPathError
- */
+/** `NAME:.metadata.name,STATUS:.status.status`. As with kubectl, a path has no comma. @throws JsonPathError */
 export function parseColumns(spec: string): Column[] {
   checkTemplateLength(spec);
   return spec.split(',').map(part => {
@@ -140,10 +134,7 @@ export function parseColumns(spec: string): Column[] {
   });
 }
 
-/**
- * A line of headers and a line of paths, separated by spaces.
- * @throws JsonPathError
- */
+/** A line of headers and a line of paths, separated by spaces. @throws JsonPathError */
 export function parseColumnsFile(text: string): Column[] {
   checkTemplateLength(text);
   // A newline at the end does not begin a second line.

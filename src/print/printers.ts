@@ -13,10 +13,7 @@ interface ApiObject {
   metadata: { name: string };
 }
 
-/**
- * Without the last newline.
- * @param asList false prints a single object itself, as kubectl does for one name
- */
+/** Without the last newline. @param asList false prints a single object itself, as kubectl does for one name */
 export function printObjects(objects: readonly ApiObject[], format: ObjectFormat, asList: boolean): string {
   if (format === 'name') return objects.map(printName).join('\n');
   const value = listOrObject(objects.map(withoutManagedFields), asList);
@@ -87,10 +84,7 @@ function withoutManagedFields(object: object): Record<string, unknown> {
   };
 }
 
-/**
- * Not JSON.stringify(): in an object, keys that look like numbers cannot be sorted.
- * @param pad before each line; undefined prints one line
- */
+/** Not JSON.stringify(): it does not sort keys that look like numbers. @param pad undefined prints one line */
 function toJson(value: unknown, pad: string | undefined): string {
   const inner = pad === undefined ? undefined : `${pad}    `;
   const block = (open: string, items: string[], close: string) => {
@@ -124,10 +118,7 @@ const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;
 /** `;` too: it separates cells in locales with a decimal comma. */
 const QUOTED = /[",;]/;
 
-/**
- * Lines joined by newlines, without one at the end. Cells are escaped for a terminal, and formulas get an apostrophe, which
- * a spreadsheet reads as text.
- */
+/** Without a newline at the end. Cells are escaped for a terminal; formulas get an apostrophe: they are text. */
 export function renderCsv(rows: readonly (readonly string[])[]): string {
   return rows.map(row => row.map(cell).join(',')).join('\n');
 }

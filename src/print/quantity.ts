@@ -42,7 +42,6 @@ export function numberOf(text: string): number | undefined {
   return quantity === undefined ? undefined : quantityToNumber(quantity);
 }
 
-/** Undefined for text that is no quantity. */
 export function quantityOf(text: string): Quantity | undefined {
   try {
     return parseQuantity(text);

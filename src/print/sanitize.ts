@@ -50,10 +50,7 @@ export function sanitizeScreen(text: string): string {
   return escapeAll(text, UNSAFE_BESIDE_COLORS, escapeCharacter);
 }
 
-/**
- * For the output of JSON.stringify: escapes what is unsafe on a terminal, and what Go escapes for HTML, as `\uXXXX`. The
- * value stays the same.
- */
+/** For JSON: escapes what is unsafe on a terminal, and what Go escapes for HTML, as `\uXXXX`. The value stays. */
 export function sanitizeJson(json: string): string {
   return escapeAll(json, UNSAFE_IN_JSON, unicodeEscapes);
 }

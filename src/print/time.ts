@@ -17,10 +17,7 @@ const STEPS: { until: number; unit: number; letter: string; minor: number; minor
     { until: Infinity, unit: YEAR, letter: 'y', minor: DAY, minorLetter: 'd', minorUntil: 8 * YEAR },
   ];
 
-/**
- * A duration as kubectl's HumanDuration: `5s`, `2m3s`, `10m`, `3h5m`, `2d3h`, `45d`, `2y10d`.
- * With a clock up to two seconds behind it is `0s`; beyond that `<invalid>`.
- */
+/** As kubectl's HumanDuration: `5s`, `2m3s`, `3h5m`, `2d3h`, `2y10d`. From -2 s on `0s`, below it `<invalid>`. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
   if (seconds < -1) return '<invalid>';

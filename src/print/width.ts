@@ -65,10 +65,7 @@ export function wrap(text: string, width: number, firstWidth = width): string[] 
   return rest === '' && lines.length > 0 ? lines : [...lines, rest];
 }
 
-/**
- * As wrap(), with the continuation lines under their text: two columns behind the indentation, or under the value of a line
- * as `Title:   value`.
- */
+/** As wrap(), with continuation lines under their text, or under the value of a line as `Title:   value`. */
 export function wrapIndented(text: string, width: number): string[] {
   const [lead = ''] = /^ */.exec(text) ?? [];
   const [title = ''] = /^ *[^\s:][^:]*: {2,}/.exec(text) ?? [];

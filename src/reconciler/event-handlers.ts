@@ -12,7 +12,6 @@ import type { ClusterState } from './state/cluster-state.ts';
 
 export interface EventHandlersOptions {
   state: ClusterState;
-  /** Reconciles the pool. */
   enqueue: (pool: string) => void;
   /** Reconciles the pool after a delay, in which more of its pods may change. */
   enqueueLater: (pool: string) => void;

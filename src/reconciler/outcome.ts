@@ -9,16 +9,12 @@ import type { ThrottledWrite } from './limits/rate-limiters.ts';
 
 export interface PoolOutcome {
   pool: string;
-  /**
-   * `released`: the pool is being deleted, or is gone already, and its nodes are released. `interrupted`: the run was
-   * stopped before all of it was written.
-   */
+  /** `released`: the pool is being deleted or gone, its nodes are released. `interrupted`: some is not written. */
   kind: 'reconciled' | 'released' | 'interrupted';
   /** As written, or as it would be where the write is among the failures. Undefined, too, where it was throttled. */
   status: NodePoolStatus | undefined;
   /** Fields that the installed CRD lacks: paths, as `status.conditions`. `kubectl nodepool install` adds them. */
   lacking: string[];
-  /** Whether the status was written: it differed. */
   statusWritten: boolean;
   /** Node writes of this call; a node that moved between two pools is in the outcome of one of them. */
   moves: NodeMove[];
@@ -122,7 +118,6 @@ export function emptyOutcome(pool: string): PoolOutcome {
   };
 }
 
-/** What was written on one node. */
 export interface NodeMove {
   node: string;
   /** The pool that held the node before. */
@@ -163,12 +158,10 @@ export function withheldTaints(moves: readonly NodeMove[]): [taint: string, node
   ]);
 }
 
-/** The command that sets the taint. */
 export function taintCommand(taint: string, nodes: readonly string[]): string {
   return `kubectl taint nodes ${nodes.length === 1 ? nodes[0] : 'NODE'} ${taint}`;
 }
 
-/** A write that failed. */
 export interface WriteFailure {
   /** One line. */
   message: string;
@@ -240,7 +233,6 @@ export async function collectFailure(
   }
 }
 
-/** The part of an outcome that writes add to. */
 export interface WriteOutcome {
   moves: NodeMove[];
   failures: WriteFailure[];

@@ -99,10 +99,7 @@ export class PoolRelease {
     return outcome;
   }
 
-  /**
-   * Reads a pool whose nodes are about to be released from the server into the cluster state; false when no node is.
-   * @param isDue read it in any case: its RuntimeClass is about to be deleted
-   */
+  /** Reads a pool before its nodes are released; false when none is. @param isDue its RuntimeClass is to be deleted */
   async #readBeforeRelease(name: string, isDue = false): Promise<boolean> {
     const { state, limitObjects } = this.#options;
     if (!isDue && !state.managedNodes(name).some(node => this.#nodes.needsWrite(node.name))) return false;

@@ -270,11 +270,7 @@ function observe(
 
 // A run that selects nodes of a pool: what it does not know of the others.
 
-/**
- * Whether the status of the pool cannot be told after the run.
- * @param differing how many nodes still differ
- * @param others how many of these were not selected
- */
+/** Whether the status is unknown after the run. @param differing nodes that still differ @param others not selected */
 function isStatusUnknown({ metadata, status }: NodePool, differing: number, others: number): boolean {
   // The status of a spec that was not applied before could not express that most nodes still differ.
   if (differing > 0 && status?.observedGeneration !== metadata.generation) return true;

@@ -63,7 +63,6 @@ function needsFeatures({ containers = [], initContainers = [], hostNetwork, host
   return restartsAll || (hostNetwork === true && hostUsers === false);
 }
 
-/** The pods by what is not judged of them. */
 export function byNotJudged<P extends { pod: Pick<PodTraits, 'notJudged'> }>(pods: readonly P[]): Map<string, P[]> {
   const found = new Map<string, P[]>();
   for (const each of pods) {

@@ -11,10 +11,7 @@ export interface PlacedReplicas {
   replicas: number;
   /** How many are placed on each node that takes one. */
   byNode: ReadonlyMap<string, number>;
-  /**
-   * Another order of placing may fit more: spread, pod affinity, or a claim that the first replica binds, depends on where
-   * the earlier replicas are.
-   */
+  /** Another order may fit more: spread, affinity or a claim that the first binds depends on the earlier replicas. */
   isAtLeast: boolean;
 }
 
@@ -23,10 +20,7 @@ export function place(pod: PodTraits, nodes: Iterable<string>, snapshot: Snapsho
   return placeBy(new Judge(pod, snapshot), nodes, snapshot, { limit });
 }
 
-/**
- * As place(), of a judge that has placed nothing. It can be used again unless the replicas depend on each other.
- * @param limits `perNode`: 1 for a DaemonSet
- */
+/** As place(). The judge can be used again unless replicas depend on each other. @param limits 1 for a DaemonSet */
 export function placeBy(
   judge: Judge,
   nodes: Iterable<string>,

@@ -67,10 +67,7 @@ export class Snapshot {
   /** Pods on nodes, by `namespace/claim`. */
   readonly #claimUsers = new Map<string, number>();
 
-  /**
-   * @param isCounted whether a pod may matter to topology spread and pod affinity: 50,000 pods have many labels. Default:
-   * every pod
-   */
+  /** @param isCounted whether it may matter to spread and affinity: 50,000 pods have many labels. Default: every pod */
   constructor(
     nodes: readonly Node[],
     namespaces?: ReadonlyMap<string, Record<string, string>>,

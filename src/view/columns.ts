@@ -24,10 +24,7 @@ const LAST_STATE = STATE_WORDS.length;
 /** From this width of the terminal on the bar has 40, 20, or 10 characters, and lists have more columns. */
 const [WIDEST, WIDE, MIDDLE] = [160, 110, 70];
 
-/**
- * @param width of the terminal
- * @param usage undefined shows allocatable resources
- */
+/** @param width of the terminal @param usage undefined shows allocatable resources */
 export function poolColumns(
   rows: readonly PoolRow[],
   width: number,
@@ -295,10 +292,7 @@ interface BarSetting {
   width: number;
 }
 
-/**
- * In place of the columns of allocatable resources. Cells are empty until usage was read.
- * @param of the nodes of a row
- */
+/** In place of allocatable resources. Cells are empty until usage was read. @param of the nodes of a row */
 function usageColumns<Row>(
   rows: readonly Row[],
   of: (row: Row) => UsageRow,
@@ -413,7 +407,6 @@ function barCell(
   return { text, paint: fillPaint(percent, style) };
 }
 
-/** A column of a list. */
 export interface Column<Row> {
   title: string;
   /** Shift and this letter sorts by it. */

@@ -206,7 +206,6 @@ function fieldLines(fields: readonly LabelledField[], width: number): string[] {
 
 /** Of the first column of the help. */
 const KEYS_WIDTH = 18;
-/** Keys and what they do. */
 const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓ k j g G', 'up, down, first, last; pgup, pgdn, space: a page'],
   ['enter  →', 'open the pool, the node, the event'],

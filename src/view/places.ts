@@ -51,7 +51,6 @@ export type TerminalCommand = DrainTarget & { command: 'drain' | 'reconcile' | '
 export type InputMode =
   | { kind: 'browse' }
   | { kind: 'filter' }
-  /** The name that is typed. */
   | { kind: 'jump'; text: string }
   | { kind: 'confirm'; target: CordonTarget };
 
@@ -68,7 +67,6 @@ export type KeyEffect =
   | { kind: 'quit' }
   | { kind: 'redraw' }
   | { kind: 'cordon'; target: CordonTarget }
-  /** Reads the text of a place. */
   | { kind: 'read'; place: ReadPlace }
   | ({ kind: 'command' } & TerminalCommand);
 
@@ -89,11 +87,9 @@ export interface ScreenData {
   pools(): readonly string[];
   /** Of pools, then of nodes. */
   names(): readonly string[];
-  /** The pool of a node. */
   ownerOf(node: string): string | undefined;
 }
 
-/** The first place. */
 export const START: Place = {
   kind: 'pools',
   pool: undefined,

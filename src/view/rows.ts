@@ -78,10 +78,7 @@ function unassignedNodes(clusterState: ClusterState): Node[] {
   return [...clusterState.nodes()].filter(({ name }) => clusterState.ownership(name)?.owner === undefined);
 }
 
-/**
- * Members, former members with the pool's labels and taints, and matching nodes that another pool owns.
- * @param pool undefined: the nodes of all pools and of none
- */
+/** Members, former members and matching nodes of others. @param pool undefined: the nodes of all pools and of none */
 export function nodeRows(clusterState: ClusterState, pool: string | undefined): NodeRow[] {
   if (pool === undefined) return [...clusterState.nodes()].map(node => nodeRow(clusterState, node, undefined));
   if (pool === NO_POOL) return unassignedNodes(clusterState).map(node => nodeRow(clusterState, node, undefined));

@@ -52,7 +52,6 @@ export interface ViewEnd {
 export interface RunningView {
   /** Schedules a redraw after a change in the cluster; at most one per REDRAW_MS. */
   changed(): void;
-  /** Restores the terminal. */
   stop(): void;
   /** Resolves when the terminal is restored; rejects with an error of rendering. */
   ended: Promise<ViewEnd>;

@@ -9,7 +9,6 @@ import { PoolExistsError, takenText } from '../shared/create/pool-exists.ts';
 import { type AdoptOptions, type AdoptReader, findAdoptable, poolsToCreate } from './run.ts';
 
 export interface AdoptedPools {
-  /** As they were found, to be confirmed. */
   pools: NodePool[];
   labels: AdoptOptions['labels'];
   dryRun: DryRun;
@@ -57,7 +56,6 @@ export async function createAdopted(
 
 const NEXT = 'run `kubectl nodepool adopt` again to see the pools that are left';
 
-/** Errors for those of the names that are pools by now. */
 async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promise<Map<string, NodepoolError>> {
   if (names.length === 0) return new Map();
   const pools = await cluster.pools.listCoerced();

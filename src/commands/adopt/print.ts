@@ -1,4 +1,3 @@
-/** The table of `kubectl nodepool adopt`. */
 import type { PoolCandidate } from '../../nodepool/adopt/adopt.ts';
 import { labelTexts, NONE, taintsText } from '../../print/cells.ts';
 import { type Column, fittedRows } from '../../print/fit-columns.ts';

@@ -58,10 +58,7 @@ export async function findAdoptable(
   return withOverlaps(names.length === 0 ? found : found.filter(({ pool }) => names.includes(pool.metadata.name)));
 }
 
-/**
- * The pools to create: those of the candidates that are new.
- * @param named whether somebody chose them: then one that shares nodes with another is an error
- */
+/** The pools to create: candidates that are new. @param named then one that shares nodes with another is an error */
 export function poolsToCreate(candidates: PoolCandidate[], named: boolean): NodePool[] {
   const [overlap] = candidates.filter(({ state }) => state.kind === 'overlap');
   if (named && overlap?.state.kind === 'overlap') throw sharesNodes(overlap.pool, overlap.state);
@@ -96,7 +93,6 @@ function sharesNodes({ metadata: { name } }: NodePool, overlap: PoolOverlap): No
   return new NodepoolError('input', `${name} ${problem}, and a node can be in one pool only`, next);
 }
 
-/** What is wrong with such a pool, and what to do about it. */
 function overlapText({ pools, exist }: PoolOverlap): { problem: string; next: string } {
   const names = pools.join(', ');
   if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };

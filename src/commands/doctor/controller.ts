@@ -71,7 +71,6 @@ export function reinstallRemedy(deployment: ManifestObject): string {
     : `run \`${helmUpgrade(release)}\`, with the version that is installed`;
 }
 
-/** How the controller is allowed to evict pods. */
 export function evictionsFlag(deployment: ManifestObject): string {
   return helmReleaseOf(deployment) === undefined ? '--evictions' : '--set evictions=true';
 }

@@ -84,10 +84,7 @@ function exactLines(missing: readonly MissingPermission[]): string[] {
   );
 }
 
-/**
- * A row for each resource, without the names of objects. `install --controller` grants nearly every permission, so it is
- * named only where no other command needs one.
- */
+/** A row for each resource. `install --controller` needs nearly all: it is named where no other command needs one. */
 function rowsOf(missing: readonly MissingPermission[]): PermissionRow[] {
   const ofController = missing.filter(({ commands }) => commands.every(isOfController));
   const isMany = ofController.length > MAX_OF_CONTROLLER;
@@ -131,10 +128,7 @@ function commands(needs: readonly CommandNeeds[]): Set<string> {
   return new Set(needs.map(({ command }) => nameOf(command)));
 }
 
-/**
- * @param controller the objects that it is installed with: their roles say what it needs, and who it is
- * @param drained names of the pools with `noExecute: Drain`
- */
+/** @param controller its objects say what it needs and who it is @param drained pools with `noExecute: Drain` */
 export async function checkControllerPermissions(
   controller: readonly ManifestObject[],
   drained: readonly string[],

@@ -1,4 +1,3 @@
-/** The status of the pools, members that differ, and invalid specs. */
 import type { ExaminedNode } from '../../kube/resources/doctor.ts';
 import { hasLostFields, LOST_FIELDS, MEND_LOST_FIELDS } from '../../nodepool/membership/membership.ts';
 import { parseRecord } from '../../nodepool/plan/record.ts';

@@ -22,10 +22,7 @@ const STATUSES: Readonly<Record<CheckStatus, string>> = {
 /** `quiet`: problems alone, without a summary; empty where there are none. */
 export type ShownChecks = 'problems' | 'all' | 'quiet';
 
-/**
- * Problems come first. The status is a word, so that it can be read without colour. Without the last newline.
- * @param terminalWidth to which texts are wrapped
- */
+/** Problems come first. Without the last newline. @param terminalWidth to which texts are wrapped */
 export function renderChecks(checks: Check[], shown: ShownChecks, style: Style, terminalWidth?: number): string {
   const problems = checks.filter(isProblem);
   const rest = shown === 'all' ? checks.filter(check => !isProblem(check)) : [];

@@ -1,4 +1,3 @@
-/** Reads pools, nodes and RuntimeClasses, and checks them. */
 import type { Connection } from '../../kube/connect.ts';
 import type { DoctorPort, ExaminedNode } from '../../kube/resources/doctor.ts';
 import {
@@ -53,10 +52,7 @@ export interface DoctorState {
 /** Longer than a controller takes for a change of a node: it writes the status of a pool every 2 s at most. */
 const SETTLE_MS = 3_000;
 
-/**
- * Reads once more where a pool is behind its nodes, so that what a controller is about to write is not reported.
- * @param controllerRuns called only in that case
- */
+/** Reads again where a pool is behind its nodes: a controller may be writing. @param controllerRuns called only then */
 export async function readState(
   connection: Connection,
   port: DoctorPort,

@@ -125,12 +125,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   }
 }
 
-// `drain --parallel` and `drain --max-unavailable`.
-
-/**
- * Parses `--parallel N` and `--max-unavailable N|P%`; a percentage of the members is rounded down, but at least one.
- * Without both: one node at a time, as kubectl drain.
- */
+/** Without both: one node at a time, as kubectl drain. A percentage is rounded down, but at least one. */
 export function parsePace(
   parallel: number | undefined,
   maxUnavailable: string | undefined,

@@ -38,7 +38,6 @@ interface PodKind {
   owner: string;
   pod: PodTraits;
   names: string[];
-  /** Nodes that they are on. */
   from: Set<string>;
   takers: number;
 }
@@ -90,7 +89,6 @@ export async function drainFit(
   return { fitting, moving: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
 }
 
-/** Pods that are named. */
 const MAX_NAMED = 5;
 
 function namesOf(pods: readonly KeptPod[]): string {
@@ -149,7 +147,6 @@ function whyNoMore(pod: PodTraits, others: readonly string[], snapshot: Snapshot
 
 // Pods that find no place, a line for each reason: the pods of a StatefulSet differ in a label or a volume, and have the same.
 
-/** Pods named in a line. */
 const SHOWN = 3;
 /** Where there are more pods, their owners. */
 const SHOWN_OWNERS = 5;

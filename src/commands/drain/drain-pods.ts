@@ -1,4 +1,3 @@
-/** The pods of a node, and whether a drain may evict each. */
 import {
   type DrainPod,
   daemonSetOf,
@@ -24,7 +23,6 @@ export type PodOutcome = { what: string; pod: string };
 export type PodWarning = PodOutcome & { evicts?: string };
 
 export interface JudgedPods {
-  /** Pods to evict. */
   evict: DrainPod[];
   warnings: PodWarning[];
   /** With any of these, no pod of the node is evicted. */
@@ -36,7 +34,6 @@ export interface JudgedPods {
 }
 
 export interface PodReader {
-  /** Lists the pods of a node. */
   read(node: string): Promise<JudgedPods>;
 }
 

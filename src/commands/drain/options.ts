@@ -10,7 +10,6 @@ import type { BlockedPod, EvictionEvent } from '../../reconciler/evict/evictor.t
 import type { CordonOptions, CordonResult } from '../shared/cordon/cordon.ts';
 import type { MaintenanceClient } from '../shared/cordon/maintenance.ts';
 
-/** By the flags of the command. */
 export interface DrainChoice {
   dryRun: DryRun;
   /** Only these members; empty: all. */
@@ -19,7 +18,6 @@ export interface DrainChoice {
   isRolling: boolean;
   /** @param members of the pool */
   pace: (members: number) => DrainPace;
-  /** How nodes are cordoned. */
   cordon: CordonChange;
   rules: DrainRules;
   /** Only pods with these labels, as the server takes it. */
@@ -50,7 +48,6 @@ export interface DrainOptions extends DrainChoice {
   onWarning: (warning: Warning) => void;
 }
 
-/** How far a pool is drained. */
 export interface PoolDrainState {
   pool: string;
   /** In the order in which they are drained. Nodes whose phase is not `drained` are not drained. */
@@ -78,7 +75,6 @@ export interface NodeDrainState {
   isReplaced?: boolean;
 }
 
-/** For people. */
 export type DrainEvent =
   | { kind: 'cordon'; result: CordonResult }
   | PodEvent

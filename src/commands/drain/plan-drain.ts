@@ -44,13 +44,11 @@ export interface PoolsDrainPlan {
 export interface PlannedPool {
   pool: string;
   nodes: PlannedNode[];
-  /** Members that are not drained. */
   otherMembers: Node[];
 }
 
 export interface PlannedNode {
   node: Node;
-  /** Pods to evict. */
   pods: DrainPod[];
   /** UIDs of those that a warning is about. */
   warned: ReadonlySet<string>;
@@ -166,7 +164,6 @@ interface BlockedPods {
 }
 
 interface DrainScope {
-  /** All pods that are to be evicted. */
   pods: readonly DrainPod[];
   /** Nodes that are not drained. */
   others: readonly Node[];
@@ -299,10 +296,7 @@ const REASONS = {
   volumes: 'as no other schedulable node that takes them reaches their volumes',
 };
 
-/**
- * Only of pods that a controller recreates; such a pod has the claims of the one before, but those of ephemeral volumes.
- * @param others nodes that are not drained
- */
+/** Of pods that a controller recreates, with the same claims but for ephemeral volumes. @param others not drained */
 function unplacedPods(
   pods: readonly DrainPod[],
   others: readonly Node[],

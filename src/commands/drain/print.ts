@@ -1,4 +1,3 @@
-/** Messages and tables of `drain`, in kubectl's words where it has some. */
 import { EXIT, showError, showNote, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
@@ -140,8 +139,6 @@ function waitingText(blockedPods: NodeDrainState['blockedPods'], width: number):
     });
   return firstFew(texts, MAX_REASONS);
 }
-
-// The result for a pool, and what to do about nodes that are left.
 
 interface DrainEnd {
   interrupted: boolean;

@@ -22,7 +22,6 @@ import type { PlannedNode, PlannedPool, PoolsDrainPlan } from './plan-drain.ts';
 /** Half of the transport's limit of requests, so that writes do not delay the lists that find out which pods are gone. */
 const MAX_OBJECTS = 16;
 
-/** The drain of one pool. */
 interface PoolRun {
   options: DrainOptions;
   plan: PoolsDrainPlan;
@@ -286,7 +285,6 @@ function nodeDrained(each: NodeDrainState, emit: PoolRun['emit']): void {
 /** Between two lists of the pods that are left, as kubectl drain. */
 const LIST_AGAIN_MS = 1_000;
 
-/** The drain of one node. */
 interface NodeRun {
   options: DrainOptions;
   pods: PodReader;

@@ -166,10 +166,7 @@ function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): vo
 const MAX_BUDGETS = 5;
 const MAX_POOLS = 5;
 
-/**
- * A yes covers the nodes, the pods that a warning is about, and the number of all pods: which the others are changes by the
- * minute. A script would wait for blocked pods until the timeout of each node, with all nodes cordoned.
- */
+/** A script would wait for blocked pods until the timeout of each node, with all nodes cordoned. */
 function question(
   { pools, blocked }: Pick<PoolsDrainPlan, 'pools' | 'blocked'>,
   { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },

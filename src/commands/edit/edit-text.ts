@@ -32,7 +32,6 @@ interface TextEdit {
   editor: EditSession;
   /** Strict decoding of YAML or JSON text; throws NodepoolError that names the line or the field. */
   decode: (text: string) => NodePool;
-  /** The YAML to edit. */
   print: (pool: object) => string;
 }
 

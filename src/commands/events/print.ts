@@ -1,4 +1,3 @@
-/** The table of `events`: the lines that `history` has of Events. */
 import { type Io, terminalWidth } from '../../cli/io.ts';
 import type { PoolEventRecord } from '../../kube/resources/events.ts';
 import { noun } from '../../nodepool/text.ts';

@@ -1,4 +1,3 @@
-/** The tables of `kubectl nodepool fit`: for each pod, a line for each pool, and below what is not judged. */
 import { plural } from '../../nodepool/text.ts';
 import { NONE } from '../../print/cells.ts';
 import { type Column, fittedRows } from '../../print/fit-columns.ts';

@@ -289,7 +289,6 @@ interface FitSubject {
   isOfRequests?: boolean;
 }
 
-/** A document of a file. */
 interface SubjectDocument {
   value: unknown;
   /** `web.yaml:12`. */

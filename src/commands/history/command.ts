@@ -10,7 +10,6 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { plural } from '../../nodepool/text.ts';
 import type { Timeline, TimelineSubject } from './run.ts';
 
-/** A note about what no source knows. */
 const LIMITS =
   'Not shown: Events that have expired (after 1 h by default), earlier writes of a field manager, whose fields have the time of its last one, and who removed a label or an annotation.';
 

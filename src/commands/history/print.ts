@@ -1,4 +1,3 @@
-/** `history -o csv|json|yaml`. */
 import { printDocument, renderCsv } from '../../print/printers.ts';
 import type { TimelineEntry } from '../shared/describe/print-timeline.ts';
 import type { Timeline } from './run.ts';

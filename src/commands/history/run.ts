@@ -64,10 +64,7 @@ interface TimelineDeps {
 /** One read a node, as in drift-setters.ts. */
 const MAX_READ = 50;
 
-/**
- * Of a deleted pool or node only the Events are left, while the server keeps them.
- * Throws NodepoolError where there is neither an object of that name nor an Event about it.
- */
+/** Of a deleted object only Events are left, for a while. Throws NodepoolError where nothing of that name is found. */
 export async function readTimeline({ kind, name }: TimelineSubject, deps: TimelineDeps): Promise<Timeline> {
   const pools = await deps.cluster.pools.list();
   const pool = pools.find(({ metadata }) => metadata.name === name);

@@ -27,7 +27,6 @@ import type { PoolNode } from '../shared/pools/nodes.ts';
 export interface NodesTableOptions {
   wide: boolean;
   headers: boolean;
-  /** Labels with a column each. */
   labelColumns?: readonly string[];
   /** Fits the table into a terminal of this width. Undefined keeps every cell whole. */
   terminalWidth?: number | undefined;
@@ -174,8 +173,6 @@ function changeText({ kind, key, effect, from, to }: Change): string {
     : `${sign}${key}=${to}`;
 }
 
-// `nodes -o json|yaml|name`.
-
 /** `node/NAME`, one per line. */
 export function printNodeNames(nodes: PoolNode[]): string {
   return nodes.map(({ node }) => `node/${sanitizeLine(node.name)}`).join('\n');
@@ -186,7 +183,6 @@ export function printNodes(nodes: PoolNode[], format: 'json' | 'yaml', now: Date
   return printValue(nodesDocument(nodes, now), format);
 }
 
-/** The columns of the table, complete. */
 export function nodesDocument(nodes: PoolNode[], now: Date): Record<string, unknown> {
   return documentOf('PoolNodeList', { items: nodes.map(node => nodeItem(node, now)) });
 }

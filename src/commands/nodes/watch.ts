@@ -15,7 +15,6 @@ import { type NodesTableOptions, nodesPrinter, withTerminal } from './print.ts';
 
 export interface NodeChanges extends NodesOptions, FollowFlags {
   table: NodesTableOptions;
-  /** Sorts the current nodes. */
   sort: (nodes: PoolNode[]) => PoolNode[];
 }
 
@@ -53,7 +52,6 @@ interface FollowNodesOptions extends NodesOptions {
   onStart: (nodes: PoolNode[]) => void;
   /** A node that is new, or of which something has changed that a PoolNode shows; also when it leaves the pools or is deleted. */
   onChanged: (node: PoolNode) => void;
-  /** Ends the watch. */
   signal: AbortSignal;
 }
 

@@ -45,7 +45,6 @@ export class PoolMetrics {
     this.#isLeader = isLeader;
   }
 
-  /** This process reconciles from now on. */
   started(): void {
     this.#leaderSince = this.#now().getTime();
   }
@@ -169,7 +168,6 @@ export class PoolMetrics {
     return [...(this.#state?.pools() ?? [])];
   }
 
-  /** The pools with series. */
   #shown(): NodePool[] {
     if (!this.#isShown()) return [];
     const pools = this.#all();

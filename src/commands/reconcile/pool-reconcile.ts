@@ -12,9 +12,7 @@ import { lackingWarning, STATUS_SUBRESOURCE, UPDATED_COUNT } from '../../reconci
 
 interface PoolReconcileDeps {
   log: Log;
-  /** Gets each outcome that changed something. */
   onChanged: (outcome: PoolOutcome) => void;
-  /** A reconcile of the pool ended without a failure. */
   onSuccess: (pool: string) => void;
   requeueAfter: (pool: string, ms: number) => void;
 }
@@ -24,7 +22,6 @@ const CRD_RETRY_MS = 10_000;
 /** After errors that a retry alone does not mend, such as a missing permission. Roles and policies are not watched. */
 const PERMANENT_RETRY_MS = 30_000;
 
-/** The reconcile function of the pools' controller. */
 export function poolReconcile(
   reconciler: Pick<Reconciler, 'reconcile'>,
   { log, onChanged, onSuccess, requeueAfter }: PoolReconcileDeps,

@@ -8,10 +8,7 @@ import { arrivingNoExecute } from '../../nodepool/spec/taints.ts';
 import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 
-/**
- * Logs pools that no node matches, each once while its spec stays as it is: an autoscaler may take all nodes every night.
- * To be called after a reconcile of the pool.
- */
+/** Logs pools that no node matches, once for each spec: an autoscaler may take all nodes every night. */
 export function noMatchLog(state: ClusterState, log: Log): (pool: string) => void {
   /** Generations, by pool. */
   const said = new Map<string, number | undefined>();

@@ -60,7 +60,6 @@ const DAY_MS = 86_400_000;
 const ECDSA_WITH_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
 const SERVER_AUTHENTICATION = '1.3.6.1.5.5.7.3.1';
 
-/** A certificate and its private key, both PEM. */
 export interface KeyPair {
   cert: string;
   key: string;

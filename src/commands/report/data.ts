@@ -1,4 +1,3 @@
-/** `report -o json|yaml`. */
 import { printDocument } from '../../print/printers.ts';
 import { usageFields } from '../shared/top/top-data.ts';
 import type { ListExcerpt, Report } from './run.ts';

@@ -1,4 +1,3 @@
-/** `report -o html`: one page, without scripts and without anything from elsewhere. */
 import type { Change } from '../../nodepool/plan/plan.ts';
 import { percentOf, type ResourceTotals } from '../../nodepool/quantity/resource-usage.ts';
 import { type StateWord, stateText, stateWord } from '../../nodepool/status/state-word.ts';
@@ -9,8 +8,6 @@ import type { TopPool } from '../shared/top/top.ts';
 import { amount } from '../shared/top/top-cells.ts';
 import { badge, bar, type Column, type Html, html, STYLE, shortTime, table, time } from './html.ts';
 import type { EventCount, EventTrend, Report, ReportConflict, ReportMaintenance, ReportPool } from './run.ts';
-
-// The sections of the report.
 
 const PLAIN = makeStyle(false);
 /** Changes of one node. */

@@ -63,7 +63,6 @@ export interface ReportMaintenance {
   isOverdue: boolean;
 }
 
-/** Some of a list, and how many there are. */
 export interface ListExcerpt<T> {
   items: T[];
   total: number;
@@ -242,10 +241,7 @@ function count<T>(all: readonly T[], is: (item: T) => boolean): number {
   return all.filter(is).length;
 }
 
-// How many Events there were lately, by their type.
-
 export interface EventCount {
-  /** The start of the interval. */
   from: Date;
   normal: number;
   /** Of the type Warning. */

@@ -1,4 +1,3 @@
-/** `rollout history`: the revisions of a pool, as `kubectl rollout history` prints those of a workload. */
 import { EXIT, showNote, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import type { ControllerRevisionsClient, NodePoolsClient, RawPool } from '../../kube/cluster.ts';

@@ -1,4 +1,3 @@
-/** `rollout pause` and `resume`. */
 import type { NodesClient, RawPool } from '../../kube/cluster.ts';
 import { ifRefused, NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch } from '../../nodepool/json.ts';

@@ -80,8 +80,6 @@ export async function rolloutStatus(
   return EXIT.error;
 }
 
-// Follows how the spec of a pool reaches its nodes.
-
 interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   pools: Pick<NodePoolsClient, 'get' | 'watchRaw' | 'firstNames'>;
   /** Gets each new state, the last one too, with its pool. */

@@ -80,8 +80,6 @@ export async function undo(
   return EXIT.done;
 }
 
-// `rollout undo`: writes the spec of a former revision back.
-
 type RolloutUndoResult =
   /** The pool as it is now, or would be. */
   { kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number };

@@ -75,7 +75,6 @@ export function skipped(message: string): CheckFinding {
   return { status: 'skipped', message, details: [] };
 }
 
-/** The error as a finding: nothing works without what failed. */
 export function failed({ lines, next }: NodepoolError): CheckFinding {
   const [message = '', ...details] = lines;
   return { status: 'error', message, details, remedy: next };

@@ -22,18 +22,13 @@ interface FollowOptions<T> {
   watched: WatchedResource<T | undefined>;
   /** Called once, with the existing objects, unordered. */
   onStart: (objects: T[]) => void;
-  /** An object that is new or has changed. */
   onChanged: (object: T, type: 'ADDED' | 'MODIFIED') => void;
   /** The last state of an object that is gone. */
   onDeleted: (object: T) => void;
-  /**
-   * Called before the first change that is reported after a restore of etcd: versions go back and deleted objects return.
-   * The store has all that was restored by then.
-   */
+  /** Called before the first change after a restore of etcd: versions go back. The store has what was restored. */
   onRestored?: () => void;
   /** The store of what is followed. Only this module writes it. */
   store?: Store<T | undefined>;
-  /** Ends the watch. */
   signal: AbortSignal;
 }
 

@@ -10,7 +10,6 @@ import { Snapshot, selectsNamespaces } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import { permitted } from './refusals.ts';
 
-/** A pod on a node. */
 export interface KeptPod {
   pod: Pod;
   node: string;

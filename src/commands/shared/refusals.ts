@@ -27,10 +27,7 @@ export async function permitted<T>(read: Promise<T>): Promise<Permitted<T>> {
   }
 }
 
-/**
- * As Promise.all. Where the user lacks a permission, it waits for the other reads and names all that are missing, in their
- * order: a user who asks for one after the other asks often.
- */
+/** As Promise.all. Where permissions are missing, waits for the other reads and names all of them, in their order. */
 export async function allPermitted<T extends readonly unknown[]>(
   reads: {
     [K in keyof T]: Promise<T[K]>;

@@ -27,9 +27,8 @@ const FORMATS = [
 ];
 
 /**
- * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, …
+ * @param output `jsonpath={.metadata.name}`, `custom-columns-file=PATH`, … Throws NodepoolError for a wrong one
  * @param others formats that the command has besides
- * @throws NodepoolError when it is no such format, or its template is wrong
  */
 export async function readTemplate(
   output: string,

@@ -101,10 +101,7 @@ export default class Top extends BaseCommand<typeof Top> {
 
 const CLEAR = '\x1b[H\x1b[2J';
 
-/**
- * A terminal shows the last table alone, with all that is wrong now below it; a pipe gets a table whenever it differs. Ends as
- * other watches do.
- */
+/** A terminal shows the last table alone; a pipe gets a table whenever it differs. Ends as other watches do. */
 async function watch(shown: TopOutput, verbosity: number, deps: Deps): Promise<number> {
   const { untilStopped } = await import('../shared/follow.ts');
   const { sleep } = await import('../../controller/clock.ts');

@@ -11,7 +11,6 @@ import { type Cell, DESCRIBE, renderTable, takenWidth } from '../../print/table.
 import type { TopResult } from '../shared/top/top.ts';
 import { amount, fillPaint, nodesCell, percentCell, podsCell, type TopTableOptions } from '../shared/top/top-cells.ts';
 
-/** A column, and the cells of all rows. */
 interface Column extends Omit<FittedColumn<number>, 'cell'> {
   cells: Cell[];
 }

@@ -13,10 +13,8 @@ export interface CommandShell {
   io: Io;
   /** This program's version. */
   version: string;
-  /** Of the command. */
   flags: Flags;
   clusterName: string;
-  /** Runs the command with these words on that cluster. */
   run: (words: string[]) => Promise<unknown>;
 }
 

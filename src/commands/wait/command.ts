@@ -127,10 +127,7 @@ async function warnIfUnkept(
 
 // The value of `wait --for`.
 
-/**
- * Parses `status=N`, `nodes=N`, `ready=N`, and `create`, `delete`, `condition=TYPE[=VALUE]` and `jsonpath=PATH[=VALUE]` as
- * kubectl wait does. Throws a usage error.
- */
+/** Parses the conditions of kubectl wait, and `status=N`, `nodes=N`, `ready=N`. Throws a usage error. */
 export async function parseWaitCondition(text: string): Promise<WaitCondition> {
   const lower = text.toLowerCase();
   if (lower === 'create' || lower === 'delete') return { kind: lower };

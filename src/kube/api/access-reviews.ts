@@ -15,10 +15,7 @@ function review(plural: string, kind: string): Resource {
   return { group: 'authorization.k8s.io', version: 'v1', plural, kind };
 }
 
-/**
- * Throws NodepoolError.
- * @param subject default: the user of the connection
- */
+/** Throws NodepoolError. @param subject default: the user of the connection */
 export async function isAllowed(
   api: Api,
   question: AccessQuestion,

@@ -202,10 +202,7 @@ export class Api {
     return (object.metadata?.finalizers ?? []).length > 0 ? 'marked' : 'deleted';
   }
 
-  /**
-   * Sends a write, and on a connection for dry runs makes it one. Resolves with any answer. client-node, which serves all groups but
-   * the core, is loaded at the first.
-   */
+  /** Sends a write, on a connection for dry runs as one. Resolves with any answer. Loads client-node if needed. */
   async write(resource: Resource, requested: WriteRequest, sending: SendOptions): Promise<ApiResponse> {
     const write = this.dryRun ? asDryRun(requested) : requested;
     if (resource.group === '' || write.subresource === 'eviction') {
@@ -273,7 +270,6 @@ export class Api {
     return object as T;
   }
 
-  /** The error for an unexpected response. */
   refusal(request: RequestInfo, answer: ApiResponse): NodepoolError {
     return refusal(request, answer, this.#transport, this.#now());
   }

@@ -6,7 +6,6 @@ import type { ApiResponse } from '../transport/response.ts';
 import { NODE_POOLS, qualifiedName, type Resource } from './resource.ts';
 import { isMissingObject, parseStatus, policyRefusal, reasonOf, type Status } from './status.ts';
 
-/** The request that was refused. */
 export interface RequestInfo {
   /** The RBAC verb: get, list, create, patch, delete. */
   verb: string;
@@ -15,10 +14,7 @@ export interface RequestInfo {
   subresource?: string;
 }
 
-/**
- * The error for an unexpected response.
- * @param connection `certificateEnds`: notAfter of the client certificate, asked for after a 401
- */
+/** @param connection `certificateEnds`: notAfter of the client certificate, asked for after a 401 */
 export function refusal(
   request: RequestInfo,
   answer: ApiResponse,

@@ -28,10 +28,7 @@ export interface PageOptions {
   signal?: AbortSignal | undefined;
   /** Called with the ListMeta of a list in protobuf before its items. */
   onMeta?: ((meta: ListMeta) => void) | undefined;
-  /**
-   * Maps each item in protobuf when it is decoded: 500 whole items would outlive the young generation. Undefined:
-   * dropped.
-   */
+  /** Maps each item when it is decoded: 500 whole items would outlive the young generation. Undefined: dropped. */
   keep?: (item: object) => unknown;
 }
 

@@ -7,10 +7,7 @@
 import { isObject } from '../../nodepool/json.ts';
 import { describeValue } from '../../nodepool/spec/read-by-schema.ts';
 
-/**
- * `map`: of strings; `objects` and `strings` are lists; `opaque`: anything,
- * which is not looked into.
- */
+/** `map`: of strings; `objects` and `strings` are lists; `opaque`: anything, which is not looked into. */
 type Shape = 'object' | 'objects' | 'strings' | 'map' | 'string' | 'number' | 'boolean' | 'scalar' | 'time' | 'opaque';
 
 const FIELDS: ReadonlyArray<readonly [Shape, string]> = [

@@ -9,10 +9,7 @@ export interface AuthInfo {
 
 /** An exec plugin or an auth-provider. It caches its credentials until they expire. */
 export interface AuthInfoSource {
-  /**
-   * Throws NodepoolError that names the user.
-   * @param refused the server refused the last ones (401)
-   */
+  /** Throws NodepoolError that names the user. @param refused the server refused the last ones (401) */
   authInfo(options: { refused: boolean }): Promise<AuthInfo>;
 }
 

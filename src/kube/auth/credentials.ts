@@ -174,9 +174,7 @@ function authorizationOf({ username, password = '' }: UserEntry, token: string |
   return username === undefined ? undefined : `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
 }
 
-/**
- * Reads the token file at every call. As client-go, `token` is only used until the file has been read once.
- */
+/** Reads the token file at every call. As client-go, `token` is only used until the file has been read once. */
 function tokenReader({ name, token, tokenFile }: UserEntry): (refused: boolean) => string | undefined {
   let wasRead = false;
   return refused => {

@@ -35,10 +35,7 @@ export class ExecPlugin implements AuthInfoSource {
   readonly #config: ExecConfig;
   #kept: CachedAuthInfo | undefined;
 
-  /**
-   * Throws NodepoolError if the section is invalid.
-   * @param ca content of the cluster's certificate-authority
-   */
+  /** Throws NodepoolError if the section is invalid. @param ca content of the cluster's certificate-authority */
   constructor(access: ClusterAccess, ca: Buffer | undefined, surroundings: LoginSurroundings) {
     this.#access = access;
     this.#ca = ca;
@@ -177,10 +174,7 @@ function execInfo(
   return JSON.stringify({ kind: 'ExecCredential', apiVersion, spec });
 }
 
-/**
- * `client.authentication.k8s.io/v1` Cluster. As client-go, only the proxy-url of the kubeconfig, not the environment's
- * proxy.
- */
+/** `client.authentication.k8s.io/v1` Cluster. As client-go, with the proxy-url of the kubeconfig only. */
 function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
   const { server, tlsServerName, skipTlsVerify, proxyUrl, disableCompression, execExtension } = cluster;
   return {
@@ -340,10 +334,7 @@ type Env = Record<string, string | undefined>;
 /** As Go, a command that PATH finds in the current folder is not run: anybody may have put it there. */
 type CommandLookup = { path: string } | { missing: true } | { inCurrentFolder: string };
 
-/**
- * A command with a separator is a path; any other is looked up in PATH.
- * @param env of this process: as Go, a PATH in the plugin's own environment is ignored
- */
+/** Only a command without a separator is looked up in PATH. @param env of this process: as Go, not the plugin's own */
 function lookPath(command: string, env: Env, platform = process.platform): CommandLookup {
   const windows = platform === 'win32';
   const endings = windows ? endingsOf(command, env) : [''];
@@ -396,7 +387,6 @@ interface ExecConfig {
   args: string[];
   /** Added to the environment of this process. */
   env: Record<string, string>;
-  /** How to install the plugin. */
   installHint: string | undefined;
   provideClusterInfo: boolean;
   interactiveMode: InteractiveMode;

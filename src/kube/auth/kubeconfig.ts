@@ -321,7 +321,6 @@ function overrideUser(user: UserEntry, { token, clientCertificate, clientKey }: 
   }) as UserEntry;
 }
 
-/** The entries of the kubeconfig, by name. */
 export interface AccessNames {
   contexts: string[];
   clusters: string[];

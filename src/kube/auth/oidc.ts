@@ -207,10 +207,7 @@ function read(file: string): KubeconfigSnapshot {
   }
 }
 
-/**
- * Replaces the file atomically, with its owner, group and mode.
- * @param original of the file that was read; it may have been replaced since
- */
+/** Replaces the file atomically, with its owner, group and mode. @param original of the file that was read */
 async function replace(file: string, text: string, original: BigIntStats): Promise<void> {
   // Unpredictable, and not that of an earlier process with the same id, as 1 in containers.
   const next = `${file}.${randomUUID()}.tmp`;

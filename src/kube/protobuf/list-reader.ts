@@ -142,7 +142,6 @@ class ChunkBuffer {
     if (length >= this.#needed) this.#take();
   }
 
-  /** The bytes that are not consumed. */
   rest(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }
@@ -165,10 +164,7 @@ class ChunkBuffer {
 
 const LENGTH_BYTES = 4;
 
-/**
- * Resolves at the end of the response. Throws if the connection breaks, the last frame is cut off, or a frame is too
- * long.
- */
+/** Resolves at the end of the response. Throws if it breaks, is cut off in a frame, or a frame is too long. */
 export async function readFrames(response: IncomingMessage, onFrame: (frame: Buffer) => void): Promise<void> {
   const chunks = new ChunkBuffer((bytes): ConsumedBytes => {
     let at = 0;

@@ -23,7 +23,6 @@ interface SchemaField {
   only?: ReadonlySet<string>;
 }
 
-/** Fields by their number. */
 export type Schema = Readonly<Record<number, SchemaField>>;
 
 /** A message that is written back has a field that is not in its schema: the server is newer than this program. */

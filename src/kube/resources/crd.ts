@@ -1,4 +1,3 @@
-/** The CRD of NodePool. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1CustomResourceDefinition } from '@kubernetes/client-node';
 import { type Clock, sleep } from '../../controller/clock.ts';

@@ -46,7 +46,6 @@ export function toEvent(
   return eventBody({ ...event, regarding, first: now(), id: suffix() }, commandOn(hostname));
 }
 
-/** The Event to create about a node. */
 export function toNodeEvent(
   { name, uid }: Pick<Node, 'name' | 'uid'>,
   event: PoolEvent,
@@ -162,7 +161,6 @@ export interface PoolEventRecord {
   reporter: string;
 }
 
-/** One event of a node. */
 export type NodeEventRecord = Omit<PoolEventRecord, 'pool' | 'poolUid'>;
 
 /** With the node that it is about, of that UID. */
@@ -171,7 +169,6 @@ interface NamedNodeEventRecord extends NodeEventRecord {
   uid: string | undefined;
 }
 
-/** With the Event as the server has it. */
 export interface PoolEventObject extends PoolEventRecord {
   object: { metadata: { name: string; creationTimestamp?: string } };
 }
@@ -245,10 +242,7 @@ function eventNamespace({ regarding }: Pick<EventParts, 'regarding'>): string {
 
 // The EventSink of a recorder (controller/recorder.ts): events.k8s.io/v1 Events.
 
-/**
- * @param controller as `example.com/nodepool-controller`
- * @param instance its process
- */
+/** @param controller as `example.com/nodepool-controller` @param instance its process */
 export function eventSink(api: Api, controller: string, instance: string): EventSink {
   return {
     async create(event) {

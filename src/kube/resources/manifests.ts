@@ -67,7 +67,6 @@ function contents({ metadata, ...rest }: ManifestObject): object {
   };
 }
 
-/** One document of a manifest. */
 export type ManifestObject = {
   apiVersion: string;
   kind: string;

@@ -56,7 +56,6 @@ export function toNode(raw: WireNode, kept: KeptAnnotations): Node {
   };
 }
 
-/** The body of the one merge patch that changes a node. */
 export function nodePatchBody(patch: NodePatch): Record<string, unknown> {
   const { resourceVersion, labels, taints, record, dropsBirthRecord = false, unschedulable, maintenance } = patch;
   const annotations = {

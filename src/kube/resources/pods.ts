@@ -51,7 +51,6 @@ export interface PlacedPod {
   controller: { kind: string; name: string } | undefined;
 }
 
-/** What one pod requests. */
 export interface PodLoad {
   namespace: string;
   name: string;

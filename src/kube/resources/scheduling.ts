@@ -121,7 +121,6 @@ export interface SchedulingPort {
   pod(namespace: string, name: string): Promise<RawPod | undefined>;
   /** A pod as the server would create it; a dry run. */
   rehearse(namespace: string, pod: RawPod): Promise<PodTrial>;
-  /** Labels of each namespace. */
   namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
   /** All claims of these namespaces, and all volumes. */
   boundVolumes(namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>>;

@@ -77,7 +77,6 @@ export function whyNeverEvicted([first, ...others]: readonly Budget[], isReady: 
 /** A pod, as far as a budget looks at it. */
 type LabelledPod = Pick<DrainPod, 'namespace' | 'labels'>;
 
-/** Finds the budgets that select a pod, for many pods. */
 export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) => Budget[] {
   const byNamespace = Map.groupBy(budgets, ({ namespace }) => namespace);
   return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];

@@ -25,7 +25,6 @@ export interface DrainPod {
   /** Names of the claims of its volumes that outlive it; undefined: none. */
   claims?: string[];
   labels: Record<string, string>;
-  /** The condition Ready. */
   isReady: boolean;
   placement: PodPlacement;
 }
@@ -102,7 +101,6 @@ export function hasEnded({ phase }: DrainPod): boolean {
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/** The name in messages. */
 export function podName({ namespace, name }: Pick<DrainPod, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`;
 }

@@ -8,7 +8,6 @@
 import { isObject } from '../json.ts';
 import { MAINTENANCE_ANNOTATION, type Node } from '../types.ts';
 
-/** Who is asking. */
 export interface MaintenanceOwner {
   name: string;
   /** `kubeconfig`: its name of the user, where the server did not say. */
@@ -66,7 +65,6 @@ export function maintenanceOf({
   return maintenance.uid === uid ? { kind: 'active', maintenance } : { kind: 'stale', maintenance, why: 'recreated' };
 }
 
-/** The maintenance of a node that is in one. */
 export function activeMaintenance(node: Parameters<typeof maintenanceOf>[0]): Maintenance | undefined {
   const state = maintenanceOf(node);
   return state?.kind === 'active' ? state.maintenance : undefined;

@@ -13,7 +13,6 @@ import {
 } from './maintenance.ts';
 
 export interface CordonChange {
-  /** What spec.unschedulable is to be. */
   unschedulable: boolean;
   /** Begins a maintenance, or changes the user's own; undefined begins none. */
   maintenance?: RequestedMaintenance | undefined;

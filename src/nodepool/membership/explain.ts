@@ -51,7 +51,6 @@ export interface StartupReason {
   taint: Taint;
   /** It is there as it was given; else it was lifted, removed or changed, or never given. A field of `nodes --why -o json`. */
   isHeld: boolean;
-  /** The condition that it waits for. */
   until: string | undefined;
   /** It is given again when the node boots. */
   isGivenAgain: boolean;

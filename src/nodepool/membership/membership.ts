@@ -10,7 +10,6 @@ import { FINALIZER, type Node, type NodePool, TAKEOVER_ANNOTATION, TRANSIENT_KEY
 import { unchangedSlots } from './birth-record.ts';
 import { compileSelector, keysOf, matches, membershipSelector, requiredLabel, type Selector } from './selector.ts';
 
-/** The result for one node. */
 export interface Ownership {
   /** What is currently applied to the node, and by which pool. */
   record: AppliedRecord | undefined;

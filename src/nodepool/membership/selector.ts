@@ -3,7 +3,6 @@ import { ownValue } from '../json.ts';
 import { type NodePool, POOL_LABEL } from '../types.ts';
 import { compileRequirement, meetsNode, type Requirement } from './label-query.ts';
 
-/** Prefix of the default selector label. */
 export const ROLE_PREFIX = 'node-role.kubernetes.io/';
 
 const CONTROL_PLANE_ROLES = ['control-plane', 'master', 'etcd'].map(role => ROLE_PREFIX + role);
@@ -128,7 +127,6 @@ function expressionText({ key, operator, values = [] }: Requirement): string {
   }
 }
 
-/** The labels that every member gets. */
 export function memberLabels({ metadata, spec }: NodePool): Record<string, string> {
   const { labels = {}, matchExpressions } = spec;
   return matchExpressions === undefined ? labels : { ...labels, [POOL_LABEL]: metadata.name };

@@ -65,7 +65,6 @@ export type NodePlan = PausedPlan | CirclePlan | OversizedPlan | RolloutStepPlan
 /** What can be done now. */
 export type DuePlan = WritePlan | DrainPlan;
 
-/** The node of a plan, and whose it is. */
 export interface PlannedNode {
   node: Node;
   /** The owner after the plan. */
@@ -133,7 +132,6 @@ export interface WritePlan extends PlannedNode {
   withheld?: Taint[];
 }
 
-/** There is nothing to do. */
 export interface SamePlan extends PlannedNode {
   kind: 'same';
 }

@@ -23,7 +23,6 @@ const MAX_AHEAD_MS = 24 * 3_600_000;
 /** Added to settleSeconds: the times have whole seconds, cut off, and a change is stamped before its request is sent. */
 const MARGIN_MS = 2_000;
 
-/** A member of the pool. */
 export interface RolloutNode {
   name: string;
   ready: boolean;
@@ -60,11 +59,9 @@ export interface RolloutNode {
 type Phase = 'waiting' | 'in flight' | 'failed' | 'settled';
 
 export interface RolloutStep {
-  /** Number of members. */
   nodes: number;
   /** How many the current spec still changes. */
   pending: number;
-  /** How many are in flight. */
   settling: number;
   /** Their names, without `notReady`; those that were changed first come first: one that never settles holds it up. */
   unsettled: string[];
@@ -74,10 +71,7 @@ export interface RolloutStep {
   isStopped: boolean;
   /** What is to be remembered of the stop, also while no node waits for it. */
   stop: RolloutStop | undefined;
-  /**
-   * In milliseconds, if it is stopped: the latest time that a node of this rollout turned Ready or NotReady. Where the status does
-   * not keep `stop`, a node that recovers turns Ready after it.
-   */
+  /** In milliseconds: when a node turned Ready or NotReady last. A node that recovers turns Ready after it. */
   stoppedAt: number | undefined;
   /** None of the nodes that stopped it is a member any more. */
   isGone: boolean;
@@ -85,7 +79,6 @@ export interface RolloutStep {
   notReady: string[];
   /** Ready nodes that cannot be the canary, as their owner is removing them, where there are no others. Names, sorted. */
   leaving: string[];
-  /** Size of the canary. */
   canary: number;
   /** Whether the others wait for it. */
   isCanary: boolean;

@@ -118,10 +118,7 @@ export function decodePool(value: unknown, source: string, placeOf?: (field: str
   return { spec: {}, ...(decoded as Omit<NodePool, 'spec'>) };
 }
 
-/**
- * The pool without status and without metadata that the server sets, so that a pool read from a cluster can be created
- * again. kubectl create sends these fields and is rejected for the resourceVersion.
- */
+/** The pool without status and metadata of the server, as kubectl create needs it: a resourceVersion is rejected. */
 export function withoutServerFields(pool: NodePool): NodePool {
   const { name, labels, annotations, finalizers, ownerReferences } = pool.metadata;
   const metadata: ObjectMeta = {

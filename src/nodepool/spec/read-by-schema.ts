@@ -5,7 +5,6 @@ import type { FieldError } from './field-error.ts';
 import type { Schema } from './schema.ts';
 
 export interface SchemaReading {
-  /** Receives an error for each wrong field. */
   errors: FieldError[];
   /** Fields that are not in the schema are never kept; `refused` reports them as errors. */
   unknownFields: 'refused' | 'dropped';
@@ -45,10 +44,7 @@ export function readBySchema(value: unknown, schema: Schema, path: string, readi
   }
 }
 
-/**
- * Whether readBySchema() would return the value unchanged: all types are right, nothing is null or unknown. In plain loops: a
- * list of pools is checked before anything is compiled.
- */
+/** Whether readBySchema() would return it unchanged. In plain loops: a list is checked before anything is compiled. */
 export function matchesSchema(value: unknown, schema: Schema): boolean {
   switch (schema.type) {
     case 'any':
@@ -128,7 +124,6 @@ function wrong(value: unknown, expected: string, path: string, { errors }: Schem
   errors.push({ field: path, message: `expected ${expected}, found ${describeValue(value)}` });
 }
 
-/** A short description of a value, for errors. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return 'none';
   if (value === null) return 'nothing';

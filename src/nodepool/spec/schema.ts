@@ -111,7 +111,6 @@ const specFields: Readonly<Record<keyof NodePoolSpec, Schema>> = {
 
 export const SPEC_SCHEMA: Schema = { type: 'object', fields: specFields };
 
-/** Names of all fields of the spec. */
 export const SPEC_FIELDS = Object.keys(specFields) as readonly (keyof NodePoolSpec)[];
 
 export const STATUS_SCHEMA: Schema = {

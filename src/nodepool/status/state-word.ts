@@ -28,10 +28,7 @@ export type StateWord = (typeof STATE_WORDS)[number];
 export interface LiveState {
   nodes: number;
   ready: number;
-  /**
-   * Members that are not as the pool says, and nodes that left and still have what it set: a reconcile changes them, those
-   * of a paused pool once it is resumed.
-   */
+  /** Members that differ, and nodes that left and still have something: a reconcile changes them. */
   due: number;
   /** Of those, members on which somebody changed what the pool had set. */
   drifted: number;

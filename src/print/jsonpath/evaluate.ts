@@ -12,10 +12,7 @@ const MAX_VALUES = 10_000_000;
 /** Nested ranges: evaluation is recursive. */
 const MAX_RANGES = 100;
 
-/**
- * The values of each part, in the order of printing; a range repeats its parts for each value.
- * @throws JsonPathError
- */
+/** The values of each part, in the order of printing; a range repeats its parts. @throws JsonPathError */
 export function evaluate(template: Template, data: unknown, mostValues = MAX_VALUES): unknown[][] {
   return new Evaluation(template, mostValues).run(0, data);
 }

@@ -220,10 +220,7 @@ const NUMBERED: Readonly<Record<string, { digits: RegExp; base: number; isCharac
   octal: { digits: /^([0-7]{3})/, base: 8, isCharacter: false },
 };
 
-/**
- * @param quoted with its quotes
- * @throws JsonPathError
- */
+/** @param quoted with its quotes @throws JsonPathError */
 function unquote(quoted: string): string {
   const quote = quoted[0];
   const inner = quoted.slice(1, -1);
@@ -272,10 +269,7 @@ function joined(parts: Uint8Array[]): Uint8Array {
 
 // The relaxed paths of `--sort-by` and custom columns: braces and the first dot are optional.
 
-/**
- * `metadata.name`, `.metadata.name`, `{metadata.name}` and `{.metadata.name}` are equal.
- * @throws JsonPathError
- */
+/** `metadata.name`, `.metadata.name`, `{metadata.name}` and `{.metadata.name}` are equal. @throws JsonPathError */
 export function relaxedTemplate(path: string): Template {
   return parseTemplate(relaxedPath(path));
 }

@@ -45,10 +45,7 @@ export function checkTemplateLength(text: string): void {
   throw new JsonPathError(`the template has ${text.length} characters, and at most ${MAX_TEMPLATE_LENGTH} are read`);
 }
 
-/**
- * Runs it for a flag: a JsonPathError becomes a NodepoolError (input).
- * @param flag as in `-o jsonpath`; precedes the message
- */
+/** A JsonPathError becomes a NodepoolError (input). @param flag as in `-o jsonpath`; precedes the message */
 export function explainFor<T>(flag: string, next: string, run: () => T): T {
   try {
     return run();

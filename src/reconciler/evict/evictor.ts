@@ -80,10 +80,7 @@ export class Evictor {
     return Math.max(0, (this.#askAt.get(uid) ?? now) - now);
   }
 
-  /**
-   * Asks about all pods that are due, as many at a time as the limiter lets. One that cannot be evicted does not stop the others.
-   * @param onAnswer gets an error as well
-   */
+  /** Asks about all that are due, as many at a time as the limiter lets. @param onAnswer gets an error as well */
   async evictAtOnce(
     pods: readonly DrainPod[],
     client: EvictionsClient,

@@ -161,7 +161,6 @@ export class ContestedKeys {
     return Math.max(0, last + WINDOW_MS - this.#options.clock.now());
   }
 
-  /** The pool is gone. */
   forget(pool: string): void {
     this.#pools.delete(pool);
   }

@@ -5,15 +5,9 @@ import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 export const WORKERS = 16;
 
 export interface Limiters {
-  /**
-   * Bounds the nodes and pools in progress, not requests, which the transport bounds: a node is planned right before its
-   * write, and after Ctrl-C none is begun.
-   */
+  /** Bounds the nodes and pools in progress, not requests: a node is planned right before its write. */
   limitObjects: Limiter;
-  /**
-   * Bounds the nodes whose pods are evicted, which takes long: called within limitObjects, and gives the slot there away. Half
-   * of the requests are left to what others need.
-   */
+  /** Bounds the nodes whose pods are evicted; called within limitObjects. Half of the requests are left to others. */
   limitPolls: Limiter;
 }
 

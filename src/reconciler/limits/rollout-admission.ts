@@ -109,7 +109,6 @@ export class RolloutAdmission {
     return this.#admissions.get(pool)?.settlesAfterMs;
   }
 
-  /** Whether the node may be changed now. */
   mayWrite(pool: string, node: string): boolean {
     const known = this.#admissions.get(pool);
     if (known?.pool !== this.#state.pool(pool) || known?.readiness !== this.#state.readiness(pool))

@@ -76,7 +76,6 @@ function describe(change: Change): string {
 // minute until it stays for 10 s (rate-limiters.ts). A pool needs two or three of these writes in its life, and two for
 // each change of its handler where others changed its RuntimeClass.
 
-/** The field that is written. */
 export interface MetadataField {
   /** As `finalizer a/b`. */
   name: string;

@@ -59,10 +59,7 @@ export interface PlannedRollout extends RolloutStep {
   pool: string;
 }
 
-/**
- * Throws NodepoolError when a membership change is not possible.
- * @param now for rollouts; without it, nodes that have to wait for a slot are among those that are written
- */
+/** Throws NodepoolError for an impossible membership change. @param now for rollouts; without it no node has a slot */
 export function planCluster(state: ClusterState, intent: Intent, now?: Date): ClusterPlan {
   const after = stateAfter(state, intent);
   const plans = nodesOf(intent, stateBefore(state, intent), after).flatMap(name => {

@@ -12,7 +12,6 @@ export interface Intent {
   specs?: readonly NodePool[];
   /** Labels that nodes get before the pools are reconciled, by name of the node. */
   labels?: ReadonlyMap<string, LabelPatch>;
-  /** The pools are deleted. */
   isDeletion?: boolean;
   /** Nodes whose membership changes. Of a pool that is not deleted, no other node is written. */
   changes?: MembershipChanges;

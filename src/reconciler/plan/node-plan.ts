@@ -63,10 +63,7 @@ export function isDue(plan: NodePlan | undefined): boolean {
   return plan !== undefined && plan.kind !== 'paused' && plan.kind !== 'same';
 }
 
-/**
- * Whether it may have to wait, although nothing fails: its pool is paused, it has no slot in a rollout yet, or its pods are
- * not gone.
- */
+/** Whether it may have to wait although nothing fails: for a resume, a slot in a rollout, or pods. */
 export function mayWait(plan: NodePlan): boolean {
   switch (plan.kind) {
     case 'paused':
@@ -244,7 +241,6 @@ function circular({ node, previous }: NodePlan, steps: NodePlan[]): NodePlan {
   return { kind: 'circle', node, owner: previous, previous, pools };
 }
 
-/** The node as the patch leaves it. */
 export function patchedNode(node: Node, patch: NodePatch): Node {
   const { record: _record, birthRecord: _birthRecord, annotations: _annotations, ...rest } = node;
   const record = patch.record === undefined ? node.record : (patch.record ?? undefined);

@@ -78,7 +78,6 @@ export class ClusterState {
     return this.#poolsReadAt.get(name) ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether it exists and has no deletionTimestamp. */
   isActive(name: string): boolean {
     const pool = this.#pools.get(name);
     return pool !== undefined && pool.metadata.deletionTimestamp === undefined;
@@ -301,10 +300,7 @@ class DeletedUids {
     this.#deletions.set(uid, ++this.#last);
   }
 
-  /**
-   * Whether the object counts as deleted although it is seen now. If not, its UID is forgotten.
-   * @param readTime beginRead() before the read that returned it; 0 for an object from a cache or from the response to a write
-   */
+  /** Whether it counts as deleted although it is seen; else its UID is forgotten. @param readTime 0: no read */
   isDeleted(uid: string, readTime: ReadTime): boolean {
     const deletion = this.#deletions.get(uid);
     if (deletion === undefined) return false;

@@ -26,7 +26,6 @@ export class OwnershipIndex {
     return this.#ownerships.get(node);
   }
 
-  /** The index of the pools as they are. */
   get index(): PoolIndex {
     return this.#fresh();
   }
@@ -68,7 +67,6 @@ export class OwnershipIndex {
     this.#index = undefined;
   }
 
-  /** The node as it is from now on. */
   setNode(node: Node): void {
     this.removeNode(node.name);
     if (this.#index !== undefined) this.#add(this.#index, node);

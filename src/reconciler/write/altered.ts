@@ -1,7 +1,4 @@
-/**
- * What the server altered in a write: mutating admission policies and webhooks can change every write. Without a delay, each next write
- * would be altered again.
- */
+/** What mutating policies and webhooks altered in a write. Without a delay, each next write would be altered again. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { dueOf, type NodePatch, type NodePlan, type WritePlan } from '../../nodepool/plan/plan.ts';
 import { areAnnotationsKnown } from '../../nodepool/spec/annotations.ts';
@@ -17,10 +14,7 @@ const MAX_NAMED = 3;
 /** Bytes of a value in the message; only annotations have longer ones. */
 const MAX_VALUE_LENGTH = 200;
 
-/**
- * Throws WriteError when the server stored something else of a node than it was sent.
- * @param move what the write did @param before the earlier write of the node in this call
- */
+/** Throws WriteError when the server stored something else. @param before the earlier write of the node in this call */
 export function assertNodeUnaltered(
   plan: WritePlan,
   answer: Node,

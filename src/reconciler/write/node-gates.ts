@@ -40,7 +40,6 @@ export class NodeGates {
   /** Rollouts of pools: which nodes are next, and whether one of them may be written. */
   readonly rollouts: RolloutAdmission;
   readonly drainer: NodeDrainer;
-  /** Membership changes that are not written yet. */
   readonly changes: Map<string, MembershipChange>;
   readonly changedMeanwhile: ChangedMeanwhile;
   readonly #stalePools: StalePools;

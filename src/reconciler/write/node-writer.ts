@@ -45,7 +45,6 @@ const MAX_GENERAL_FAILURES = 10;
 /** Plans of one call after which a node is an error: mostly conflicts, but those after which something was only read count, too. */
 const MAX_ATTEMPTS = 50;
 
-/** What one call has written of a node so far. */
 interface WrittenSoFar {
   move: NodeMove | undefined;
   slot: RolloutSlot;
@@ -62,10 +61,7 @@ export class NodeWriter {
     this.gates = new NodeGates(options);
   }
 
-  /**
-   * Writes the pool's nodes that differ. False where the server did not answer, so that some nodes were not tried.
-   * @param isCurrent false once the pool has changed: then no further write is begun
-   */
+  /** False where the server did not answer and nodes were not tried. @param isCurrent false: no write begins */
   async apply(pool: string, outcome: NodeOutcome, isCurrent = () => true): Promise<boolean> {
     const { limitObjects, progress, signal, cluster, state, changes } = this.#options;
     const reading = readAnnotationsOf(pool, state, cluster.nodes);
@@ -210,7 +206,6 @@ export class NodeWriter {
     });
   }
 
-  /** Whether this run selects the node. */
   isSelected(node: string): boolean {
     const { changes, only } = this.#options;
     return changes?.has(node) === true || only?.has(node) === true;

@@ -136,10 +136,7 @@ export async function endTakeover(pool: NodePool, options: ReconcilerOptions): P
   return annotated !== undefined && annotated.metadata.generation === pool.metadata.generation ? annotated : pool;
 }
 
-/**
- * Annotates a pool whose stored status does not show that it is ours.
- * @param status as it was sent
- */
+/** Annotates a pool whose stored status does not show that it is ours. @param status as it was sent */
 export async function finishTakeover(
   name: string,
   status: NodePoolStatus | undefined,

@@ -108,7 +108,6 @@ export class RevisionWriter implements RevisionKeeper {
     }
   }
 
-  /** Of a pool that is gone. */
   forget(pool: string): void {
     this.#known.delete(pool);
     this.#heads.delete(pool);

@@ -22,7 +22,6 @@ import { noStatusSubresource, readPool } from '../state/live-reads.ts';
 import { type AlteredField, alteredError } from './altered.ts';
 import { writePool } from './pool-metadata.ts';
 
-/** The part of an outcome that a status write sets. */
 interface StatusOutcome extends WriteOutcome {
   status: NodePoolStatus | undefined;
   statusWritten: boolean;

@@ -28,7 +28,6 @@ interface EvictionContext {
   parallel: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
-  /** Collects garbage. */
   collect: () => void;
 }
 
@@ -148,10 +147,7 @@ function setNode(snapshot: Snapshot, node: Node): void {
 
 // What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here.
 
-/**
- * In the order of their names.
- * @param lost of the evicted pods, those that their budgets miss afterwards: they stay Pending, or no controller recreates them
- */
+/** By name. @param lost evicted pods that budgets miss afterwards: they stay Pending, or nothing recreates them */
 function budgetImpacts(
   evicted: readonly EvictedPod[],
   lost: readonly RunningPod[],

@@ -183,11 +183,7 @@ function ownerKey({ pod, owner }: RunningPod): string {
 
 // Pods that go on running where the scheduler would not put them again: where it would put them instead.
 
-/**
- * As if all of them were recreated at once.
- * @param snapshot after the change, without evicted pods; they are moved in it
- * @param parallel see isInOrder()
- */
+/** As if all were recreated at once; they are moved in the snapshot. @param parallel see isInOrder() */
 function placeStranded(
   stranded: readonly RunningPod[],
   snapshot: Snapshot,

@@ -83,7 +83,6 @@ function valueIn(taint: Taint | undefined): string | undefined {
   return taint && (taint.value ?? '');
 }
 
-/** The node with the changes of a plan. */
 export function changedNode(node: Node, changes: readonly Change[]): Node {
   const labels = new Map(Object.entries(node.labels));
   const taints = taintsById(node.taints);

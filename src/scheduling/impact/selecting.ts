@@ -83,10 +83,7 @@ function addUse(keys: LabelUses, key: string | undefined, use: KeyUse): void {
 /** A character of a label key: what stands beside the key in an expression is none. */
 const OF_KEY = /[A-Za-z0-9._/-]/;
 
-/**
- * Whether a field of any object names the label: as a key of a map (`nodeSelector: {disk: ssd}`), as the text of a field
- * (`topologyKey: disk`), or within an expression (`has(disk)`), as Calico's selectors are.
- */
+/** Whether a key, a text or an expression of any object names the label, as in Calico's selectors `has(disk)`. */
 export function namesLabel(value: unknown, label: string): boolean {
   if (typeof value === 'string') return isInText(value, label);
   if (Array.isArray(value)) return value.some(item => namesLabel(item, label));

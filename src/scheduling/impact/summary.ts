@@ -28,7 +28,6 @@ export interface DaemonNode {
   lacks: readonly UnfitReason[];
 }
 
-/** What is found for one key. */
 interface KeyFindings {
   change: ChangedKey;
   nodes: string[];
@@ -112,7 +111,6 @@ class LabelCounts {
     return this.#of(key).get(from) ?? 0;
   }
 
-  /** Whether no node has the label. */
   isGone(key: string): boolean {
     return this.#of(key).size === 0;
   }

@@ -46,7 +46,6 @@ export interface DaemonSet {
   template: RawPodSpec;
 }
 
-/** An object that selects nodes by labels. */
 export interface SelectingObject {
   kind: string;
   /** Empty: cluster-scoped. */

@@ -34,10 +34,7 @@ export function judgeAffinity(node: Node, placement: PodPlacement): UnfitReason 
   return { rule: 'nodeAffinity', words: "node(s) didn't match Pod's node affinity/selector" };
 }
 
-/**
- * The nodes that the terms name: the scheduler looks at no other. Undefined: a term names none, so all nodes are looked
- * at. Empty: no node can match.
- */
+/** The nodes that the terms name. Undefined: a term names none, so all are looked at. Empty: no node can match. */
 export function namedNodes(terms: readonly NodeTerm[] | undefined): ReadonlySet<string> | undefined {
   if (terms === undefined || terms.length === 0) return undefined;
   const names = new Set<string>();

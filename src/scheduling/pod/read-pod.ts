@@ -1,4 +1,3 @@
-/** Reads a v1 Pod. */
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import type { ReadQuantity } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';

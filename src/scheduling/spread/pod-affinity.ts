@@ -109,7 +109,6 @@ export class PodAffinity {
     return reasons;
   }
 
-  /** Counts the pod on that node. */
   place(node: Node): void {
     if (this.#isNearItself) for (const { topologyKey } of this.#pod.affinity) this.#near.add(topologyKey, node);
     for (const { topologyKey } of this.#farFromItself) this.#far.add(topologyKey, node);

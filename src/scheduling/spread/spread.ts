@@ -1,7 +1,4 @@
-/**
- * Topology spread constraints with `DoNotSchedule` (podtopologyspread of kube-scheduler). The scheduler's default
- * constraints are only preferences.
- */
+/** `DoNotSchedule` constraints (podtopologyspread of kube-scheduler). Its default constraints are only preferences. */
 import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery } from '../../nodepool/membership/label-query.ts';

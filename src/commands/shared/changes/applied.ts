@@ -18,7 +18,6 @@ export interface DeclaredPool {
 }
 
 export interface AppliedPool {
-  /** As it would be. */
   pool: NodePool;
   source: string;
   isNew: boolean;

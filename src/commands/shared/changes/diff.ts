@@ -1,7 +1,4 @@
-/**
- * What `reconcile` would change of labels, taints and RuntimeClasses, without writing it. Bookkeeping alone (a record,
- * a status, a finalizer) is no difference; records and counts are notes.
- */
+/** What `reconcile` would change, without writing it. Bookkeeping alone (record, status) is no difference. */
 
 import { showNote, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
@@ -129,10 +126,7 @@ export interface DiffOptions {
   declared?: readonly DeclaredPool[];
 }
 
-/**
- * Prints the changes to stdout, warnings and the pods that would be evicted to stderr.
- * @returns how many nodes, RuntimeClasses and pools would change; throws where no node would and RuntimeClasses are forbidden
- */
+/** Prints changes to stdout, warnings to stderr. @returns how many nodes, RuntimeClasses and pools would change */
 export async function showDiff(
   choice: PoolChoice,
   { output, impactPaths, byNode = false, declared }: DiffOptions,

@@ -60,10 +60,7 @@ async function withSettersOf<P extends PlannedNode>(
   return { ...planned, changes };
 }
 
-/**
- * Whether the value is not what the pool had set there; the spec may have changed as well. Of a value that is gone nobody
- * is known.
- */
+/** Whether others have set the value. Of a value that is gone nobody is known. */
 function isOfOthers({ reason, from, kind, key, effect }: Change, applied: AppliedRecord | undefined): boolean {
   if (from === undefined) return false;
   if (reason === 'drift' || reason === 'unmanaged') return true;

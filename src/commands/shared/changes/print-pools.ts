@@ -1,4 +1,3 @@
-/** What changes of pools themselves, as lines. */
 import type { SpecChange } from '../../../nodepool/spec/edits.ts';
 import { plural } from '../../../nodepool/text.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';

@@ -16,10 +16,7 @@ export interface Proposal {
   question?: Question | undefined;
   /** A person is asked about its impact, if that is worth a question; the plan may be a part of it. Undefined: never. */
   asksImpactOf?: ClusterPlan | undefined;
-  /**
-   * By earlier steps of a rollout that goes on. Pods that it evicted come up on nodes of later steps: who agreed to the taints of
-   * these is not asked again.
-   */
+  /** By earlier steps of a rollout: who agreed to these taints is not asked again about pods that come up there. */
   written?: EarlierWrite | undefined;
 }
 
@@ -39,10 +36,7 @@ export interface Question {
   needsYes?: readonly string[] | undefined;
 }
 
-/**
- * `clear`: it needs no further yes. `asked`: a person just said yes. `waived`: no question is asked (`--yes`).
- * Throws NodepoolError when evictions are not agreed to.
- */
+/** `clear`: it needs no further yes. `waived`: no question is asked (`--yes`). Throws where evictions are declined. */
 export type ConsentAnswer = 'clear' | 'asked' | 'waived' | 'declined';
 
 /** Asks about what this proposal adds to those agreed to before. @param signal withdraws the question */
@@ -54,10 +48,7 @@ export interface AgreedProposal<P extends Proposal> {
   consent: ReadonlySet<string> | undefined;
 }
 
-/**
- * @param propose reads and plans again at each call
- * @returns undefined when a person said no
- */
+/** @param propose reads and plans at each call. Undefined when a person said no */
 export async function agree<P extends Proposal>(
   propose: () => Promise<P>,
   approve: Approve,

@@ -5,10 +5,7 @@ import type { Warning } from '../../../nodepool/errors.ts';
 import { firstFew } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 
-/**
- * Whether the cluster keeps kubelets from joining and leaving the pools, for warnOfKubelets(). Reads nothing where no kubelet
- * gains anything by that.
- */
+/** Whether the cluster keeps kubelets from joining pools. Reads nothing where no kubelet gains anything by that. */
 export async function readProtection(
   pools: readonly NodePool[],
   { manifests }: Pick<Connection, 'manifests'>,

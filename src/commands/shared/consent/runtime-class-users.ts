@@ -47,7 +47,6 @@ export function classesDeletedWith(pools: readonly NodePool[], existing: Iterabl
   return deletedClasses(marked, existing);
 }
 
-/** The RuntimeClasses that a reconcile of the pools deletes. */
 export function deletedClasses(pools: readonly NodePool[], existing: Iterable<RuntimeClass>): string[] {
   const byName = new Map([...existing].map(runtimeClass => [runtimeClass.metadata.name, runtimeClass]));
   return pools.flatMap(pool => {
@@ -56,7 +55,6 @@ export function deletedClasses(pools: readonly NodePool[], existing: Iterable<Ru
   });
 }
 
-/** The RuntimeClasses that a plan deletes. */
 export function deletedBy({ runtimeClasses }: ClusterPlan): string[] {
   return runtimeClasses.filter(({ kind }) => kind === 'delete').map(({ name }) => name);
 }

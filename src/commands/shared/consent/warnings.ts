@@ -64,10 +64,7 @@ export function joiningWarnings(state: ClusterState, pools: readonly string[], {
 
 // `unmanaged: Remove` takes labels that clouds, CNIs and GPU operators set; the first plan that does so says it.
 
-/**
- * @param areShown the changes, below the warning
- * @param among which nodes they are made, if not all
- */
+/** @param areShown the changes, below the warning @param among which nodes they are made, if not all */
 export function firstStripWarning(
   state: ClusterState,
   name: string,

@@ -43,10 +43,7 @@ export interface CordonOptions {
 
 export type CordonResult =
   | {
-      /**
-       * `maintained`: only the maintenance changed. `left`: its maintenance ended, and it stays unschedulable, as it was
-       * before.
-       */
+      /** `maintained`: only the maintenance changed. `left`: it ended, and the node was unschedulable before it. */
       kind: 'changed' | 'maintained' | 'already' | 'left';
       node: string;
       change?: MaintenanceChange;
@@ -102,10 +99,7 @@ export function cordonNodes(
   return nodes.map(node => cordonNode(node, change, options));
 }
 
-/**
- * A refusal is a value.
- * @param node as it was seen last: another node of that name is not changed, and the result is `gone`
- */
+/** A refusal is a value. @param node as it was seen last: another node of that name is `gone`, and not changed */
 export async function cordonNode(node: Node, change: CordonChange, options: CordonOptions): Promise<CordonResult> {
   try {
     return await writeCordon(node, change, options);

@@ -28,11 +28,9 @@ export interface MaintenanceClient {
 export interface EndedMaintenance {
   maintenance: Maintenance;
   by: MaintenanceOwner;
-  /** The new owner. */
   isTakenOver: boolean;
 }
 
-/** The reason of the Event. */
 export const MAINTENANCE_ENDED = 'MaintenanceEnded';
 
 export function maintenanceClient(
@@ -77,12 +75,10 @@ export function maintenanceError(holder: Maintenance, now: Date): NodepoolError 
   return new NodepoolError('cluster', `it is in maintenance of ${maintenanceText(holder, now)}`, next);
 }
 
-/** Of publish(). */
 export function unpublishedWarning({ oneLine, next }: NodepoolError): Warning {
   return { message: `the maintenance is not published as a condition of the nodes: ${oneLine}`, next };
 }
 
-/** Of record(). */
 export function unrecordedWarning({ oneLine, next }: NodepoolError): Warning {
   return { message: `the end of the maintenance is in no Event, and so not in the history: ${oneLine}`, next };
 }
@@ -110,7 +106,6 @@ export async function nodesInMaintenance(
   return active.filter(({ holder }) => !isSameOwner(holder.owner, owner));
 }
 
-/** A warning for each maintenance. */
 export function maintenanceWarnings(others: readonly NodeInMaintenance[], now: () => Date): Warning[] {
   const groups = Map.groupBy(others, ({ holder }) => maintenanceText(holder, now()));
   return [...groups].map(([text, group]) => {

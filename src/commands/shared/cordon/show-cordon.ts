@@ -132,10 +132,7 @@ interface CordonReaders {
   now: () => Date;
 }
 
-/**
- * Asks for the metadata of each node that would be opened. A cordon by this program itself, in this run or an earlier one, is
- * nobody else's.
- */
+/** Asks for the metadata of each node that would be opened. A cordon by this program is nobody else's. */
 async function foreignCordons(
   nodes: readonly Node[],
   change: Pick<CordonChange, 'takeover'>,

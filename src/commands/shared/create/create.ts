@@ -55,10 +55,7 @@ export interface CreateResult {
 
 const MAX_NAMED = 5;
 
-/**
- * As kubectl create, a pool that cannot be created does not stop the others. Throws NodepoolError before anything is written, or
- * for nodes.
- */
+/** As kubectl create, a pool that cannot be created does not stop the others. Throws before anything is written. */
 export async function createPools(options: CreateOptions, connect: () => Promise<CreateDeps>): Promise<CreateResult> {
   for (const pool of options.pools) assertValid(pool);
   assertDistinct(options.pools);

@@ -1,4 +1,3 @@
-/** The error for a new pool whose name exists. */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { LAST_APPLIED } from '../../../nodepool/spec/annotations.ts';
 import type { NodePool, ObjectMeta } from '../../../nodepool/types.ts';
@@ -12,10 +11,7 @@ export class PoolExistsError extends NodepoolError {
   }
 }
 
-/**
- * @param files that the pool comes from, as they were given
- * @param existing the pool of that name, where it was read
- */
+/** @param files that the pool comes from, as given @param existing the pool of that name, where it was read */
 export function alreadyExists(
   { metadata: { name } }: NodePool,
   files: readonly string[] = [],

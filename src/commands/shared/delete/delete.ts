@@ -193,7 +193,6 @@ function detachedLabel(pool: string): string {
 // What a deletion of pools would do, for the question before it. Nothing is written.
 
 type FindOptions = PoolChoice & {
-  /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
   detachNodes: boolean;
 };

@@ -70,7 +70,6 @@ function nextOwnersText(released: number, nextOwners: DeleteResult['nextOwners']
   return `, ${shares.map(({ pool, nodes }, at) => `${nodes}${at === 0 ? ' of them' : ''} to pool ${pool}`).join(', ')}`;
 }
 
-/** A deleted pool as a line of stdout. */
 export function deletedLine(pool: string, { output, suffix }: DeletePrint, how = ''): string {
   return output === 'name' ? poolRef(pool) : deletionLine(pool, `deleted${how}`, suffix);
 }

@@ -12,7 +12,6 @@ type EntrySource =
   | 'Event'
   | 'managedFields'
   | 'ControllerRevision'
-  /** A condition of the status. */
   | 'condition'
   /** Fields and annotations of the object that have times of their own, or say what differs now. */
   | 'object';

@@ -45,11 +45,7 @@ export async function showWhy(
   io.out(renderWhy(explanation, makeStyle(io.color), io.serverNow()));
 }
 
-/**
- * Throws where there is no such node or pool.
- * @param name of the node, or its short name
- * @param pools to explain; empty: all
- */
+/** Throws where there is no such node or pool. @param name may be a short name @param pools empty: all */
 export async function whyNode(name: string, pools: readonly string[], { cluster }: WhyDeps): Promise<NodeExplanation> {
   const [known, found] = await allPermitted([cluster.pools.listCoerced(), findNode(name, cluster.nodes)]);
   if ('error' in found) {

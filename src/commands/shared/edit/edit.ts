@@ -24,7 +24,6 @@ export type EditResult =
       released?: ReadonlySet<string> | undefined;
       /** The label of the default selector, which spec.nodeSelector has now, as the edit adds expressions. */
       keptRole?: string | undefined;
-      /** The pool as it was. */
       before: RawPool;
       /** What a reconcile would do, where the edit looks ahead. */
       ahead?: ClusterPlan | undefined;

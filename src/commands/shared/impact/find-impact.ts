@@ -26,7 +26,6 @@ export interface FoundImpact {
   /** Labels change, and only WELL_KNOWN fields of custom resources were checked. */
   isWellKnownOnly: boolean;
   runtimeClasses: ClusterPlan['runtimeClasses'];
-  /** The pool of a node after the change. */
   poolOf: (node: string) => string | undefined;
 }
 

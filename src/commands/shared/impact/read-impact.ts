@@ -180,11 +180,7 @@ function noPods(nodes: readonly Node[]): RunningPods {
   return { snapshot, here: new Map(), untemplated, claiming: new Set(), asksForNamespaces: false, problems: [] };
 }
 
-/**
- * @param nodes all, after the change
- * @param changed by the name of the node
- * @param classes RuntimeClasses that change, by name
- */
+/** @param nodes all, after the change @param changed by name of the node @param classes that change, by name */
 async function readRunningPods(
   nodes: readonly Node[],
   changed: ReadonlyMap<string, NodeChange>,

@@ -6,7 +6,6 @@ import type { NodePool, Taint } from '../../../nodepool/types.ts';
 
 export interface NodeEvictions {
   node: string;
-  /** Taints that are added. */
   taints: Taint[];
   /** `namespace/name`, in order. */
   now: string[];

@@ -13,10 +13,7 @@ export const MEMBERSHIP = 'protect-membership.nodes.lailin.xyz';
 /** What the server adds to a policy, beside empty selectors. */
 const DEFAULTS: Readonly<Record<string, unknown>> = { matchPolicy: 'Equivalent', scope: '*' };
 
-/**
- * The names of those that are not in force: an object is missing, or is not as this version has it.
- * @param policies policies and bindings
- */
+/** Names of those of which an object is missing or differs from this version. @param policies and bindings */
 export async function policiesOff(
   policies: readonly ManifestObject[],
   { get }: Pick<ManifestsPort, 'get'>,
@@ -79,10 +76,7 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
-/**
- * Whether an object on the server has everything as a manifest says. A list has the same items in the same order.
- * @param mayAdd whether a field that the manifest leaves out may have the value
- */
+/** Whether an object has all that a manifest says; lists exactly. @param mayAdd for a field that the manifest lacks */
 export function isAsWanted(wanted: unknown, live: unknown, mayAdd: (key: string, value: unknown) => boolean): boolean {
   const isSame = (item: unknown, other: unknown) => isAsWanted(item, other, mayAdd);
   if (Array.isArray(wanted)) {

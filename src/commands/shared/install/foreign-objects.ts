@@ -70,10 +70,7 @@ export function helmUpgrade({ name, namespace }: HelmRelease): string {
   return `helm upgrade ${name} ${CHART} --namespace ${namespace} --reuse-values`;
 }
 
-/**
- * Throws a NodepoolError that names Helm's command if the object belongs to a release.
- * @param live as the server returned it; undefined when there is none
- */
+/** Throws where the object belongs to a Helm release, with Helm's command. @param live undefined when there is none */
 export function refuseHelmRelease(live: unknown, command: 'install' | 'uninstall'): void {
   const release = helmReleaseOf(live);
   if (release === undefined) return;

@@ -20,10 +20,7 @@ export interface PoolMove {
   pool: string;
 }
 
-/**
- * From and to: the owners before and after. A label that goes is named, unless it is the role of a pool; a role of the
- * control plane always is.
- */
+/** A label that goes is named, unless it is the role of a pool; a role of the control plane always is. */
 export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes = [] }: MoveLine): string {
   const gone = changes.filter(
     ({ key, action, reason }) => reason === 'membership' && action === 'remove' && !isRole(key),

@@ -303,10 +303,7 @@ function texts(value: unknown): string[] {
 
 const READS = ['get', 'list', 'watch'];
 
-/**
- * The refusal, whose next step names the other reads, too. Without an answer of the server it is as it was.
- * @param command its needs without flags count
- */
+/** The refusal, with the other missing reads in its next step, if the server answers. @param command without flags */
 export async function withMissingReads(
   refusal: ForbiddenError,
   command: string,

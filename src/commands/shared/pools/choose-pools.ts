@@ -60,7 +60,6 @@ interface GetOptions {
   selector: string | undefined;
   /** A field selector, as the server takes it. */
   fieldSelector: string | undefined;
-  /** Ignore pools that are not found. */
   ignoreNotFound: boolean;
 }
 
@@ -124,10 +123,7 @@ export interface PoolChoiceFlags {
   all?: boolean | undefined;
 }
 
-/**
- * Exactly one of the three, by kubectl's rules. Throws a usage error.
- * @param none without any of them; undefined: that is an error too
- */
+/** Exactly one of the three, by kubectl's rules. Throws a usage error. @param none without any; undefined: an error */
 export function parsePoolChoice(
   names: readonly string[] = [],
   { selector, all }: PoolChoiceFlags,

@@ -13,10 +13,7 @@ interface KnownNames {
   node?: (name: string) => { owner: string | undefined; name?: string } | undefined;
 }
 
-/**
- * Names a pool of a similar name, or what takes nodes and pods, if these were meant.
- * @param command that was given the names
- */
+/** Names a pool of a similar name, or what takes nodes and pods, if these were meant. @param command that ran */
 export function poolNotFound(
   command: string,
   names: readonly string[],

@@ -77,7 +77,6 @@ export interface ApplyOptions {
 /** Limits of writes and counts of repairs hold over all runs. */
 export type RunMemory = Partial<Pick<ReconcilerOptions, 'writeLimiter' | 'contestedKeys' | 'revisions'>>;
 
-/** The result for one pool. */
 export interface PoolResult {
   pool: string;
   outcome: PoolOutcome | undefined;
@@ -99,7 +98,6 @@ export interface ApplyResults {
   others: PoolResult[];
 }
 
-/** Carries out what was proposed. */
 export async function reconcile(
   { state, pods, pools }: Pick<ProposedReconcile, 'state' | 'pods' | 'pools'>,
   options: ApplyOptions,
@@ -215,7 +213,6 @@ function reconcilerOf(
   return new Reconciler({ cluster, state, ...limiters, now, sleep, clock, ...optional, ...ofRun });
 }
 
-/** A pool in the loop. */
 interface PoolInLoop {
   /** As the run began with it. */
   known: NodePool | undefined;

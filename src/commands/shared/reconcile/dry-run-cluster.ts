@@ -1,7 +1,4 @@
-/**
- * A client dry run: writes succeed in memory, and reads are answered from the cluster state, so that a reconcile gives its result
- * without a request. Each method is named here: with one of the server, a pool that is edited meanwhile would have two specs.
- */
+/** A client dry run: writes succeed in memory, reads come from the state. No method of the server is inherited. */
 
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import { defined } from '../../../nodepool/json.ts';

@@ -347,10 +347,7 @@ export interface TopPod {
   tally: Pick<ResourceTotals, 'nodes' | 'figures'>;
 }
 
-/**
- * By node in the order given, then by namespace and name; without the pods on other nodes.
- * @param nodes with the resources to show
- */
+/** By node as given, then by namespace and name; without pods on other nodes. @param nodes with what to show */
 function topPods(nodes: readonly TopNode[], pods: readonly PodLoad[], usage: PodUsage | undefined): TopPod[] {
   const byNode = Map.groupBy(pods, ({ node }) => node);
   return nodes.flatMap(({ node, pool, tally }) =>
