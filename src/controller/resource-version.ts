@@ -1,7 +1,4 @@
-/**
- * The order of resourceVersions. Since Kubernetes 1.35 those of one resource are guaranteed to be increasing decimal
- * numbers that can be compared; etcd's always were. They have 64 bits, so they are compared as text.
- */
+/** Decimal numbers since Kubernetes 1.35, and in etcd always. They have 64 bits: they are compared as text. */
 const DECIMAL = /^[1-9][0-9]*$/;
 
 /** Negative when `a` is older, positive when it is newer; undefined when either is not decimal. */

@@ -122,10 +122,7 @@ export class RestoreDetector<T> {
     return { kind: 'accepted', events };
   }
 
-  /**
-   * The first object that contradicts what was seen. Every object that was last changed before #version is known, so one
-   * of that age in an unknown state came from a restore.
-   */
+  /** The first object that contradicts what was seen: of that age, in an unknown state, it came from a restore. */
   #contradiction(items: Iterable<Item<T>>): Item<T> | undefined {
     if (this.#version === undefined) return undefined;
     for (const item of items) {

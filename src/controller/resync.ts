@@ -15,10 +15,7 @@ interface ResyncOptions {
 
 interface ResyncCalls {
   onInterval: () => void;
-  /**
-   * Called as soon as the process continues after a suspension: etcd may have been restored meanwhile and have caught
-   * up since. The interval starts again.
-   */
+  /** Called as soon as the process continues after a suspension: etcd may have been restored. Starts the interval. */
   onPause: () => void;
 }
 

@@ -1,14 +1,8 @@
-/**
- * The list and watch requests of the reflector. Outcomes are return values. An implementation is not trusted to end in
- * time, or at all: the reflector has its own time limits.
- */
+/** Outcomes are return values. The reflector has time limits of its own: a source may never end. */
 export interface Source {
   /** One page of the state at the time of the first page (resourceVersion unset: never from a stale cache). */
   list(options: ListOptions): Promise<Page | Failure>;
-  /**
-   * One watch with allowWatchBookmarks, until it ends. `onLine` receives each line as parsed JSON. It ends soon after
-   * the signal is aborted, with any result.
-   */
+  /** One watch with allowWatchBookmarks. `onLine` receives parsed JSON. Ends soon after the signal, with any result. */
   watch(options: WatchRequestOptions, onLine: (line: unknown) => void): Promise<WatchEnd | Failure>;
 }
 

@@ -10,10 +10,7 @@ export interface TimeLimitedCall<T> {
   extend(ms: number): void;
 }
 
-/**
- * Resolves with the first of: the result of `work`, the argument of its end(), `late` after `ms`, `stopped` when the
- * signal is aborted. Rejects if `work` rejects first.
- */
+/** The first of: `work`, end(), `late` after `ms`, `stopped` by the signal. Rejects if `work` does so first. */
 export function withTimeLimit<T>(
   clock: Clock,
   ms: number,

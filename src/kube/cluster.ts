@@ -27,10 +27,7 @@ export interface PoolEvent {
 /** A NodePool exactly as the server sent it, unknown fields included: what is printed and edited. */
 export type RawPool = NodePool & Record<string, unknown>;
 
-/**
- * Reads are answered from etcd, never from a possibly stale cache. Nodes have the annotations of the pools that were read
- * before them.
- */
+/** Reads are answered from etcd. Nodes have the annotations of the pools that were read before them. */
 export interface NodesClient<Listed extends Node = Node> {
   /** @param labelSelector as the server takes it; without one, every node */
   list(labelSelector?: string): Promise<Listed[]>;

@@ -117,10 +117,7 @@ export interface RolloutStrategy {
 }
 
 export interface Condition {
-  /**
-   * Reconciling, Stalled, Contested, ResourcesOmitted, TaintsNotRestored and StartupTaintsStuck are present only while they are True, and
-   * Progressing only on a pool that is paused or has spec.rollout.
-   */
+  /** Only Conflict, Applied and Ready are always there; Progressing on pools that are paused or have spec.rollout. */
   type:
     | 'Ready'
     | 'Applied'
@@ -197,10 +194,7 @@ export interface Node {
   maintenance?: string;
   /** Those that pools set (see annotations.ts); absent when there are none. */
   annotations?: Record<string, string>;
-  /**
-   * Keys of the annotations that were kept when the node was read; shared by nodes. Of other keys, except those in the
-   * record, it is not known whether the node has them.
-   */
+  /** Annotation keys that were kept when the node was read; of others it is not known whether the node has them. */
   keptAnnotations?: ReadonlySet<string>;
   ready: boolean;
   /** Types of the other conditions with the status True, sorted; shared by nodes. Absent when there are none. */

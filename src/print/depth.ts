@@ -1,7 +1,4 @@
-/**
- * Limits the depth of printed data: printers are recursive, and the API server accepts 10,000 levels where a schema
- * preserves unknown fields.
- */
+/** Printers are recursive, and the API server accepts 10,000 levels where a schema preserves unknown fields. */
 import { NodepoolError } from '../nodepool/errors.ts';
 import { isObject } from '../nodepool/json.ts';
 

@@ -8,10 +8,7 @@ export function formatError(lines: readonly string[], next?: string, width?: num
   return formatProblem('error', lines, next, width);
 }
 
-/**
- * The lines of an error or a warning, and the next step, on the same line if there is only one and it is not wider than
- * the width. Wider lines are wrapped.
- */
+/** The next step is on the same line if there is only one and it fits. Wider lines are wrapped. */
 export function formatProblem(
   level: 'error' | 'warning',
   lines: readonly string[],

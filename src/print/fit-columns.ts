@@ -1,7 +1,4 @@
-/**
- * Fits a table into a terminal: columns without a value are left out, lists are cut, then columns left out, the least important
- * first, then names are cut.
- */
+/** Columns without a value go first, lists are cut, then the least important columns go, then names are cut. */
 import { NONE } from './cells.ts';
 import { cutNames } from './names.ts';
 import { type Cell, columnWidths, GET, type Layout, LEAST_TEXT, safeText } from './table.ts';

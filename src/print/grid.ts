@@ -1,7 +1,4 @@
-/**
- * The tables of `describe`, as kubectl's: indented, dashes under the headers. cli-table3 lays them out; its time grows with
- * the square of the rows, so that it is for these tables of some dozens, and table.ts for all others.
- */
+/** The tables of `describe`, as kubectl's: some dozens of rows. The time of cli-table3 grows with their square. */
 import Table from 'cli-table3';
 import { type Cell, DESCRIBE, paintAs, safeText } from './table.ts';
 

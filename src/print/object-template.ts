@@ -1,7 +1,4 @@
-/**
- * Printers of jsonpath and custom columns, byte for byte as kubectl's. For a terminal control characters are escaped, and
- * columns are padded by display width.
- */
+/** Byte for byte as kubectl's; for a terminal, control characters are escaped and columns padded by width. */
 import { NONE } from './cells.ts';
 import { evaluate, goText } from './jsonpath/evaluate.ts';
 import { relaxedTemplate } from './jsonpath/parse.ts';

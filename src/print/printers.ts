@@ -34,11 +34,7 @@ function printWatchEvent(type: ChangeType, object: ApiObject, format: ObjectForm
   return `{"type":${JSON.stringify(type)},"object":${printCompactJson(object)}}`;
 }
 
-/**
- * Objects one after another, not in a List, as `kubectl get --watch -o json|yaml|name` prints them.
- * Returns the printer, which gives the text of an object without the last newline.
- * @param asEvents as watch events: `--output-watch-events`
- */
+/** Objects one after another, as `kubectl get --watch -o json|yaml|name`. @param asEvents `--output-watch-events` */
 export function objectStream(format: ObjectFormat, asEvents: boolean): (object: ApiObject, type: ChangeType) => string {
   let separator = '';
   return (object, type) => {
@@ -108,10 +104,7 @@ function toJson(value: unknown, pad: string | undefined): string {
 
 // Comma-separated values (RFC 4180), with the newlines of Unix.
 
-/**
- * The start of a formula for a spreadsheet, also as a fullwidth character: a formula may run a program or send the sheet
- * away (OWASP, CSV Injection). Tabs and carriage returns are escaped before.
- */
+/** The start of a formula for a spreadsheet, also fullwidth (OWASP, CSV Injection). Tabs are escaped before. */
 const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]/;
 /** Numbers and quantities with a sign are no formulas. */
 const NUMBER = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?$/;

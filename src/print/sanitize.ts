@@ -7,10 +7,7 @@ import { GROUP } from '../nodepool/types.ts';
 
 /** Control characters: C0 without newline and tab, DEL and C1. */
 const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f`;
-/**
- * Characters that are invisible, or change how others look: soft hyphen, bidirectional controls, line and paragraph
- * separators, zero-width spaces, fillers, interlinear annotations, tags.
- */
+/** Invisible, or they change how others look: bidirectional controls, separators, zero-width, fillers, tags. */
 const INVISIBLE_BASIC = String.raw`\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb`;
 /** The same beyond the basic plane: format controls of shorthand and music, tags, variation selectors of ideographs. */
 const INVISIBLE_ASTRAL = /[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/u;

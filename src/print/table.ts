@@ -1,7 +1,4 @@
-/**
- * The layout of all tables and lists: widths of columns, cells padded to them. Two have rules of their own:
- * object-template.ts and grid.ts. Cells are escaped here, so that no table carries a cluster's escapes to the terminal.
- */
+/** The layout of all tables but object-template.ts and grid.ts. Cells are escaped here. */
 import { sanitizeLine } from './sanitize.ts';
 import { cut, PLAIN, widthOf, wrap, wrapWords } from './width.ts';
 
@@ -46,11 +43,7 @@ export function renderTable(
   return renderRows(rows, widths, layout, terminalWidth, true);
 }
 
-/**
- * As kubectl's TablePrinter: the first call gives the header and rows, later ones more rows. Columns keep the widths of
- * the first call; a wider cell is not cut and moves the rest of its line.
- * @param terminalWidth to which the last column is wrapped
- */
+/** As kubectl's TablePrinter: later rows keep the widths of the first. @param terminalWidth wraps the last column */
 export function tablePrinter(
   header: string[] | undefined,
   terminalWidth = Infinity,

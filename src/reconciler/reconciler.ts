@@ -117,11 +117,7 @@ export class Reconciler {
     return this.#applySpec(latest, true);
   }
 
-  /**
-   * @param mayApply false where the spec is invalid, or the pool could not be prepared: then only nodes that left are released, and
-   * members and RuntimeClass stay as they are
-   * @param unprepared why the finalizer or the takeover annotation could not be set
-   */
+  /** @param mayApply false: only nodes that left are released @param unprepared why the pool could not be prepared */
   async #applySpec(pool: NodePool, mayApply: boolean, unprepared?: WriteError): Promise<PoolOutcome> {
     const name = pool.metadata.name;
     const outcome = emptyOutcome(name);

@@ -1,7 +1,4 @@
-/**
- * Whether nodes take a pod, by the rules of kube-scheduler 1.36's default profile, in its order and words. What is not
- * judged: not-judged.ts.
- */
+/** The rules of kube-scheduler 1.36's default profile, in its order and words. What is left out: not-judged.ts. */
 import type { Node } from '../nodepool/types.ts';
 import {
   judgeAffinity,

@@ -1,7 +1,4 @@
-/**
- * The dashboard's reducer: keys over the keys of the current rows. Pure; side effects (quit, cordon, read, a command)
- * are returned as an Effect.
- */
+/** Keys over the keys of the current rows. Pure; side effects (quit, cordon, read, a command) are an Effect. */
 import { commandOf, editedText, isQuit, jump, type Key, move } from './keys.ts';
 import {
   isText,

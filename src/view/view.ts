@@ -1,7 +1,4 @@
-/**
- * The caches of the dashboard: a reflector each for pools, nodes and events about pools, and whether the server can be
- * reached. Nothing is written here.
- */
+/** A reflector each for pools, nodes and events about pools, and whether the server is reached. Writes nothing. */
 import { objectsOf } from '../commands/shared/follow.ts';
 import type { Clock } from '../controller/clock.ts';
 import type { Log } from '../controller/log.ts';

@@ -1,8 +1,4 @@
-/**
- * Warnings about the nodes that new pools select: which other pools select them, too (such a node stays in the pool that has
- * it, and the other pool has status 409), control-plane nodes among them (consent/warnings.ts), and that there are none
- * (consent/no-match.ts). Pools are few and of the nodes only metadata is read, so that `create` remains as fast as `kubectl create`.
- */
+/** Which other pools select the nodes of new pools, control-plane nodes among them, and that there are none. */
 
 import type { ClusterReader, RawPool } from '../../kube/cluster.ts';
 import type { Connection } from '../../kube/connect.ts';
@@ -25,11 +21,7 @@ export interface OverlapReader extends Pick<Connection, 'nodeLabels'> {
   cluster: Pick<ClusterReader, 'pools'>;
 }
 
-/**
- * None where pools or nodes may not be read: nothing depends on it.
- * @param isReconciled a reconcile of the pools follows, which reports what this leaves out
- * @param areNodesNamed by --nodes; a dry run does not label them
- */
+/** None where pools or nodes may not be read. @param isReconciled a reconcile follows, and reports the rest */
 export async function selectionWarnings(
   created: readonly RawPool[],
   reader: OverlapReader,

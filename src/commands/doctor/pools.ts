@@ -16,11 +16,7 @@ import { type CheckFinding, error, named, ok, skipped, warning } from '../shared
 const RECONCILE = 'run `kubectl nodepool reconcile`';
 const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
 
-/**
- * Pools whose last reconcile found a problem are errors; those that were not reconciled lately, that others fight, or that kept
- * taints from nodes are warnings.
- * @param state undefined where nodes cannot be read
- */
+/** What the last reconcile found is an error, else a warning. @param state undefined where nodes cannot be read */
 export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
   if (pools.length === 0) return ok('there are no pools');
   const failing = pools.filter(({ status }) => status?.status !== undefined && status.status !== 200);
@@ -109,11 +105,7 @@ export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[])
   );
 }
 
-/**
- * Of pools that were reconciled: checkPools() reports the others. Of a pool whose spec changed since, the nodes are compared
- * with the new one.
- * @param differing names of a pool's members that differ now; undefined where nodes cannot be read: the status counts them
- */
+/** Of reconciled pools. @param differing members that differ now; undefined where nodes cannot be read */
 export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): CheckFinding {
   let count = 0;
   let omitted = 0;

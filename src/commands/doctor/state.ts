@@ -87,12 +87,7 @@ export function stateOf(
   return { pools, nodes, runtimeClasses, cluster: clusterStateOf(cluster, known, listed) };
 }
 
-/**
- * Findings from what could be read; checks that depend on the rest are left out.
- *
- * @param policiesOff the admission policies that are not in force; undefined where they could not be read
- * @param now for the age of nodes and the end of maintenances
- */
+/** Checks that depend on what could not be read are left out. @param policiesOff undefined where they were not read */
 export function stateFindings(
   { pools: readPools, nodes: readNodes, runtimeClasses, cluster }: DoctorState,
   { policiesOff, now }: { policiesOff?: readonly string[] | undefined; now: Date },

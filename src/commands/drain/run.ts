@@ -1,7 +1,4 @@
-/**
- * Drains the nodes of pools: cordons all first, so that no pod moves to a node that is drained next, or each when its turn
- * comes; drains pool after pool, a few nodes at a time.
- */
+/** Cordons all nodes first, or each when its turn comes; drains pool after pool, a few nodes at a time. */
 
 import { sleep } from '../../controller/clock.ts';
 import { createLimiter, type Limiter } from '../../controller/limiter.ts';
@@ -71,10 +68,7 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrainState[] {
   });
 }
 
-/**
- * Nodes that the plan found empty and cordoned. A dry run cordons nothing.
- * @param wereOpen those that were schedulable when they were cordoned: pods may have come
- */
+/** Nodes that the plan found empty and cordoned. @param wereOpen until they were cordoned: pods may have come */
 function finishEmpty({ options, planned, state, emit }: PoolRun, wereOpen: ReadonlySet<string>): void {
   if (options.dryRun === 'client') return;
   // Of those that are left alone, the pods were not read.
@@ -186,10 +180,7 @@ async function drainOne(each: NodeDrainState, planned: PlannedNode, run: PoolRun
   }
 }
 
-/**
- * Reads the node when its turn comes, and cordons it if it is not: somebody may have made it schedulable since. Another node of its
- * name is left alone, as one that is gone, and so is one that has left the pool.
- */
+/** Reads the node when its turn comes, and cordons it if need be. Another node of its name, or one that left, stays. */
 async function cordonNow(
   each: NodeDrainState,
   { node, inOthersMaintenance = false }: PlannedNode,
@@ -218,11 +209,7 @@ async function cordonNow(
 
 type Cordonable = Pick<PlannedNode, 'node' | 'inOthersMaintenance'>;
 
-/**
- * A node that cannot be cordoned is not drained; one that is gone counts as drained; none is cordoned after the signal.
- * @param how `isQuiet` does not report those that are cordoned already
- * @returns names of those that were schedulable
- */
+/** A node that cannot be cordoned is not drained; one that is gone counts as drained. @returns those that were open */
 async function cordonAll(
   nodes: readonly Cordonable[],
   drains: readonly NodeDrainState[],

@@ -235,10 +235,7 @@ function findIn({ path }: EditSession): string {
 /** Time for an editor to restore the terminal. */
 const LEAVE_MS = 1_000;
 
-/**
- * A new file in a private folder, which also protects the editor's swap and backup files; edit() may run several times on
- * it. From the first edit() until remove(), a signal that ends this process prints where the text is.
- */
+/** A new file in a private folder, as are the editor's backups. A signal that ends this process prints its path. */
 export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSession {
   const folder = join(tmpdir(), `kubectl-nodepool-edit-${randomBytes(6).toString('hex')}`);
   const path = join(folder, 'nodepool.yaml');

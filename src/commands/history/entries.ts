@@ -215,10 +215,7 @@ interface EntryFilter {
   now: Date;
 }
 
-/**
- * The oldest first; those without a time last: they are so now. Within a second, of which objects do not know the part: what was
- * created comes before all that happened to it, and what a reconcile found at its end comes after what it did.
- */
+/** The oldest first; those without a time last. Within a second: creation first, the end of a reconcile last. */
 export function sortEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const dated = entries.filter(({ time }) => time !== undefined);
   const undated = entries.filter(({ time }) => time === undefined);
@@ -249,10 +246,7 @@ export function lastEntries(entries: readonly TimelineEntry[], limit: number | u
   return entries.slice(limit === undefined ? 0 : Math.max(0, entries.length - limit));
 }
 
-/**
- * An Event stands for the entries that tell the same: those that name its reason in `sameAs`, of the same object, and at
- * most SAME_MS before it. It then has their sources, too.
- */
+/** An Event stands for entries that name its reason in `sameAs`, of the same object, at most SAME_MS before it. */
 export function mergeEntries(entries: readonly TimelineEntry[]): TimelineEntry[] {
   const isEvent = ({ sources }: TimelineEntry) => sources.includes('Event');
   const events = new Map(entries.filter(isEvent).map(event => [event, event]));

@@ -157,10 +157,7 @@ async function ofNode(
   return timelineOf({ kind: 'Node', name }, entries, { denied: [ofPools, events], ofEarlier });
 }
 
-/**
- * Whether the Event is about a node that had the name before. A kubelet gives the name as UID, and notes of pools have none:
- * these are by their time, of which the clock is their reporter's.
- */
+/** Whether it is about an earlier node of the name. A kubelet gives the name as UID; notes of pools have none. */
 function isOfEarlier({ uid = '', lastSeen }: { uid?: string | undefined; lastSeen: string }, node: Node): boolean {
   if (uid !== '' && uid !== node.name) return uid !== node.uid;
   return Date.parse(lastSeen) < createdAt(node);

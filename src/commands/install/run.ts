@@ -245,10 +245,7 @@ interface RoleGrants {
   shares: readonly RoleShare[];
 }
 
-/**
- * Throws where others would get the rights of the controller, and asks where they may. `forbidden` where that cannot be read.
- * @param live as the server has `objects`
- */
+/** Throws where others would get the controller's rights, and asks where they may. @param live of `objects` */
 export async function beforeGrants(
   objects: readonly ManifestObject[],
   live: readonly (ManifestObject | undefined)[],

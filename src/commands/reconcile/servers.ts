@@ -116,11 +116,7 @@ async function serveSecurely(address: string, pages: Pages, certPath: string | u
 const CERT = 'tls.crt';
 const KEY = 'tls.key';
 
-/**
- * @param folder with tls.crt and tls.key; without one, the certificate is self-signed
- * @param known that was checked before: it is returned where the files have it
- * @throws NodepoolError that names the flag and the file
- */
+/** @param folder with tls.crt and tls.key; else self-signed @param known returned where the files still have it */
 async function keyPairOf(folder: string | undefined, flag: string, known?: KeyPair): Promise<KeyPair> {
   if (folder === undefined) return selfSigned();
   const read = (name: string) =>
@@ -199,12 +195,7 @@ interface PageServer extends Server {
 
 const NOT_FOUND: Page = { status: 404, contentType: 'text/plain', body: 'not found\n' };
 
-/**
- * Serves the pages, else 404. Resolves once it listens.
- * @param address `PORT` on the loopback address, `HOST:PORT`, or `:PORT` on all addresses
- * @param keyPair serves HTTPS with it
- * @throws NodepoolError that names the flag when it cannot listen
- */
+/** Serves the pages, else 404, once it listens. @param address `PORT` on loopback, `HOST:PORT`, or `:PORT` on all */
 export async function serve(address: string, flag: string, pages: Pages, keyPair?: KeyPair): Promise<PageServer> {
   const { host, port } = parseAddress(address, flag);
   const answer: RequestListener = async (request, response) => {

@@ -69,10 +69,7 @@ const PODS_DELAY_MS = 10_000;
 /** Retry delay while all connections are broken: a restore of etcd may have undone what the caches have. */
 const UNCONFIRMED_MS = 1_000;
 
-/**
- * A manager that is ready to run(), and its current state. When it ends with `restored`, call this again: no cached object
- * may be used again.
- */
+/** A manager that is ready to run(), and its state. When it ends with `restored`, call this again with new caches. */
 export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manager: Manager; state: () => WatchState } {
   const { lease, clock, now, random, newId, log, metrics, poolMetrics } = deps;
   const births = new NodeBirths(deps.cluster.nodes.serverTime);

@@ -14,10 +14,7 @@ import { patchPool } from '../shared/edit/guarded-patch.ts';
 import { type EditOptions, proposeEdit } from '../shared/edit/plan-edit.ts';
 import { existingPool } from '../shared/pools/not-found.ts';
 
-/**
- * Resuming a pool that is not paused continues a rollout that is stopped, or waits for a node that is NotReady. Throws NodepoolError,
- * as kubectl rollout, where there is nothing to do. Resuming asks where an edit would: a controller writes at once what waited.
- */
+/** Resuming also continues a rollout that is stopped. Throws where there is nothing to do. Asks where an edit would. */
 export async function setPaused(
   name: string,
   paused: boolean,
@@ -68,10 +65,7 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
   return { metadata: { annotations: { [RESUMED_ANNOTATION]: timestamp(date) } } };
 }
 
-/**
- * Since when those nodes of the pool are NotReady that a rollout has changed, or all nodes where none is Ready and stays, in milliseconds.
- * @param isStopped then none where nodes may not be listed
- */
+/** Since when changed nodes, or all where none is Ready, are NotReady, in milliseconds. @param isStopped reads less */
 async function notReadySince(pool: NodePool, nodes: Pick<NodesClient, 'list'>, isStopped: boolean): Promise<number[]> {
   const listed = nodes.list();
   const found = await (isStopped ? listed.catch(ifRefused<Node[]>([])) : listed);

@@ -86,11 +86,7 @@ interface FollowRolloutDeps extends FollowDeps, NamesDeps {
   onState: (state: RolloutState, pool: NodePool) => void;
 }
 
-/**
- * Follows until the rollout is done or has failed, which the last state says. Throws NodepoolError at the timeout, or
- * when the pool does not exist or is deleted.
- * @param timeoutMs 0: none; @param watch false: looks once
- */
+/** Follows until it is done or has failed. Throws at the timeout, or when the pool is gone. @param timeoutMs 0: none */
 export async function followRollout(
   name: string,
   { timeoutMs, watch }: { timeoutMs: number; watch: boolean },

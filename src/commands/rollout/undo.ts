@@ -84,11 +84,7 @@ type RolloutUndoResult =
   /** The pool as it is now, or would be. */
   { kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number };
 
-/**
- * Throws NodepoolError.
- * @param toRevision 0: the last one that is not the spec of the pool
- * @param show gets what each proposal would change, before it is asked about
- */
+/** Throws NodepoolError. @param toRevision 0: the last other spec @param show gets what each proposal would change */
 async function rolloutUndo(
   name: string,
   { toRevision, show }: { toRevision: number; show: (changes: readonly SpecChange[]) => void },

@@ -1,7 +1,4 @@
-/**
- * Lists a resource, then watches for changes until the signal is aborted. Built on the reflector: a server that goes away
- * or restarts costs a warning, and no change is reported twice.
- */
+/** Lists, then watches until the signal is aborted, by a reflector: no change is reported twice. */
 
 import { EXIT, showNote } from '../../cli/errors.ts';
 import type { Io } from '../../cli/io.ts';
@@ -39,11 +36,7 @@ export interface FollowDeps {
   log: Log;
 }
 
-/**
- * Resolves soon after the signal is aborted. A missing permission to watch is a NodepoolError, since only a person can fix
- * it, after onStart with what can be listed, as kubectl get --watch; all other errors, and the loss of a permission later,
- * are logged and retried.
- */
+/** A missing permission rejects, after onStart with what can be listed; all other errors are logged and retried. */
 export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Promise<void> {
   const { resource, watched, signal, store = new Store<T | undefined>() } = options;
   const [name = resource] = resource.split('.', 1);

@@ -52,11 +52,7 @@ const COMMANDS = {
   reconcile: () => import('../reconcile/command.ts'),
 } as const;
 
-/**
- * Runs until q, Ctrl-C or a signal. Returns the exit code.
- * @param verbosity of the log, which is written only if stderr is no terminal
- * @param runCommand of a pool, or of a node to drain, on the restored terminal
- */
+/** Runs until q, Ctrl-C or a signal. Returns the exit code. @param runCommand on the restored terminal */
 async function showView(
   verbosity: number,
   { io, connect, progress }: Deps,

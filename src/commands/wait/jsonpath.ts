@@ -7,10 +7,7 @@ import { explainFor, JsonPathError } from '../../print/jsonpath/template.ts';
 const FLAG = '--for=jsonpath';
 const FORM = "write it like --for=jsonpath='{.status.nodeCount}'=3, or without a value: any value will do";
 
-/**
- * Whether the object has that value, or any value, at the path, and the value that it has. The functions throw a NodepoolError
- * when the path leads to several values, an object or a list. Throws a usage error.
- */
+/** Whether the object has that value, or any, at the path. Throws where that is several, an object or a list. */
 export function jsonPathCondition(expression: string) {
   const [path = '', value, ...others] = splitAtEquals(expression);
   const expected = value?.replace(/^['"]+|['"]+$/g, '').trim();

@@ -54,11 +54,7 @@ export async function waitForEach(
   return errors;
 }
 
-/**
- * Returns an error for each pool that does not meet the condition. A pool that does not exist is an error, unless the condition is
- * its deletion or creation; for others, one that is deleted meanwhile may be recreated until the time is up. Pools are selected
- * once, at the start; that none is selected is an error as well.
- */
+/** An error for each pool that does not meet the condition, also where none is selected. Pools are selected once. */
 async function waitForOne(options: OneWait, deps: WaitDeps): Promise<NodepoolError[]> {
   const { condition, timeoutMs, onMet } = options;
   const { found, missing } = await chosenPools(options.pools, deps.pools);

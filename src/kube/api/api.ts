@@ -98,11 +98,7 @@ export class Api {
     return read.catch(whenUnknown(() => this.get<T>(inJson(resource), name)));
   }
 
-  /**
-   * Lists in pages, of which it requests one ahead. Returns what `map` returns for each item, without undefined.
-   * @param onRestart resets the state of `map`, if it has any
-   * @param most it stops once so many are kept
-   */
+  /** Lists in pages, one ahead. @param onRestart resets the state of `map` @param most stops at so many */
   async list<Item, T>(
     resource: Resource,
     map: (item: Item) => T | undefined,

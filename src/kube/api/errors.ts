@@ -228,10 +228,7 @@ function invalid(cannot: string, status: Status | undefined, reason: string): No
 
 // Refusals of unknown fields, with fieldValidation=Strict.
 
-/**
- * Undefined for another reason. The status is 400 for a create, 422 for a patch, where the object precedes the message.
- * @param cannot the request, as `cannot create NodePool "a"`
- */
+/** Undefined for another reason. The status is 400 for a create, 422 for a patch. @param cannot `cannot create …` */
 function unknownFields(resource: Resource, cannot: string, reason: string): NodepoolError | undefined {
   const fields = /strict decoding error: (.*)$/s.exec(reason)?.[1];
   if (fields === undefined) return undefined;

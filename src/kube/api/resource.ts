@@ -63,10 +63,7 @@ export const CRDS: Resource = {
   kind: 'CustomResourceDefinition',
 };
 
-/**
- * `/apis/<group>/<version>/…` of the collection or of an object. Throws for a name that no object can have: the path
- * could be that of the collection or of a parent.
- */
+/** `/apis/<group>/<version>/…`. Throws for a name that no object can have: the path could be that of the collection. */
 export function pathOf(resource: Resource, name?: string, subresource?: string): string {
   const { group, version, plural, namespace, kind } = resource;
   if (name !== undefined) assertName(kind, name);

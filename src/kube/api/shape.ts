@@ -74,19 +74,13 @@ const BUILT_IN = new Set([
   ...['scheduling.k8s.io', 'apiextensions.k8s.io', 'admissionregistration.k8s.io', 'metrics.k8s.io'],
 ]);
 
-/**
- * Removes nulls, which are the same as absent, in place. Throws ShapeError that names the first field of a wrong type. Of
- * objects of other groups than Kubernetes' own, only the metadata is checked.
- */
+/** Removes nulls, in place. Throws ShapeError with the field. Of groups that are not Kubernetes', metadata alone. */
 export function checkShape(object: Record<string, unknown>, group: string): void {
   if (BUILT_IN.has(group)) checkObject(object, '', 0);
   else checkField(object, 'metadata', 'object', '', 0);
 }
 
-/**
- * Throws ShapeError where an object, after checkShape(), lacks what every object of its kind has. A node without a name would not
- * be released, a RuntimeClass without a handler be replaced.
- */
+/** Throws ShapeError for what every object of its kind has: a node without a name would not be released. */
 export function checkRequired(object: Record<string, unknown>, kind: string): void {
   const { metadata } = object;
   if (!isObject(metadata) || typeof metadata.name !== 'string' || metadata.name === '')

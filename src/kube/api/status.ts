@@ -43,10 +43,7 @@ export function parseStatus(text: string): Status | undefined {
   };
 }
 
-/**
- * Whether the API server answered that this object does not exist. Not so a 404 for a resource that is not served, of a
- * proxy, or about another object. For a subresource that is not served, the server answers the same.
- */
+/** Not so a 404 for a resource that is not served, of a proxy, or about another object; a subresource may be. */
 export function isMissingObject(answer: ApiResponse, { plural, group }: Resource, name: string): boolean {
   const missing = missingObject(answer);
   return missing?.resource === plural && missing.group === group && missing.name === name;

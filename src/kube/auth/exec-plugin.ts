@@ -190,11 +190,7 @@ function clusterInfo(cluster: ClusterEntry, ca: Buffer | undefined) {
 
 // Whether an exec plugin may run, by client-go's rules for credentialPluginPolicy.
 
-/**
- * Throws NodepoolError (input) if not.
- * @param command normalized, as the allowlist's entries
- * @param found the result of its lookup
- */
+/** Throws NodepoolError (input) if not. @param command as the allowlist's entries @param found its lookup */
 function checkPolicy(
   policy: PluginPolicy | undefined,
   command: string,
@@ -307,10 +303,7 @@ async function outputOf(stdout: Readable, onTooMuch: () => void): Promise<Buffer
   return Buffer.concat(chunks);
 }
 
-/**
- * Terminates the plugin when this process exits or gets a signal: the plugin may ignore the terminal's SIGINT, and does
- * not get a `kill`. Returns a function that stops this.
- */
+/** Terminates the plugin with this process: it may ignore SIGINT, and gets no `kill`. Returns what stops this. */
 function endWithUs(end: () => void): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     end();

@@ -276,11 +276,7 @@ function isTexts(value: unknown): value is string[] {
 
 // Opens untrusted paths: regular files alone, without blocking on a FIFO.
 
-/**
- * Returns the stats of the open file: its path may be replaced at any time. Throws an error of node:fs, or Error that
- * names the kind of the file.
- * @param flags of open(2), to which O_NONBLOCK is added
- */
+/** Returns the stats of the open file. Throws an error of node:fs, or Error with its kind. @param flags of open(2) */
 export function openRegularFile(
   file: string,
   flags: number = constants.O_RDONLY,

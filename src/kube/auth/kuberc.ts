@@ -19,11 +19,7 @@ const BETA = 'kubectl.config.k8s.io/v1beta1';
 const TYPES = ['AllowAll', 'DenyAll', 'Allowlist'] as const;
 const FIELDS = ['credentialPluginPolicy', 'credentialPluginAllowlist'];
 
-/**
- * Undefined without a file or a policy. As kubectl 1.36: the file is KUBERC, unless `off`, else ~/.kube/kuberc, where
- * an unreadable file only causes a warning. Throws NodepoolError (input) for an invalid policy, rather than running a
- * plugin.
- */
+/** As kubectl 1.36: KUBERC, unless `off`, else ~/.kube/kuberc. Throws NodepoolError (input) for an invalid policy. */
 export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | 'log'>): PluginPolicy | undefined {
   if (env.KUBERC === 'off' || env.KUBECTL_KUBERC === 'false') return undefined;
   const home = env.HOME || env.USERPROFILE;
@@ -48,10 +44,7 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
   return policyOf(preference, file);
 }
 
-/**
- * The first Preference; undefined for an empty file. As kubectl, documents are parsed one by one, so that an invalid
- * one does not hide another's policy.
- */
+/** The first Preference. As kubectl, documents are parsed one by one: an invalid one does not hide another's policy. */
 function preferenceIn(text: string): KubeconfigSection | undefined {
   const parts = text.split(/^---[ \t]*(?:#.*)?$/m).filter(hasContent);
   let problem: unknown;

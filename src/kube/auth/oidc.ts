@@ -82,10 +82,7 @@ class Oidc implements AuthInfoSource {
     return token && this.#expiry(token) > this.#surroundings.now() + EARLY_MS ? token : undefined;
   }
 
-  /**
-   * Reads the file again: another process may have refreshed the tokens, and a refresh-token can often be used only
-   * once. client-go does not.
-   */
+  /** Reads the file again, unlike client-go: another process may have used the refresh-token, often valid once. */
   #lastingInFile(): string | undefined {
     try {
       const user = readKubeconfigFile(this.#file)?.users.find(({ name }) => name === this.#user);
@@ -154,10 +151,7 @@ class Oidc implements AuthInfoSource {
 const LOCK_TRIES = 20;
 const LOCK_WAIT_MS = 50;
 
-/**
- * Does nothing if the file no longer has the user. Throws Error, or an error of node:fs; the file is then unchanged.
- * @param config the new config of the user's auth-provider
- */
+/** Does nothing if the file no longer has the user. Throws; the file is then unchanged. @param config the new one */
 export async function persistTokens(file: string, user: string, config: Record<string, string>): Promise<void> {
   // Resolved once: a user with write access to the folder could replace the file by a link at any time.
   const target = await realpath(file);

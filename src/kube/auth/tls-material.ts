@@ -93,10 +93,7 @@ export function readText(file: string, what: string): string {
   }
 }
 
-/**
- * Refuses FIFOs, which kubectl reads: the path may come from an untrusted kubeconfig, and files are read again for
- * renewals.
- */
+/** Refuses FIFOs, which kubectl reads: the path may come from an untrusted kubeconfig, and is read again. */
 function readUpTo(file: string, most: number): string {
   const { descriptor } = openRegularFile(file);
   try {

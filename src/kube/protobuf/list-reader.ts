@@ -124,10 +124,7 @@ class ChunkBuffer {
   #length = 0;
   #needed: number;
 
-  /**
-   * @param read consumes what it can from the start of the bytes, and must not retain them
-   * @param worth bytes to wait for, at least, before each call
-   */
+  /** @param read consumes from the start what it can, and must not retain it @param worth bytes before each call */
   constructor(read: (bytes: Buffer) => ConsumedBytes, worth = 1) {
     this.#read = read;
     this.#worth = worth;

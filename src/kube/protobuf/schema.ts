@@ -1,7 +1,4 @@
-/**
- * Decodes protobuf messages by schemas of the used fields; others are skipped. The result is that of JSON.parse for the
- * same object, without those fields. Zero values are omitted, as JSON omits them: Go's protobuf writes them.
- */
+/** Skips fields that no schema has. As JSON.parse of the same object; zero values are omitted, which Go writes. */
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { setOwn } from '../../nodepool/json.ts';
 import { timestamp, writableTime } from '../../nodepool/timestamp.ts';

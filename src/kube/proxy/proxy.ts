@@ -1,7 +1,4 @@
-/**
- * Chooses the proxy for a server: the kubeconfig's `proxy-url`, else the environment's by Go's rules. proxy-agent.ts
- * makes the agent that connects through it, at the first request.
- */
+/** The kubeconfig's `proxy-url`, else the environment's by Go's rules. */
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { NodepoolError } from '../../nodepool/errors.ts';
 

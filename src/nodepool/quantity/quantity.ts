@@ -99,11 +99,7 @@ export function sumResourceLists(
   return Object.fromEntries([...addResourceLists(lists, onProblem)].map(([name, sum]) => [name, formatQuantity(sum)]));
 }
 
-/**
- * The sums by resource; they do not depend on the order of the lists. Invalid quantities are left out.
- * @param onProblem receives the index of the list, and a sentence that names the resource and the value
- * @param only the resources to sum; default: all
- */
+/** The sums by resource, in any order. Invalid ones are left out. @param onProblem gets the index and a sentence */
 export function addResourceLists(
   lists: Iterable<ResourceList>,
   onProblem: (place: number, problem: string) => void,
@@ -187,10 +183,7 @@ class Sum {
 /** A number represents larger integers inexactly. */
 const SIMPLE_DIGITS = 15;
 
-/**
- * The suffix of a small integer in units, milli or Ki; undefined for a text that needs the full parser. Without regular
- * expressions, because each node has eight such texts.
- */
+/** Undefined: it needs the full parser. Without regular expressions: each node has eight such texts. */
 function simpleSuffix(text: string): '' | 'm' | 'Ki' | undefined {
   let digits = 0;
   while (isDigit(text.charCodeAt(digits))) digits++;
@@ -262,10 +255,7 @@ const SUFFIX = /^[eEinumkKMGTP]*[-+]?[0-9]*$/;
 
 /** The smallest unit, 1n, as a power of ten. */
 const NANO = -9;
-/**
- * A limit of this program: Go builds numbers of any size, and a node must not be able to cause that here. Real quantities
- * have about 20 characters.
- */
+/** Go builds numbers of any size; a node must not be able to cause that here. Real ones have about 20 characters. */
 const MAX_TEXT_LENGTH = 512;
 /** Before the decimal point. */
 export const MAX_DIGITS = 500;

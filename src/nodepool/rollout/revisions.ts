@@ -1,7 +1,4 @@
-/**
- * The history of a pool's specs: an apps/v1 ControllerRevision for each, as StatefulSets and DaemonSets have
- * (kubernetes pkg/controller/history). A spec that comes back is the same revision with a higher number.
- */
+/** An apps/v1 ControllerRevision for each spec, as StatefulSets have. A spec that comes back gets a higher number. */
 import { NodepoolError } from '../errors.ts';
 import { deepEqual, defined, isObject } from '../json.ts';
 import { FIELD_MANAGER, managedAt, readManagedFields } from '../managed-fields.ts';
@@ -121,10 +118,7 @@ export function newRevision(pool: Pool, revision: number, attempt: number): Cont
   };
 }
 
-/**
- * Who made a revision that this program did not make, by its field manager: `an unknown field manager` where the server does not
- * tell. The data of a revision cannot be changed. Not guaranteed: a field manager is what the client says that it is.
- */
+/** By its field manager, undefined for ours. Not guaranteed: a field manager is what the client says that it is. */
 export function foreignWriter({ metadata }: ControllerRevision): string | undefined {
   const entries = readManagedFields((metadata as { managedFields?: unknown }).managedFields);
   const writers = entries.filter(entry => managedAt(entry, ['data']) !== undefined).map(({ manager }) => manager);
@@ -143,10 +137,7 @@ export function causeOf({ metadata }: { metadata: ObjectMeta }): string | undefi
   return typeof cause === 'string' && cause !== '' ? ellipsize(cause, MAX_CAUSE) : undefined;
 }
 
-/**
- * The revision that `undo` restores. Without a number the last one that is not the spec of the pool: the one before the current,
- * and the current one where the spec was edited since and not reconciled. @param number 0: none
- */
+/** Without a number the last one that is not the spec of the pool. @param number 0: none */
 export function revisionToRestore(
   pool: Pool,
   revisions: readonly ControllerRevision[],

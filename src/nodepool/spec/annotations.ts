@@ -1,7 +1,4 @@
-/**
- * Annotations that pools set on nodes. Of the annotations of a node only these are kept in memory: docs/decisions/0039
- * says how.
- */
+/** Of the annotations of a node only those of pools are kept in memory: docs/decisions/0039 says how. */
 import { deepEqual, isObject, ownValue } from '../json.ts';
 import type { Node, NodePool } from '../types.ts';
 import { keyProblem } from './syntax.ts';
@@ -10,10 +7,7 @@ import { keyProblem } from './syntax.ts';
 
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/**
- * Paths of fields that differ from the last applied file, as `spec.taints` or `spec.labels.team`. Of fields that the file does
- * not have, none: client-side apply keeps those. It replaces lists as a whole, as a custom resource gets a JSON merge patch.
- */
+/** Fields that differ from the last applied file, as `spec.taints`; a field that it lacks, client-side apply keeps. */
 export function takenBackByApply({ metadata, spec }: NodePool): string[] {
   const file = lastApplied(metadata);
   return isObject(file?.spec) ? differing('spec', file.spec, { ...spec }) : [];

@@ -35,10 +35,7 @@ export interface SpecEdits {
   paused: boolean | undefined;
 }
 
-/**
- * The spec to which the edits apply. Where they add only expressions to the default selector, it names the role label:
- * expressions without nodeSelector replace the default, so every node that meets them would join.
- */
+/** Where edits add only expressions to the default selector, it names the role label: else they would replace it. */
 export function specToEdit({ metadata, spec }: NodePool, { nodeSelector, matchExpressions }: SpecEdits): NodePoolSpec {
   const setsLabel = Object.values(nodeSelector).some(value => value !== null);
   if (!hasDefaultSelector(spec) || matchExpressions.length === 0 || setsLabel) return spec;

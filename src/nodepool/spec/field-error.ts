@@ -21,12 +21,7 @@ export interface FieldError {
   next?: string;
 }
 
-/**
- * A single error becomes one line; several become a list with one line each.
- *
- * @param source where the pool came from: a file name, `stdin`, `NodePool "gpu"`
- * @param placeOf the position of a field: `pools.yaml:14`
- */
+/** One error is one line; several are a list. @param source a file, `stdin`, `NodePool "gpu"` */
 export function fieldErrors(
   source: string,
   errors: readonly FieldError[],

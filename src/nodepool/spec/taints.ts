@@ -121,10 +121,7 @@ export function taintFrom(id: string, value: string): Taint {
 /** As IsDecimalInteger: no plus sign, no leading zeros. */
 const DECIMAL = /^(0|-?[1-9]\d*)$/;
 
-/**
- * Whether the toleration tolerates the taint. Lt and Gt compare integers (TaintTolerationComparisonOperators, alpha in
- * 1.35 and 1.36); only a server with that feature gate accepts pods that use them.
- */
+/** Lt and Gt compare integers (TaintTolerationComparisonOperators, alpha in 1.35 and 1.36). */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   const { key = '', operator = '', value = '', effect = '' } = toleration;
   if (effect !== '' && effect !== taint.effect) return false;
@@ -143,10 +140,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
-/**
- * Seconds until a pod with these tolerations is evicted from a node with these taints: 0 immediately, Infinity never.
- * For each taint the first matching toleration counts, and of those the shortest tolerationSeconds.
- */
+/** Seconds until such a pod is evicted: 0 immediately, Infinity never. The first matching toleration counts. */
 export function evictedAfter(tolerations: readonly Toleration[], taints: readonly Taint[]): number {
   let shortest = Infinity;
   for (const taint of taints) {

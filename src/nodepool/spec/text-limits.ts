@@ -16,11 +16,7 @@ export function checkLength(text: string): void {
   throw new TooLargeError(`it has ${text.length} characters, and at most ${MAX_TEXT_LENGTH} are read`);
 }
 
-/**
- * Checks the size of the values after every alias is expanded, as in a request: ten lines of aliases to aliases can
- * represent billions of values.
- * @throws TooLargeError when that is longer than a text may be, nested too deeply, or cyclic
- */
+/** Checks the size with every alias expanded: ten lines can represent billions of values. @throws TooLargeError */
 export function checkExpanded(values: readonly unknown[]): void {
   const known = new Map<object, TextSize>();
   let length = 0;

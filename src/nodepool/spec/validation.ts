@@ -251,11 +251,7 @@ export function countProblem(value: number | string | undefined, least: 0 | 1): 
 
 // Whether it is known which nodes belong to a pool.
 
-/**
- * False when a part of the selector could not be read, or is invalid: a mistake in it must not release the nodes that the
- * pool holds, and a later version may have more operators.
- * @param errors of validatePool()
- */
+/** False when a part is unreadable or invalid: a mistake must not release nodes. @param errors of validatePool() */
 export function isSelectorKnown(pool: NodePool, errors: readonly FieldError[] = validatePool(pool)): boolean {
   return !errors.some(({ field }) => field === 'spec' || /^spec\.(nodeSelector|matchExpressions)/.test(field));
 }

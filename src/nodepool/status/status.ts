@@ -336,11 +336,7 @@ function jsonBytes(value: unknown): number {
 /** Nodes that one message names. */
 const MAX_CONFLICTING = 10;
 
-/**
- * Messages of the condition Conflict, each with both pools.
- * @param lost nodes that the pool matches and another pool owns
- * @param foreignRuntimeClass its RuntimeClass, where the pool does not own that
- */
+/** Each with both pools. @param lost nodes of other owners @param foreignRuntimeClass that the pool does not own */
 export function conflictMessages(
   pool: NodePool,
   lost: { node: Node; owner: NodePool }[],

@@ -142,11 +142,7 @@ function begunAt(since: number, now: number): number {
   return now >= since && now - since < SEEN_MS ? Number.NaN : Math.min(since, now);
 }
 
-/**
- * Milliseconds until the next poll: POLL_MS, or, where the evictions of all pods were refused, until the first may be sent again. Up to
- * a quarter more, so that the nodes of a pool do not stay in step.
- * @param random in [0, 1)
- */
+/** Milliseconds, up to a quarter more, so that nodes do not stay in step. @param random in [0, 1) */
 export function pollDelayMs({ pods, evictor }: NodeDrain, random = Math.random()): number {
   const { evicted, blockedPods } = evictor;
   const isRefused = evicted.size === 0 && blockedPods.size > 0 && blockedPods.size >= pods;

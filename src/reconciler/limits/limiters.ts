@@ -7,7 +7,7 @@ export const WORKERS = 16;
 export interface Limiters {
   /** Bounds the nodes and pools in progress, not requests: a node is planned right before its write. */
   limitObjects: Limiter;
-  /** Bounds the nodes whose pods are evicted; called within limitObjects. Half of the requests are left to others. */
+  /** Bounds the nodes whose pods are evicted; called within limitObjects, and gives the slot there away. */
   limitPolls: Limiter;
 }
 

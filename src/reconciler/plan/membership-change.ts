@@ -1,7 +1,4 @@
-/**
- * Membership changes: nodes that a person adds to a pool, removes from it or moves. The membership labels go with the
- * same patch as everything that follows from them.
- */
+/** Nodes that a person adds, removes or moves: the labels go with the patch of all that follows from them. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { type LabelPatch, labelOf, patchedLabels, withoutSetValues } from '../../nodepool/membership/member-labels.ts';
 import type { Ownership } from '../../nodepool/membership/membership.ts';
@@ -25,10 +22,7 @@ export interface MembershipChange {
 /** By name of the node. */
 export type MembershipChanges = ReadonlyMap<string, MembershipChange>;
 
-/**
- * The one patch of a membership change: the labels, what the old pool takes back, what the new one sets, and the record.
- * Undefined when the node is not known. Throws NodepoolError when the change is not possible.
- */
+/** The one patch of a change: labels, what the old pool takes back, what the new one sets. Throws if impossible. */
 export function planMembershipChange(
   state: ClusterState,
   name: string,

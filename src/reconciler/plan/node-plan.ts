@@ -1,7 +1,4 @@
-/**
- * Plans one node, as the cluster state has it. What a pool sets or removes can itself make the node join or leave another
- * pool, and what that pool sets belongs to the same patch.
- */
+/** What a pool sets or removes can itself make a node join or leave another pool: that is in the same patch. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual, defined } from '../../nodepool/json.ts';
 import { patchedLabels, withoutSetValues } from '../../nodepool/membership/member-labels.ts';
@@ -299,10 +296,7 @@ export function oversizedError(node: string, pool: NodePool | undefined): Nodepo
 /** Ends what noExecuteOf() gives of a taint that is set after evictions. */
 const AFTER_EVICTIONS = ' after evictions';
 
-/**
- * The taints with the effect NoExecute that the plans add to nodes, each as `node key=value:NoExecute`. Those of pools with
- * `noExecute: Drain` end with AFTER_EVICTIONS: who agrees to these does not agree to the others.
- */
+/** Each as `node key=value:NoExecute`; those of `noExecute: Drain` end with AFTER_EVICTIONS: a consent of its own. */
 export function noExecuteOf(plans: readonly DuePlan[]): Set<string> {
   return new Set(
     plans.flatMap(plan => {
@@ -319,10 +313,7 @@ function drained(taint: string): string {
   return taint + AFTER_EVICTIONS;
 }
 
-/**
- * A node that changed since its plan was agreed to may get a NoExecute taint that no consent covers: throws NodepoolError.
- * @param consent as noExecuteOf() gives it; undefined: all
- */
+/** Throws where the plan adds a NoExecute taint that no consent covers. @param consent undefined: all */
 export function assertConsent(plan: DuePlan, consent: ReadonlySet<string> | undefined): void {
   if (consent === undefined) return;
   const isCovered = (taint: string) => consent.has(taint) || consent.has(taint.replace(AFTER_EVICTIONS, ''));

@@ -1,7 +1,4 @@
-/**
- * The step of a rollout, by what the cluster state has of the pool's members and what this process knows of its writes: which nodes are
- * next, and what the members have of the spec.
- */
+/** Which nodes are next, and what members have of the spec, by the cluster state and this process's writes. */
 import { isRolloutStep } from '../../nodepool/plan/plan.ts';
 import type { AppliedRecord } from '../../nodepool/plan/record.ts';
 import { isGradual, type RecordedMember } from '../../nodepool/plan/runtime-class.ts';

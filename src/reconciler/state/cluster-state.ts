@@ -175,10 +175,7 @@ export class ClusterState {
     this.#observer.concerned(moves ? this.#ownerships.neighbours(name) : [name]);
   }
 
-  /**
-   * The status that is about to be written. Seeing it, in the response or in the cache, does not enqueue the pool. Otherwise
-   * a status with a failure message would retry the pool at once, as long as each failure has another message.
-   */
+  /** Seeing this status does not enqueue the pool: a failure with another message each time would retry it at once. */
   expectStatus(pool: string, status: NodePoolStatus): void {
     this.#expected.set(pool, status);
   }

@@ -1,7 +1,4 @@
-/**
- * Reads objects from the server into the cluster state. A server answers 404 to a write also where it does not serve the
- * subresource, so the object is read to find out what such a 404 means (docs/decisions/0029-gone-is-asked-again.md).
- */
+/** A server answers 404 to a write also where it does not serve the subresource: the read tells (0029). */
 import { isOlder } from '../../controller/resource-version.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { deepEqual } from '../../nodepool/json.ts';

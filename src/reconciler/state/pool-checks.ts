@@ -29,10 +29,7 @@ export class SpecChangedError extends NodepoolError {
   }
 }
 
-/**
- * In a run without caches, notices that a pool was changed while its nodes are written: reads it again before a write or an
- * eviction when it was read more than a second ago. A watch needs no such read: its cache has the pool.
- */
+/** Without caches: reads a pool again before a write or an eviction when it was read more than a second ago. */
 export class ChangedMeanwhile {
   readonly #options: ReconcilerOptions;
   /** When each pool was read, by its name, and what was found; the run began with all of them. */
@@ -88,10 +85,7 @@ export class ChangedMeanwhile {
     return reading;
   }
 
-  /**
-   * Throws SpecChangedError where the cluster state has another spec than the run began with: nobody was shown what that does. A pool
-   * that is only paused by now is not edited; one that was recreated is another pool.
-   */
+  /** Throws SpecChangedError where the spec is not that of the start. Pausing is no edit; a new UID is another pool. */
   assertUnedited(name: string): void {
     const { hasCaches = false, cluster, state } = this.#options;
     if (hasCaches || cluster.isDryRun) return;
@@ -211,10 +205,7 @@ export class GonePools {
     this.#options = options;
   }
 
-  /**
-   * Whether the plan may be written: it releases no node, or its pool is gone or has a deletionTimestamp. If not, the
-   * cluster state has the pool now, and the caller plans again. Throws NodepoolError when the pool cannot be read.
-   */
+  /** Whether it releases no node, or its pool is gone or being deleted. If not, the state has the pool: plan again. */
   async mayRelease({ node, previous, owner }: NodePlan): Promise<boolean> {
     if (previous === undefined || previous === owner || this.#options.state.isActive(previous)) return true;
     const known = this.#reads.get(previous);

@@ -21,10 +21,7 @@ export async function readAnnotations(state: ClusterState, list: NodesClient['li
   if (hasUnread(state)) await readInto(state, list);
 }
 
-/**
- * As readAnnotations(), for the members of one pool. A single one, and those after a refusal, are left to NodeGates.
- * Undefined when nothing is read.
- */
+/** As readAnnotations(), for members of one pool; a single one is left to NodeGates. Undefined when nothing is read. */
 export function readAnnotationsOf(pool: string, state: ClusterState, nodes: NodesClient): Promise<void> | undefined {
   const known = state.pool(pool);
   if (known === undefined || unread(state, pool).length < 2) return undefined;

@@ -52,12 +52,7 @@ const LABEL = 'label ';
 const ANNOTATION = 'annotation ';
 const RECORD = ANNOTATION + RECORD_ANNOTATION;
 
-/**
- * What differs from what was sent, where the write set it, the next plan would undo it, or it gives the node to another
- * pool. Other changes of the server, as a label that no pool sets, are ignored.
- * @param next gives the plan for the node as the server answered it
- * @param decides whether pools select by a label, where it gave the node another owner than the write meant
- */
+/** What the next plan would undo, or gives the node to another pool; a label that no pool sets is ignored. */
 export function alteredOnNode(
   { node, patch }: { node: Node; patch: NodePatch },
   answer: Node,

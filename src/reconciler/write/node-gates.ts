@@ -1,7 +1,4 @@
-/**
- * Why a node is not written yet: what stands between its plan and its PATCH, in the order in which it is checked. Reads what the cluster
- * state lacks of the node and of its pools, evicts pods, and lets the patch through once no gate is left. Writes no node.
- */
+/** What stands between the plan of a node and its PATCH, in order. Reads and evicts; writes no node. */
 import { NodepoolError } from '../../nodepool/errors.ts';
 import {
   type DuePlan,

@@ -1,7 +1,4 @@
-/**
- * Writes the nodes of a pool: chooses those that have something to be written, in order, and brings each to its plan, one guarded patch
- * a node, planned again after every conflict.
- */
+/** Brings each node that differs to its plan, one guarded patch a node, planned again after every conflict. */
 import { conflictDelay } from '../../controller/backoff.ts';
 import { countRollout } from '../../controller/collect.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -191,10 +188,7 @@ export class NodeWriter {
     return managed.filter(name => isDue(nodePlan(state, name)));
   }
 
-  /**
-   * Members that do not carry the labels and taints of the pool, and those that others keep changing. With caches, a node
-   * that changed during the reconcile has enqueued its pool again and does not count.
-   */
+  /** Members without the labels and taints of the pool, or contested. With caches, not those that enqueued it again. */
   differing(pool: string, failures: readonly WriteFailure[]): string[] {
     const { state, hasCaches = false } = this.#options;
     const failed = new Set(failures.map(({ node }) => node));
@@ -216,11 +210,7 @@ export class NodeWriter {
     return this.gates.changes.has(name) || isDue(nodePlan(this.#options.state, name));
   }
 
-  /**
-   * Writes what differs. Undefined when nothing did, the node is gone, or another call is writing it already. Throws
-   * NodepoolError: a WriteError where the node is not to be written again at once.
-   * @param isCurrent false once the pool has changed: then no further write is sent
-   */
+  /** Undefined when nothing differed, the node is gone, or another call writes it. Throws NodepoolError. */
   async write(name: string, isCurrent = () => true): Promise<NodeMove | undefined> {
     const running = this.#inFlight.get(name);
     if (running !== undefined) {

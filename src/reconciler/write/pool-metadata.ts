@@ -1,7 +1,4 @@
-/**
- * Guarded writes of a pool's metadata: the finalizer, which keeps a deleted pool until its nodes are released, and the annotation
- * that says how far the takeover of an inherited pool is.
- */
+/** Guarded writes of a pool's metadata: the finalizer, and how far the takeover of an inherited pool is. */
 import { conflictDelay } from '../../controller/backoff.ts';
 import type { PoolWrite } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -19,10 +16,7 @@ const FINALIZER_FIELD: MetadataField = { name: `finalizer ${FINALIZER}`, path: [
 
 const MAX_ATTEMPTS = 20;
 
-/**
- * The pool with its finalizer, or as it is when it is being deleted; undefined when it is gone, or another has its name.
- * The state follows. Throws NodepoolError.
- */
+/** The pool with its finalizer; undefined when it is gone, or another has its name. Throws NodepoolError. */
 export async function addFinalizer(pool: NodePool, options: ReconcilerOptions): Promise<NodePool | undefined> {
   return editPool(pool, FINALIZER_FIELD, options, current => {
     const { finalizers = [], deletionTimestamp } = current.metadata;
@@ -46,11 +40,7 @@ export async function dropFinalizer(pool: NodePool, options: ReconcilerOptions):
   options.state.removePool(pool.metadata.name, pool.metadata.uid);
 }
 
-/**
- * Writes the pool as it is now; on conflict, reads it and calls `neededWrite` again. Returns what addFinalizer() returns. Throws
- * WriteError where something else keeps undoing the write.
- * @param neededWrite the write that the pool needs; undefined when it needs none
- */
+/** On conflict, calls `neededWrite` again. Throws WriteError where something keeps undoing it. */
 export async function editPool(
   pool: NodePool,
   field: MetadataField,
@@ -122,11 +112,7 @@ export async function prepare(pool: NodePool, options: ReconcilerOptions): Promi
   return setTakeover(withFinalizer, isInherited ? 'started' : 'finished', options);
 }
 
-/**
- * Ends the takeover, if one is in progress: every node was tried, and one that could not be written keeps what it has. It
- * does not wait for that node, or for the status: nodes that join meanwhile would lose their own labels and taints.
- * @returns the pool as its status is to be written
- */
+/** Every node was tried. It does not wait for failed ones: nodes that join would lose their own labels and taints. */
 export async function endTakeover(pool: NodePool, options: ReconcilerOptions): Promise<NodePool> {
   const current = options.state.pool(pool.metadata.name);
   if (current === undefined || current.metadata.uid !== pool.metadata.uid || takeoverOf(current) !== 'started')
@@ -165,11 +151,7 @@ async function annotate(pool: NodePool, value: Takeover, { cluster }: Reconciler
 
 // A guarded write of a pool: the server refuses it where its spec differs from the one that is known here.
 
-/**
- * Returns what the write returns. A write tests fields of the spec (kube/resources/node-pools.ts), and a test that fails is answered
- * like an invalid object: where the spec has been edited since, that is a conflict. Throws DroppedFieldsError where the
- * CRD was replaced.
- */
+/** A failed test of the spec is answered like an invalid object: if the spec was edited, it is a conflict. */
 export async function writePool(
   pool: NodePool,
   send: () => Promise<PoolWrite>,

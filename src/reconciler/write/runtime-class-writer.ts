@@ -40,11 +40,7 @@ export async function writeRuntimeClass(
 /** Each attempt acts on what the last one read; more attempts mean that somebody recreates it as fast as it is deleted. */
 const MAX_ATTEMPTS = 5;
 
-/**
- * In a dry run a deleted RuntimeClass is still there, so a replacement stops after the (dry) delete. What others set on one that
- * is replaced stays in an annotation on the pool until forgetPreserved().
- * Throws NodepoolError when it cannot be made as it should be.
- */
+/** In a dry run a replacement stops after the (dry) delete. Throws NodepoolError when it cannot be made so. */
 export async function applyRuntimeClass(pool: NodePool, options: WriterOptions): Promise<RuntimeClassOutcome> {
   const { cluster, state, writeLimiter } = options;
   const name = runtimeClassName(pool.metadata.name);

@@ -33,10 +33,7 @@ export type StatusWrite = 'written' | 'failed' | 'throttled';
 
 const MAX_ATTEMPTS = 10;
 
-/**
- * Sets in the outcome: the status, undefined when the pool is gone, its deletion began, or another one has its name now; the
- * fields that the CRD lacks; a failed write as a failure. A status that the server altered is a failure, too.
- */
+/** Sets the status, undefined when the pool is gone or another; the fields that the CRD lacks; a failed write. */
 export async function writeStatus(
   pool: NodePool,
   observed: PoolObservation,
@@ -55,10 +52,7 @@ export async function writeStatus(
   return 'failed';
 }
 
-/**
- * If nodes were written, the pool is read even if the status does not change: it may have been deleted during the writes.
- * With caches the deletion enqueues the pool again, so the read is left out.
- */
+/** If nodes were written, the pool is read all the same: it may have been deleted. With caches that is left out. */
 async function write(
   pool: NodePool,
   observed: PoolObservation,
@@ -142,10 +136,7 @@ function isSame({ metadata: { uid, deletionTimestamp } }: NodePool, latest: Node
 /** Bytes of a value in a message. */
 const MAX_VALUE_LENGTH = 200;
 
-/**
- * Fields whose value differs from what was sent, or that the server added. What its CRD drops is not among them.
- * @param next the status that would be written now: what it takes over from the answer is ignored
- */
+/** Fields that differ from what was sent, not those that the CRD drops. @param next ignores what it takes from it */
 export function alteredFields(
   { sent, next }: { sent: NodePoolStatus; next: NodePoolStatus },
   kept: NodePoolStatus | undefined,

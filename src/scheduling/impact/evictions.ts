@@ -116,10 +116,7 @@ function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'nex
   return { next: { ...next, pending }, pendingAfter: next.pending.length - pending.length };
 }
 
-/**
- * As evicted pods see it: what keeps pods away meanwhile, and the taint that comes afterwards, which ends those that tolerate
- * the other one.
- */
+/** As evicted pods see it: the stand-in meanwhile, and the taint that comes afterwards. */
 function whileDrained({ meanwhile, after }: PlannedChange): Node {
   const isInAfter = (taint: Taint) => after.taints.some(other => isSameTaint(other, taint));
   return { ...after, taints: [...after.taints, ...(meanwhile?.taints.filter(taint => !isInAfter(taint)) ?? [])] };

@@ -42,10 +42,7 @@ export function changedKeys({ before, after }: NodeChange): ChangedKey[] {
   return [...labels, ...taints];
 }
 
-/**
- * The keys because of which the answer is another one after the change: those without whose change it would not be what it
- * is; where there is none, those whose change alone gives another answer; else all.
- */
+/** Keys without whose change the answer would be another; if none, those that alone give another answer; else all. */
 export function causesOf<T>(
   answer: (node: Node) => T,
   change: NodeChange,

@@ -1,7 +1,4 @@
-/**
- * Which nodes take a pod by the rules that ask for the node alone. Pods that move change nothing of that, so it is found once
- * for each placement: thousands of owners have a few.
- */
+/** By the rules that ask for the node alone: found once for each placement, as thousands of owners have a few. */
 import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import { evictedAfter } from '../../nodepool/spec/taints.ts';
 import { FitReasons } from '../fit-reasons.ts';

@@ -1,7 +1,4 @@
-/**
- * Finds by labels: of thousands of workloads in a cluster, a selector or a pod concerns a few. With the selectors of a pod's spread
- * and affinity, and which pods matter to them.
- */
+/** Of thousands of workloads, a selector or a pod concerns a few. */
 import { ownValue } from '../../nodepool/json.ts';
 import { type LabelQuery, matchesQuery, type Requirement } from '../../nodepool/membership/label-query.ts';
 import type { PodTraits } from '../types.ts';

@@ -1,7 +1,4 @@
-/**
- * The rules that ask for the node alone: cordoned, name, taints, node affinity and selector (nodeunschedulable, nodename,
- * tainttoleration and nodeaffinity of kube-scheduler). Whether a node is Ready is no rule: its taints say so.
- */
+/** Cordoned, name, taints, affinity and selector. Whether a node is Ready is no rule: its taints say so. */
 import {
   isMatching,
   type NodeTerm,

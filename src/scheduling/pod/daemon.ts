@@ -1,7 +1,4 @@
-/**
- * Whether a DaemonSet has a pod on a node, as its controller decides: NodeShouldRunDaemonPod of k8s.io/kubernetes
- * pkg/controller/daemon. Resources and ports are the scheduler's business.
- */
+/** As its controller decides: NodeShouldRunDaemonPod of k8s.io/kubernetes pkg/controller/daemon. Not resources. */
 import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { tolerates } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';

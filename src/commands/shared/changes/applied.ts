@@ -1,7 +1,4 @@
-/**
- * Pools of files as `kubectl apply` would leave them: a field that the file does not have goes where an earlier apply set it
- * (client-side or server-side, as of Argo CD and Flux), and stays otherwise.
- */
+/** Pools of files as `kubectl apply` would leave them: missing fields go where an earlier apply set them. */
 import { isObject, ownValue, setOwn } from '../../../nodepool/json.ts';
 import { type ManagedFields, managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
 import { asYoungest } from '../../../nodepool/membership/membership.ts';
@@ -118,10 +115,7 @@ function mergeOf(live: NodePool, declared: Parts): Merge {
   return merge as Merge;
 }
 
-/**
- * The owners whose file it may be: several apply parts of one pool, each under its own name, and a file does not say under which.
- * Those of most of what is in it; none where others have set all of that.
- */
+/** Several may apply parts of one pool: the owners of most of the file; none where others set all of that. */
 function appliersOf(
   { metadata: { labels = {}, annotations = {} }, spec }: Parts,
   live: NodePool,

@@ -37,10 +37,7 @@ export function acrossBlocks<T>(items: readonly T[], keyOf: (item: T) => string)
   return ranks.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
 
-/**
- * `a, b, c and 22 more`: three names and how many others. Domains, which names of a cloud's nodes share, are left out where the
- * names differ without them: `ip-10-0-1-15…`. An IP address has none.
- */
+/** `a, b, c and 22 more`. Shared domains are left out where names differ without them: `ip-10-0-1-15…`. */
 export function namesText(names: readonly string[]): string {
   const hosts = names.map(name => (isIP(name) ? name : name.replace(/(?<=[^.])\..*$/s, '…')));
   const isClear = new Set(hosts).size === new Set(names).size;

@@ -16,11 +16,7 @@ interface PlannedNode {
 /** One read a node: of many a few stand for the others. */
 const MAX_READ = 50;
 
-/**
- * The same with `setBy` where it is known. Reads nodes with a value that others set, at most MAX_READ; of a node that
- * cannot be read, no field manager is named.
- * @param keyOf of nodes with the same key, some stand for the others: nodes of each key are read before more of any
- */
+/** The same with `setBy` where it is known. Reads MAX_READ nodes at most. @param keyOf of equal keys some are read */
 export async function withSetters<P extends PlannedNode>(
   planned: readonly P[],
   nodes: Pick<NodesClient, 'fieldSetters'>,

@@ -14,10 +14,7 @@ import type { FoundImpact } from '../impact/find-impact.ts';
 import type { AppliedPool } from './applied.ts';
 import type { PrintedDiff } from './print-diff.ts';
 
-/**
- * Without the last newline. Nodes without a change of labels and taints are left out, as in the text.
- * @param diff without RuntimeClasses where they could not be read, which null says; with pools if it is of files
- */
+/** Without the last newline. @param diff without RuntimeClasses where they could not be read, which null says */
 export function printDiff(
   {
     nodes,

@@ -155,10 +155,7 @@ export function changeLine(change: Change, setters: readonly FieldSetter[], styl
   return `  ${paint(sanitizeLine(text))}  ${style.dim(`(${reason}${setByText(change, setters, now)})`)}`;
 }
 
-/**
- * `: set by kubectl-label 3m ago`; where the spec changed as well, `; value set by …`. Taints are one field: it is not
- * known which of them its last writer set.
- */
+/** `: set by kubectl-label 3m ago`, or `; value set by …` where the spec changed, too. Taints are one field. */
 function setByText({ kind, reason }: Change, setters: readonly FieldSetter[], now?: Date): string {
   const managers = [...new Set(setters.map(({ manager }) => manager))].toSorted();
   if (managers.length === 0) return '';

@@ -23,12 +23,7 @@ export interface Approval {
   written?: () => EarlierWrite | undefined;
 }
 
-/**
- * The Approve that it returns remembers what was agreed to and asks only about what a later proposal adds: one question, of
- * the command and about evictions. It says nothing of evictions when no pod would be evicted. It throws NodepoolError when the
- * user refuses evictions, when a script does not pass --yes, and when nodes or pods cannot be read.
- * @param tellImpact what a plan does to pods, which a person sees before the question; it may be a question of its own
- */
+/** Remembers what was agreed to, and asks about what a later proposal adds. Throws when that is refused. */
 export function approver(
   { yes, dryRun, written: ofCommand = () => undefined }: Approval,
   io: Io,

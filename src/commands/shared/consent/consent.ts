@@ -1,7 +1,4 @@
-/**
- * Consent to a plan. While a person reads the question, the cluster changes; so after a yes everything is read and planned
- * again, and what the new plan adds is asked about again.
- */
+/** After a yes everything is read and planned again, and what the new plan adds is asked about again. */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import type { ClusterPlan } from '../../../reconciler/plan/cluster-plan.ts';
 import { noExecuteOf } from '../../../reconciler/plan/node-plan.ts';

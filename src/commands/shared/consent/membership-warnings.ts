@@ -18,10 +18,7 @@ export async function readProtection(
   return isMembershipProtected((await readPolicies(root)).objects, manifests);
 }
 
-/**
- * Warns about pools that a kubelet could join or leave by itself, or that nodes cannot register into.
- * @param isProtected by the admission policy, which lets a kubelet register a new node into most pools all the same
- */
+/** Pools that a kubelet could join or leave by itself, or that nodes cannot register into. */
 export async function warnOfKubelets(
   pools: readonly NodePool[],
   isProtected: boolean | Promise<boolean>,
@@ -62,10 +59,7 @@ export async function isKubeletRiskNew(before: NodePool, after: NodePool): Promi
 /** Pools that the warning names. */
 const MAX_NAMED = 5;
 
-/**
- * Warns about labels and taints that a cloud, a provisioner or other software sets itself, permanently or for a short time.
- * @param transientKeys of --transient-keys
- */
+/** Labels and taints that a cloud, a provisioner or other software sets. @param transientKeys of --transient-keys */
 export async function warnOfOthersKeys(
   pools: readonly NodePool[],
   io: ErrorIo,

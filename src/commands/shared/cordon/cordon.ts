@@ -1,7 +1,4 @@
-/**
- * Marks nodes as unschedulable or schedulable, with the maintenance that goes with it: one guarded patch a node, and none where
- * it is so already. Nodes in the maintenance of another user are not changed.
- */
+/** One guarded patch a node, and none where it is so already. Nodes in the maintenance of others are not changed. */
 
 import { conflictDelay } from '../../../controller/backoff.ts';
 import type { ClusterReader, DryRun, NodesClient } from '../../../kube/cluster.ts';
@@ -67,10 +64,7 @@ export async function findNodes(
   return chooseMembers([...members.values()].flat(), named.nodes, pools, nodes);
 }
 
-/**
- * Of the members those with these names; without names, all. Throws when a name is no member's.
- * @param nodes all of the cluster: a name that is another node's is not the short name of a member
- */
+/** Of the members those with these names; without names, all. @param nodes all: another node's name is no short name */
 export function chooseMembers(
   members: Node[],
   names: readonly string[],
@@ -211,11 +205,7 @@ function notMembers(nodes: string[], pools: readonly string[], similar: readonly
   );
 }
 
-/**
- * The members of each pool, by name; the pools, all nodes of the cluster, and the owner of a node that was read later.
- * Throws when one of the pools does not exist.
- * @param command for the next step
- */
+/** The members of each pool, all nodes, and the owner of a node read later. Throws for a pool that does not exist. */
 export async function readMembers(
   command: string,
   names: readonly string[],

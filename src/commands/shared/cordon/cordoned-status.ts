@@ -9,11 +9,7 @@ const MAX_ATTEMPTS = 5;
 
 type CordonedStatusPort = ClusterReader & { pools: Pick<NodePoolsClient, 'patchStatus'> };
 
-/**
- * Counts the unschedulable members and writes the number where it differs; a pool that was never reconciled has no
- * status, and gets none. The nodes are cordoned all the same where that fails.
- * @returns a warning, where it failed
- */
+/** Writes the number of unschedulable members where it differs; no status where there is none. @returns a warning */
 export async function recordCordoned(
   names: readonly string[],
   cluster: CordonedStatusPort,

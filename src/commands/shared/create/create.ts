@@ -202,10 +202,7 @@ function assertDistinct(pools: NodePool[]): void {
   }
 }
 
-/**
- * The nodes of `--nodes`. Throws when the pool exists, or a node does not, belongs to another pool or has another value
- * of a label.
- */
+/** Throws when the pool exists, or a node does not, belongs to another pool or has another value of a label. */
 async function findNodes({ nodes: names, pools }: CreateOptions, cluster: ClusterPort): Promise<Node[]> {
   if (names.length === 0) return [];
   const unique = [...new Set(names)];
@@ -288,10 +285,7 @@ type LabelChange = Pick<NodePatch, 'record'> & Required<Pick<NodePatch, 'labels'
 
 const MAX_ATTEMPTS = 20;
 
-/**
- * Writes what `change` returns for the node as it was last read; called again after every conflict, it may throw.
- * Undefined when the node is gone. No write when the node already has these labels.
- */
+/** Writes what `change` returns, after every conflict again. Undefined when the node is gone. It may throw. */
 async function patchLabels(
   node: Node,
   change: (current: Node) => LabelChange,
@@ -320,10 +314,7 @@ async function patchLabels(
   );
 }
 
-/**
- * Has the server check the first of these writes, which stands for all: throws NodepoolError when it would refuse it, as
- * for want of a permission. It is for what has to be written before, and would be there in vain.
- */
+/** Has the server check the first write, which stands for all, before what would be there in vain. */
 async function tryLabels(
   nodes: readonly Node[],
   labels: Record<string, string>,

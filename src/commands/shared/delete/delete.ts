@@ -49,10 +49,7 @@ export interface DeleteResult extends PoolResult {
   finalizers: string[];
 }
 
-/**
- * Killed at any point, the same call finishes the work: the pool stays, with its deletionTimestamp, until its nodes are released.
- * A pool that cannot be deleted does not stop the others: its result has the error.
- */
+/** Killed at any point, the same call finishes the work. A pool that cannot be deleted does not stop the others. */
 export async function deletePools(options: DeleteOptions): Promise<DeleteResult[]> {
   const { pools, detachNodes } = options;
   if (pools.length === 0) return [];

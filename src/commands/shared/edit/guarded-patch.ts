@@ -27,10 +27,8 @@ interface PoolPatch {
 }
 
 /**
- * Writes what is proposed, and asks for another proposal when somebody else has changed the pool since it was read. Returns
- * the pool as it is now, or would be. Throws NodepoolError, also where the server stored something else.
- * @param command names itself when the pool is gone
- * @param propose reads the pool again
+ * Writes what is proposed, and asks for another proposal when somebody has changed the pool. Returns the pool as it is now, or
+ * would be. Throws NodepoolError, also where the server stored something else.
  */
 export async function patchPool<T extends PoolPatch>(
   name: string,

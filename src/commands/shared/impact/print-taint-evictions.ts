@@ -14,10 +14,7 @@ const TAINTS_WIDTH = 40;
 /** In a narrower column the names of pods would be useless. */
 const MIN_NAMES = 30;
 
-/**
- * Lines joined by newlines, without one at the end; not sanitized beyond the table's own cells.
- * @param width Infinity where nothing is to be cut
- */
+/** Without a newline at the end; not sanitized beyond the cells. @param width Infinity where nothing is to be cut */
 export function renderEvictions(preview: EvictionPreview, width: number): string {
   const shown = preview.nodes.slice(0, MAX_NODES);
   const firstColumns = [HEADER, ...shown.map(row)];

@@ -217,10 +217,7 @@ async function readRunningPods(
   return found;
 }
 
-/**
- * Reads the pods that matter to topology spread and pod affinity of pods that would move into the snapshot: a second list, as
- * only now it is known which do. No request where none has such a rule.
- */
+/** Adds the pods that matter to spread and affinity of pods that would move: only now it is known which do. */
 async function countOthers(snapshot: Snapshot, moving: readonly RunningPod[], port: SchedulingPort): Promise<void> {
   const isCounted = countedBy(moving.map(({ pod }) => pod));
   if (isCounted === undefined) return;

@@ -32,10 +32,7 @@ export async function impactText(
   return renderImpact(found, makeStyle(color), width);
 }
 
-/**
- * @param which `if worth asking`: nothing where the impact is known, and not worth a question of its own. `beside evictions`: the
- * question names the evicted pods, so the text does not
- */
+/** `if worth asking`: nothing where it is known and harmless. `beside evictions`: without the evicted pods */
 export type TellImpact = (
   plan: ClusterPlan,
   which: 'always' | 'if worth asking' | 'beside evictions',

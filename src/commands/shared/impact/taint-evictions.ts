@@ -31,10 +31,7 @@ export interface EvictionPreview {
 /** The node as it is, and the taints that it is to have. */
 export type TaintPlan = Pick<DuePlan, 'node' | 'patch' | 'drain'>;
 
-/**
- * Which pods the plans evict. Pods that a taint on the node evicts already, and as soon, are not counted. Undefined when no
- * pod is evicted. Pods are read only when a NoExecute taint is added.
- */
+/** Pods that a taint evicts already are not counted. Undefined when none is. Reads pods for NoExecute taints alone. */
 export async function previewEvictions(
   plans: readonly TaintPlan[],
   pods: Pick<PodsPort, 'placedOn'>,
@@ -95,11 +92,7 @@ function coversOf(gone: readonly { pod: PlacedPod; seconds: number }[]): string[
   });
 }
 
-/**
- * Whether a taint with NoExecute can be set on a node, or come back to one, by these pools. Where it cannot, no plan is
- * needed to know that no pod is evicted, and nodes are not read.
- * @param specs pools that are to be created, or as they are to be
- */
+/** Whether these pools can set or restore NoExecute taints; if not, nodes need not be read. @param specs as planned */
 export function mayEvict(pools: readonly NodePool[], specs: readonly NodePool[] = []): boolean {
   const removesUnmanaged = ({ spec }: NodePool) => spec.unmanaged === 'Remove';
   return [...pools, ...specs].some(pool => hasNoExecute(pool) || removesUnmanaged(pool)) || pools.some(hasEarlierSpec);

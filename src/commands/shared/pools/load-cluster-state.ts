@@ -24,11 +24,7 @@ export async function loadClusterState(
   return state;
 }
 
-/**
- * The pools to act on: the named ones, or all, with the names of gone pools that left records on nodes.
- * Throws when a name is neither.
- * @param command for the next step
- */
+/** The named pools or all, with names of gone pools that left records. Throws when a name is neither. */
 export function selectPools(command: string, state: ClusterState, names: string[]): string[] {
   const known = state.poolNames();
   const missing = names.filter(name => !known.includes(name));

@@ -9,11 +9,7 @@ import { isShortFor, nodesNotFound } from './not-found.ts';
 /** Names in an error. */
 const MAX_NAMED = 5;
 
-/**
- * The full name: the same name, else the only one that begins with it and a dot. Undefined: there is none. Throws where
- * several begin so.
- * @param flag that named it, as `--nodes: `
- */
+/** The same name, else the only one that begins with it and a dot. Throws where several do. @param flag `--nodes: ` */
 export function fullName(name: string, known: readonly string[], flag = ''): string | undefined {
   const [found, ...others] = matching(name, known);
   if (found === undefined || others.length === 0) return found;
@@ -47,10 +43,7 @@ export function fullNames(names: readonly string[], known: readonly string[], fl
   return [...new Set(found.filter(name => name !== undefined))];
 }
 
-/**
- * One for each name that has one. Names of a node group differ at their end, which is often all that is typed. A name that differs in
- * digits alone is another node.
- */
+/** One for each name that has one. A name that differs in digits alone is another node. */
 export function similarNodes(names: readonly string[], known: readonly string[]): string[] {
   const similar = names.flatMap(name => {
     const isOther = (each: string) => each.replaceAll(/\d/g, '') === name.replaceAll(/\d/g, '');

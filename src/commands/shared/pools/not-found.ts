@@ -53,10 +53,7 @@ export interface NamesDeps {
   nodes: Pick<NodesClient, 'get' | 'list'>;
 }
 
-/**
- * Suggestions for pools that were requested one by one: the names of pools, and the node of the first name, by a request
- * each. Where no pool has a similar name, it may be the short name of a node. Nothing of a request that is refused.
- */
+/** Names of pools, and the node of the first name, which may be short: a request each. Nothing of a refused one. */
 export async function namesToSuggest(
   command: string,
   missing: readonly string[],

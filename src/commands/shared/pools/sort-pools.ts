@@ -10,12 +10,7 @@ export function poolOrder(path: string): (pools: RawPool[]) => RawPool[] {
   return orderBy<RawPool>(path, '.status.nodeCount', pool => pool);
 }
 
-/**
- * @param path `.status.nodeCount`; the dot and braces are optional
- * @param example of a path, for the next step
- * @returns sorts objects; throws NodepoolError when no object has a value at the path, or values cannot be compared
- * @throws NodepoolError when the path is wrong
- */
+/** @param path `.status.nodeCount`; dot and braces are optional. Throws for a wrong one, or values of several types */
 export function orderBy<T>(path: string, example: string, dataOf: (object: T) => unknown): (objects: T[]) => T[] {
   const explained = <R>(run: () => R) => explainFor(`--sort-by ${path}`, `write it like ${example}`, run);
   return explained(() => {

@@ -1,7 +1,4 @@
-/**
- * One-shot runs: an intent's pools, then the other pools that gained or lost nodes, go through the loop of `reconcile --watch`,
- * the queue with its workers, until no pool is left that only waits.
- */
+/** One-shot runs go through the queue of `reconcile --watch` until no pool is left that only waits. */
 import type { Clock } from '../../../controller/clock.ts';
 import { Controller, type ReconcileResult } from '../../../controller/controller.ts';
 import { WorkQueue } from '../../../controller/work-queue.ts';
@@ -349,10 +346,7 @@ function interrupted(result: PoolResult, state: ClusterState): PoolResult {
   return { ...result, outcome: { ...outcome, kind: 'interrupted', unwritten, unfinished } };
 }
 
-/**
- * Whether the spec was edited since the run began, which writes the pool as it was read then. Reads the pool: one that was paused, or
- * resumed with the spec of before, is not edited, and the next reconcile sees that.
- */
+/** Whether the spec was edited since the run began, which writes the pool as it was read then. Reads the pool. */
 async function wasEdited(
   name: string,
   known: NodePool | undefined,

@@ -43,11 +43,7 @@ export interface ProposedReconcile extends Proposal {
   warnings: Warning[];
 }
 
-/**
- * @param names empty: every pool. Throws NodepoolError when one is not found
- * @param released after an edit of the nodeSelector: nodes whose release was shown. It asks about others
- * @param steps undefined: the run takes the next step only
- */
+/** @param names empty: every pool @param released nodes whose release was shown @param steps undefined: the next */
 export async function proposeReconcile(
   names: string[],
   { cluster, podCounts, workloads, now = () => new Date() }: ProposeDeps,

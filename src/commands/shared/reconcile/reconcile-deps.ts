@@ -72,12 +72,7 @@ export async function reconcileDeps(
 
 // Failed writes, as lines for stderr.
 
-/**
- * Nodes with the same failure share a line, and each next step is printed once.
- * @param about precedes each message: the name of the pool
- * @param said next steps printed before; those of these lines are added
- * @param width of a terminal
- */
+/** Nodes with the same failure share a line. @param about precedes each message @param said next steps so far */
 export function failureLines(
   failures: readonly WriteFailure[],
   about?: string,

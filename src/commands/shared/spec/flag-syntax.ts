@@ -1,7 +1,4 @@
-/**
- * Labels, annotations and taints in flags, as kubectl label, annotate and taint take them: `k=v`, `k-`, `k=v:Effect`,
- * `k[=v]:Effect-`.
- */
+/** As kubectl label, annotate and taint take them: `k=v`, `k-`, `k=v:Effect`, `k[=v]:Effect-`. */
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { setOwn } from '../../../nodepool/json.ts';
 import type { TaintRemoval } from '../../../nodepool/spec/edits.ts';

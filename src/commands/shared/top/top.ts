@@ -222,11 +222,7 @@ const NEXT =
 
 const POD_NEXT = 'with --pods, write name, RESOURCE or RESOURCE.MEASURE, as cpu.requested';
 
-/**
- * `name`, `nodes`, `RESOURCE` or `RESOURCE.MEASURE`; a resource alone means its percent, or what is allocatable where
- * pods are not read. Throws a usage error.
- * @param resources those there are figures of
- */
+/** `name`, `nodes`, `RESOURCE` (percent, or allocatable without pods) or `RESOURCE.MEASURE`. Throws a usage error. */
 export function parseSortKey(text: string, resources: readonly string[], pods: boolean): SortKey {
   if (text === 'name' || text === 'nodes') return { by: text };
   if (resources.includes(text)) return { by: 'figure', resource: text, measure: pods ? 'percent' : 'allocatable' };
