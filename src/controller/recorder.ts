@@ -176,16 +176,8 @@ const REFILL_MS = 300_000;
 const MAX_CACHED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-interface ObjectReference {
-  apiVersion: string;
-  kind: string;
-  namespace?: string;
-  name: string;
-  uid?: string;
-}
-
 export interface EventInput {
-  regarding: ObjectReference;
+  regarding: { apiVersion: string; kind: string; namespace?: string; name: string; uid?: string };
   type: 'Normal' | 'Warning';
   /** CamelCase. */
   reason: string;

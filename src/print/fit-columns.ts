@@ -68,7 +68,7 @@ export function fitColumns<Row>(
       const width = column.isText ? widthOfText(naturalOf(column)) : naturalOf(column);
       return Math.max(header, minWidth, isCut(column) ? Math.min(width, most) : width);
     });
-    return sum(widths) + gap * (kept.length - 1);
+    return widths.reduce((total, width) => total + width, 0) + gap * (kept.length - 1);
   };
   const fitsWhole = () => taken(() => false, 0) <= terminalWidth;
   const leaveOutEmpty = () => {
@@ -127,8 +127,4 @@ function tells<Row>(shown: Column<Row>, whole: Column<Row> | undefined, rows: re
   if (whole === undefined || shown === whole || whole.isName !== true) return true;
   const different = ({ cell }: Column<Row>) => new Set(rows.map(row => safeText(cell(row, now, Infinity)))).size;
   return different(shown) === different(whole);
-}
-
-function sum(widths: readonly number[]): number {
-  return widths.reduce((total, width) => total + width, 0);
 }

@@ -8,12 +8,6 @@ import { type CreateDeps, createPools } from '../shared/create/create.ts';
 import { PoolExistsError, takenText } from '../shared/create/pool-exists.ts';
 import { type AdoptOptions, type AdoptReader, findAdoptable, poolsToCreate } from './run.ts';
 
-export interface AdoptedPools {
-  pools: NodePool[];
-  labels: AdoptOptions['labels'];
-  dryRun: DryRun;
-}
-
 export interface AdoptResult {
   created: RawPool[];
   /** Of pools that were found first and not created: their name was taken meanwhile, or the server refused them. */
@@ -22,7 +16,7 @@ export interface AdoptResult {
 
 /** @returns undefined when a person said no. Throws as createPools(). */
 export async function createAdopted(
-  { pools: found, labels, dryRun }: AdoptedPools,
+  { pools: found, labels, dryRun }: { pools: NodePool[]; labels: AdoptOptions['labels']; dryRun: DryRun },
   deps: CreateDeps & AdoptReader,
 ): Promise<AdoptResult | undefined> {
   const names = found.map(({ metadata }) => metadata.name);

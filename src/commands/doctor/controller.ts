@@ -20,7 +20,7 @@ export async function checkController(
     return warning('two controllers run, each with its own lease', remedy, details);
   }
   if (deployment !== undefined && !alive.some(({ namespace }) => namespace === controllerNamespace)) {
-    if (hasNoReplicas(deployment)) {
+    if (isObject(deployment.spec) && deployment.spec.replicas === 0) {
       return error(
         'the controller is installed in the cluster and does not run: its Deployment has 0 replicas',
         `start it: kubectl -n ${controllerNamespace} scale deployment nodepool-controller --replicas 2`,
@@ -73,8 +73,4 @@ export function reinstallRemedy(deployment: ManifestObject): string {
 
 export function evictionsFlag(deployment: ManifestObject): string {
   return helmReleaseOf(deployment) === undefined ? '--evictions' : '--set evictions=true';
-}
-
-function hasNoReplicas({ spec }: ManifestObject): boolean {
-  return isObject(spec) && spec.replicas === 0;
 }

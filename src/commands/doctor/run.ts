@@ -48,8 +48,6 @@ export interface DoctorDeps {
   sleep: (ms: number) => Promise<void>;
 }
 
-type FindingsByCheck = Partial<Record<CheckId, CheckFinding>>;
-
 /** Every check, in order; one that could not be made is skipped. Throws only when the command line is wrong. */
 export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<Check[]> {
   const { why, ...findings } = await examine(options, deps);
@@ -60,7 +58,7 @@ export async function doctor(options: DoctorOptions, deps: DoctorDeps): Promise<
 async function examine(
   options: DoctorOptions,
   { connect, now, sleep }: DoctorDeps,
-): Promise<FindingsByCheck & { why: string }> {
+): Promise<Partial<Record<CheckId, CheckFinding>> & { why: string }> {
   const opened = await valueOrRefusal(connect);
   if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig cannot be used' };
   const connection = opened.value;

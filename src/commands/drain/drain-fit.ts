@@ -28,11 +28,6 @@ export interface DrainFit {
   notJudged: string[];
 }
 
-interface FitDeps {
-  cluster: ClusterReader;
-  scheduling(): Promise<SchedulingPort>;
-}
-
 /** Pods of one owner that differ in nothing but their names. */
 interface PodKind {
   owner: string;
@@ -45,7 +40,7 @@ interface PodKind {
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
 export async function drainFit(
   { pools, budgets }: PoolsDrainPlan,
-  { cluster, scheduling }: FitDeps,
+  { cluster, scheduling }: { cluster: ClusterReader; scheduling(): Promise<SchedulingPort> },
 ): Promise<DrainFit> {
   const drained = new Set(pools.flatMap(({ nodes }) => nodes.map(({ node }) => node.name)));
   const evicted = new Map(

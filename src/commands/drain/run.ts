@@ -283,13 +283,11 @@ interface NodeRun {
   isReplaced: () => Promise<boolean>;
 }
 
-type NodeEnd = 'drained' | 'not drained' | 'replaced';
-
 /**
  * Records its progress in `drain`. `not drained`: the signal was aborted first, or pods would wait in a dry run. `replaced`: the
  * node was deleted, and another one has its name. Throws when it cannot be drained.
  */
-async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<NodeEnd> {
+async function drainNode(drain: NodeDrainState, run: NodeRun): Promise<'drained' | 'not drained' | 'replaced'> {
   const { options, emit } = run;
   const { clock, signal, timeoutMs, evictions } = options;
   const began = clock.now();

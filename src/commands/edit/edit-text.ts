@@ -176,7 +176,7 @@ function decodeSame(text: string, original: RawPool, decode: TextEdit['decode'])
   } catch (error) {
     if (!(error instanceof NodepoolError)) throw error;
     // Lines are to be counted as in the file that opens again, or is kept, with this very problem at its head.
-    return decodePoolOf('\n'.repeat(lineCount(head(error))) + text, original, decode);
+    return decodePoolOf('\n'.repeat(head(error).split('\n').length - 1) + text, original, decode);
   }
 }
 
@@ -200,10 +200,6 @@ function head(problem: NodepoolError | undefined): string {
   return [...HEAD, ...reason, ...next, '']
     .map(line => `${`# ${line.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')}`.trimEnd()}\n`)
     .join('');
-}
-
-function lineCount(text: string): number {
-  return text.split('\n').length - 1;
 }
 
 /** Comment lines of the head and of the user; YAML gives them no meaning. */

@@ -239,14 +239,9 @@ function read(subject: FitSubject): Pod {
   }
 }
 
-interface NodesOfPool {
-  pool: string | undefined;
-  nodes: readonly string[];
-}
-
 function rowsOf(
   pod: Pod,
-  sites: readonly NodesOfPool[],
+  sites: readonly { pool: string | undefined; nodes: readonly string[] }[],
   snapshot: Snapshot,
   isDaemon: boolean,
 ): { rows: FitRow[]; total: FitRow } {

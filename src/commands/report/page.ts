@@ -228,13 +228,7 @@ function niceTop(value: number): number {
   return [1, 2, 4, 6, 10].map(each => each * power).find(each => each >= value) ?? value;
 }
 
-interface PageSection {
-  id: string;
-  title: string;
-  body: (report: Report) => Html;
-}
-
-const SECTIONS: readonly PageSection[] = [
+const SECTIONS: readonly { id: string; title: string; body: (report: Report) => Html }[] = [
   { id: 'pools', title: 'Pools', body: poolsSection },
   { id: 'conditions', title: 'Conditions', body: conditionsSection },
   { id: 'maintenance', title: 'Maintenance', body: maintenanceSection },

@@ -80,16 +80,12 @@ export async function undo(
   return EXIT.done;
 }
 
-type RolloutUndoResult =
-  /** The pool as it is now, or would be. */
-  { kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number };
-
 /** Throws NodepoolError. @param toRevision 0: the last other spec @param show gets what each proposal would change */
 async function rolloutUndo(
   name: string,
   { toRevision, show }: { toRevision: number; show: (changes: readonly SpecChange[]) => void },
   options: EditOptions,
-): Promise<RolloutUndoResult> {
+): Promise<{ kind: 'rolled back' | 'skipped'; pool: RawPool; before: RawPool; revision: number }> {
   const { cluster, dryRun, approve, warn } = options;
   let uid: string | undefined;
   const propose = async () => {

@@ -187,12 +187,7 @@ async function take(lock: string): Promise<void> {
   }
 }
 
-interface KubeconfigSnapshot {
-  text: string;
-  stats: BigIntStats;
-}
-
-function read(file: string): KubeconfigSnapshot {
+function read(file: string): { text: string; stats: BigIntStats } {
   const { descriptor, stats } = openItself(file, constants.O_RDONLY);
   try {
     return { text: readFileSync(descriptor, 'utf8'), stats };

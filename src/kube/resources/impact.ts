@@ -22,12 +22,6 @@ export function impactPort(api: Api): ImpactPort {
   };
 }
 
-// Custom resources that name labels of nodes in fields that are known beforehand.
-
-interface CustomObject {
-  metadata?: { name?: string; namespace?: string };
-}
-
 /** One request for discovery, and one list for each resource that is served. */
 async function listCustom(
   api: Api,
@@ -39,7 +33,7 @@ async function listCustom(
   const set = new Set<SelectorPath>();
   const hasObjects = new Set<string>();
   const lists = [...served].map(([name, resource]) =>
-    api.list(resource, (object: CustomObject): SelectingObject | undefined => {
+    api.list(resource, (object: { metadata?: { name?: string; namespace?: string } }): SelectingObject | undefined => {
       const found = new Map<string, Set<string>>();
       hasObjects.add(name);
       for (const path of byResource.get(name) ?? []) {

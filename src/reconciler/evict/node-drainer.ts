@@ -15,7 +15,7 @@
  * waited for. Nor that a new process knows pods that are bound by spec.nodeName: it evicts them once more.
  */
 import { createLimiter } from '../../controller/limiter.ts';
-import type { EvictionsClient, RemovalResult } from '../../kube/cluster.ts';
+import type { EvictionsClient } from '../../kube/cluster.ts';
 import { type Budget, type BudgetForecast, budgetMatcher, forecastBudgets } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, podName } from '../../nodepool/drain/drain-filters.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -204,7 +204,7 @@ export class NodeDrainer {
         Object.assign(entry, { rowsLeft: 0, isRefused: true });
         throw returnedError(plan, pods, NOT_AT_ONCE);
       }
-      if (isRefusal(removal)) return 'waits';
+      if (removal.kind === 'budget' || removal.kind === 'busy' || removal.kind === 'namespace ends') return 'waits';
       isWhole &&= removal.kind !== 'changed';
     }
     return isWhole ? 'goes on' : 'waits';
@@ -238,10 +238,6 @@ function coveredBy(budgets: readonly Budget[], pods: readonly DrainPod[]): Drain
   // Where no pod has to be healthy, the taint takes nothing from the budget.
   const matching = budgetMatcher(budgets.filter(({ status }) => status?.desiredHealthy !== 0));
   return pods.filter(pod => matching(pod).length > 0);
-}
-
-function isRefusal({ kind }: RemovalResult): boolean {
-  return kind === 'budget' || kind === 'busy' || kind === 'namespace ends';
 }
 
 /** Evictions that the budget allows at once while all its pods are healthy. */

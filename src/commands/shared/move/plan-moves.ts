@@ -44,12 +44,8 @@ export interface PlannedMoves {
   warnings: string[];
 }
 
-interface PlanDeps {
-  cluster: ClusterPort;
-}
-
 /** Throws NodepoolError when a node or pool is not known, or cannot be moved as asked. */
-export async function planMoves(options: MoveOptions, { cluster }: PlanDeps): Promise<PlannedMoves> {
+export async function planMoves(options: MoveOptions, { cluster }: { cluster: ClusterPort }): Promise<PlannedMoves> {
   const { kind, pool: name, from } = options;
   checkChoice(options);
   const [state, selected] = await allPermitted([loadClusterState(cluster), namesBySelector(options, cluster)]);

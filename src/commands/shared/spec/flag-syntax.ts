@@ -17,11 +17,6 @@ export interface LabelEdits {
   remove: string[];
 }
 
-export interface TaintEdits {
-  set: Taint[];
-  remove: TaintRemoval[];
-}
-
 /** Parses all `--label k=v` of a command line. `k=` sets the empty value. */
 export function parseLabels(
   texts: readonly string[],
@@ -84,7 +79,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
 }
 
 /** Parses the flags of an edit: `k[=v]:Effect` sets, `k[=v]:Effect-` removes one taint, `k-` all of that key. */
-export function parseTaintEdits(texts: readonly string[], flag = '--taint'): TaintEdits {
+export function parseTaintEdits(texts: readonly string[], flag = '--taint'): { set: Taint[]; remove: TaintRemoval[] } {
   const isRemoval = (text: string) => text.endsWith('-');
   const set = parseTaints(
     texts.filter(text => !isRemoval(text)),

@@ -265,15 +265,6 @@ function refusal(text: string, problem: string, next: string): NodepoolError {
   return new NodepoolError('usage', `--node-selector ${JSON.stringify(text)}: ${problem}`, next);
 }
 
-// `--startup-taint`, each a taint as in `--taint`, and maybe the condition that lifts it and when it is given again:
-// `key[=value]:Effect,until=Type,again=Boot`. A list has these right after their taint, which always has a colon:
-// `a:NoSchedule,until=A,b:NoExecute`.
-
-interface StartupTaintEdits {
-  set: StartupTaint[];
-  remove: TaintRemoval[];
-}
-
 const FLAG = '--startup-taint';
 const OPTION = /^(until|again)=([^:]*)$/;
 const STARTUP_TAINT_FORM =
@@ -287,7 +278,7 @@ export function parseStartupTaints(texts: readonly string[]): StartupTaint[] {
 }
 
 /** Parses the flags of an edit: as parseTaintEdits(), where what is set may have a condition. */
-export function parseStartupTaintEdits(texts: readonly string[]): StartupTaintEdits {
+export function parseStartupTaintEdits(texts: readonly string[]): { set: StartupTaint[]; remove: TaintRemoval[] } {
   const parts = texts.flatMap(text => partsOf(text).map(part => ({ text, part })));
   const { remove } = parseTaintEdits(
     parts.map(({ part }) => part.taint),
