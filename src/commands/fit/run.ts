@@ -18,8 +18,8 @@ import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../sched
 import { readPod } from '../../scheduling/pod/read-pod.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
-import { nodeIn } from '../shared/pools/node-names.ts';
-import { poolNotFound, readSelector } from '../shared/pools/not-found.ts';
+import { chosenPools } from '../shared/pools/load-cluster-state.ts';
+import { readSelector } from '../shared/pools/not-found.ts';
 import { readSnapshot } from '../shared/read-snapshot.ts';
 import { allPermitted } from '../shared/refusals.ts';
 
@@ -106,14 +106,9 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   for (const { pod, node } of kept) snapshot.remove(pod, node);
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
-  const known = pools.map(({ metadata }) => metadata.name);
-  const missing = options.pools.filter(name => !known.includes(name));
-  if (missing.length > 0) throw poolNotFound('fit', missing, { pools: known, node: nodeIn(state) });
-  const matching = pools.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
-  const chosen = options.pools.length > 0 ? options.pools : matching.map(({ metadata }) => metadata.name);
-  const groups = [...new Set(chosen)]
-    .toSorted()
-    .map(pool => ({ pool: pool as string | undefined, nodes: state.members(pool) }));
+  const groups = chosenPools('fit', options.pools, isSelected, state).map(pool => {
+    return { pool: pool as string | undefined, nodes: state.members(pool) };
+  });
   if (options.pools.length === 0 && options.selector === undefined) {
     const free = nodes.filter(({ name }) => state.ownership(name)?.owner === undefined);
     if (free.length > 0) groups.push({ pool: undefined, nodes: free });

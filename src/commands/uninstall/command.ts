@@ -8,7 +8,7 @@ import { CRD_NAME, concurrencyFlag, dryRunFlag, dryRunSuffix, yesFlag } from '..
 import { readBornInPool, readController, readPolicies } from '../../cli/manifests.ts';
 import { interruptible } from '../../cli/signals.ts';
 import type { DryRun } from '../../kube/cluster.ts';
-import type { ManifestObject, ManifestsPort } from '../../kube/resources/manifests.ts';
+import type { ManifestObject } from '../../kube/resources/manifests.ts';
 import { noun, plural } from '../../nodepool/text.ts';
 import { whereText } from '../../print/question.ts';
 import { approver } from '../shared/consent/approve.ts';
@@ -123,64 +123,20 @@ function actionOf({ pools, orphans }: CrdUsage): string {
 
 // `uninstall --controller`: asks, deletes the controller's objects and prints their names.
 
-interface RemoveOptions extends UninstallControllerOptions {
-  yes: boolean;
-}
-
-/** Returns the exit code. Throws NodepoolError. */
-async function removeController({ yes, ...options }: RemoveOptions, deps: Deps): Promise<number> {
-  const { io, connect } = deps;
-  const connection = await connect({ dryRun: options.dryRun !== 'none' });
-  const ask = async (found: ManifestObject[]) =>
-    yes || confirm(io, { action: `Delete ${found.map(quotedNameOf).join(', ')}`, where: whereText(connection) });
-  const outcome = await uninstallController(options, { manifests: connection.manifests, confirm: ask });
-  for (const object of outcome.foreign) {
-    showWarning(io, `${textOf(object)} was not made by kubectl nodepool, and stays`);
-  }
-  switch (outcome.kind) {
-    case 'absent':
-      io.out('the controller is not installed');
-      return 0;
-    case 'declined':
-      io.err('nothing was deleted');
-      return 1;
-    case 'deleted':
-      for (const object of outcome.objects) io.out(`${quotedNameOf(object)} deleted${dryRunSuffix(options.dryRun)}`);
-      return 0;
-  }
-}
-
-// Removes the controller from the cluster. Pools, nodes and the CRD stay as they are.
-
-interface UninstallControllerDeps {
-  manifests: ManifestsPort;
-  /** Called once, before the first write, with the objects that exist; false ends the command. */
-  confirm(found: ManifestObject[]): Promise<boolean>;
-}
-
-type UninstallControllerOutcome = (
-  | { kind: 'absent' }
-  | { kind: 'declined' }
-  /** With a dry run: what would have been deleted. */
-  | { kind: 'deleted'; objects: ManifestObject[] }
-) & {
-  /** Objects of others that have a name of this program: they are not deleted. */
-  foreign: ManifestObject[];
-};
-
-interface UninstallControllerOptions {
+interface RemoveOptions {
   /** Its objects and the policies, in the order of their creation. */
   controller: ManifestObject[];
   /** The policy that gives new nodes what their pool gives, and its binding. */
   bornInPool: ManifestObject[];
   dryRun: DryRun;
+  yes: boolean;
 }
 
-/** Throws NodepoolError when the server refuses. */
-async function uninstallController(
-  { controller, bornInPool, dryRun }: UninstallControllerOptions,
-  { manifests, confirm }: UninstallControllerDeps,
-): Promise<UninstallControllerOutcome> {
+/** Pools, nodes and the CRD stay as they are. Returns the exit code. Throws NodepoolError. */
+async function removeController(options: RemoveOptions, { io, connect }: Deps): Promise<number> {
+  const { controller, bornInPool, dryRun, yes } = options;
+  const connection = await connect({ dryRun: dryRun !== 'none' });
+  const { manifests } = connection;
   const [found, foreign]: [ManifestObject[], ManifestObject[]] = [[], []];
   // The Deployment before what its pods need to end well, and the namespace last.
   for (const object of [...(await servedOf(bornInPool, manifests)), ...controller].toReversed()) {
@@ -188,8 +144,21 @@ async function uninstallController(
     refuseHelmRelease(live, 'uninstall');
     if (live !== undefined) (isForeign(object, live) ? foreign : found).push(live);
   }
-  if (found.length === 0) return { kind: 'absent', foreign };
-  if (dryRun === 'none' && !(await confirm(found))) return { kind: 'declined', foreign };
-  if (dryRun !== 'client') for (const object of found) await manifests.delete(object);
-  return { kind: 'deleted', objects: found, foreign };
+  const action = `Delete ${found.map(quotedNameOf).join(', ')}`;
+  const isAsked = found.length > 0 && dryRun === 'none' && !yes;
+  const isDeclined = isAsked && !(await confirm(io, { action, where: whereText(connection) }));
+  if (dryRun !== 'client' && !isDeclined) for (const object of found) await manifests.delete(object);
+  for (const object of foreign) {
+    showWarning(io, `${textOf(object)} was not made by kubectl nodepool, and stays`);
+  }
+  if (found.length === 0) {
+    io.out('the controller is not installed');
+    return 0;
+  }
+  if (isDeclined) {
+    io.err('nothing was deleted');
+    return 1;
+  }
+  for (const object of found) io.out(`${quotedNameOf(object)} deleted${dryRunSuffix(dryRun)}`);
+  return 0;
 }

@@ -1,6 +1,7 @@
 import type { ClusterPort } from '../../../kube/cluster.ts';
 import type { Connection } from '../../../kube/connect.ts';
 import type { LabelledNode } from '../../../kube/resources/nodes.ts';
+import type { MatchLabels } from '../../../nodepool/membership/label-selector.ts';
 import { isEmpty, type Selector, selectorText } from '../../../nodepool/membership/selector.ts';
 import type { RuntimeClass } from '../../../nodepool/types.ts';
 import { type ClusterState, clusterStateOf } from '../../../reconciler/state/cluster-state.ts';
@@ -30,6 +31,21 @@ export function selectPools(command: string, state: ClusterState, names: string[
   const missing = names.filter(name => !known.includes(name));
   if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
   return names.length === 0 ? known : [...new Set(names)];
+}
+
+/** Names, sorted: those given, or of the pools that the labels select. Throws where one is not found. */
+export function chosenPools(
+  command: string,
+  names: readonly string[],
+  isSelected: MatchLabels | undefined,
+  state: ClusterState,
+): string[] {
+  const pools = [...state.pools()];
+  const known = pools.map(({ metadata }) => metadata.name);
+  const missing = names.filter(name => !known.includes(name));
+  if (missing.length > 0) throw poolNotFound(command, missing, { pools: known, node: nodeIn(state) });
+  const matching = pools.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
+  return [...new Set(names.length > 0 ? names : matching.map(({ metadata }) => metadata.name))].toSorted();
 }
 
 /** The nodes that one of the selectors matches, and perhaps others. One request at most. */

@@ -27,8 +27,8 @@ import {
 import { plural, suggest } from '../../../nodepool/text.ts';
 import type { Node } from '../../../nodepool/types.ts';
 import { ClusterState } from '../../../reconciler/state/cluster-state.ts';
-import { nodeIn } from '../pools/node-names.ts';
-import { poolNotFound, readSelector } from '../pools/not-found.ts';
+import { chosenPools } from '../pools/load-cluster-state.ts';
+import { readSelector } from '../pools/not-found.ts';
 import { allPermitted } from '../refusals.ts';
 
 export interface TopOptions {
@@ -147,13 +147,8 @@ async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isSelected = selector === undefined ? undefined : readSelector(selector);
   const [all, nodes] = await allPermitted([deps.cluster.pools.listCoerced(), deps.cluster.nodes.list()]);
-  const known = all.map(({ metadata }) => metadata.name);
-  const missing = names.filter(name => !known.includes(name));
   const state = new ClusterState(all, nodes, []);
-  if (missing.length > 0) throw poolNotFound('top', missing, { pools: known, node: nodeIn(state) });
-  const matching = all.filter(({ metadata }) => isSelected?.(metadata.labels ?? {}) ?? true);
-  const meant = names.length > 0 ? names : matching.map(({ metadata }) => metadata.name);
-  return { state, nodes, pools: [...new Set(meant)].toSorted() };
+  return { state, nodes, pools: chosenPools('top', names, isSelected, state) };
 }
 
 /** Adds up node after node. */
