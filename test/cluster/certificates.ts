@@ -2,7 +2,7 @@
  * Certificates for the control plane of the tests: ECDSA P-256, signed with node:crypto.
  * Written here, because neither openssl nor Go may be there when the binaries come from TEST_ASSET_*.
  */
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import {
   alternativeNames,
@@ -12,7 +12,6 @@ import {
   extension,
   implicit,
   type KeyPair,
-  keyIdentifier,
   keyUsage,
   octets,
   pem,
@@ -45,6 +44,11 @@ export function createAuthority(commonName: string): Authority {
     ],
   });
   return { commonName, cert, key: pem(keys.privateKey), privateKey: keys.privateKey, keyId };
+}
+
+function keyIdentifier(publicKey: KeyObject): Buffer {
+  const der = publicKey.export({ type: 'spki', format: 'der' });
+  return createHash('sha256').update(der).digest().subarray(0, 20);
 }
 
 /** The authority that another process created. */

@@ -1,5 +1,5 @@
 /** Writes X.509 certificates (RFC 5280) with ECDSA P-256 keys: Node can sign and read them, but not write them. */
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { hostname } from 'node:os';
 
 // The few pieces of DER (ITU-T X.690) that an X.509 certificate needs. Every function returns a whole encoded element.
@@ -136,13 +136,6 @@ export function extendedKeyUsage(usage: string): Buffer {
 /** @param names as GeneralName: implicit(2, …) is a DNS name, implicit(7, …) an address */
 export function alternativeNames(names: readonly Buffer[]): Buffer {
   return extension('2.5.29.17', sequence(...names));
-}
-
-export function keyIdentifier(publicKey: KeyObject): Buffer {
-  return createHash('sha256')
-    .update(publicKey.export({ type: 'spki', format: 'der' }))
-    .digest()
-    .subarray(0, 20);
 }
 
 export function pem(key: KeyObject): string {
