@@ -7,7 +7,7 @@ import type { V1DeleteOptions, V1Eviction } from '@kubernetes/client-node';
 import { collectGarbage } from '../../controller/collect.ts';
 import { ContinueTokens } from '../../controller/continue-tokens.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { defined, isObject } from '../../nodepool/json.ts';
+import { defined, isObject, parsedJson } from '../../nodepool/json.ts';
 import { FIELD_MANAGER } from '../../nodepool/managed-fields.ts';
 import { decodeEnvelope, UnknownFieldError } from '../protobuf/objects.ts';
 import type { Query, Request } from '../transport/request.ts';
@@ -272,12 +272,7 @@ export class Api {
 
   /** A 200 without an object is not from an API server but a login page, a proxy, a wrong port. */
   #parse(text: string): Record<string, unknown> {
-    let body: unknown;
-    try {
-      body = JSON.parse(text);
-    } catch {
-      body = undefined;
-    }
+    const body = parsedJson(text);
     if (isObject(body) && (isObject(body.metadata) || typeof body.gitVersion === 'string')) return body;
     throw noApiServer(this.#transport.access);
   }
@@ -348,12 +343,8 @@ function whenUnknown<T>(readAgain: () => Promise<T>): (error: unknown) => Promis
 }
 
 function versionIn(text: string): Pick<ServerFacts, 'version'> {
-  try {
-    const body: unknown = JSON.parse(text);
-    return isObject(body) && typeof body.gitVersion === 'string' ? { version: body.gitVersion } : {};
-  } catch {
-    return {};
-  }
+  const body = parsedJson(text);
+  return isObject(body) && typeof body.gitVersion === 'string' ? { version: body.gitVersion } : {};
 }
 
 /** What the server says of itself, as far as it does. */

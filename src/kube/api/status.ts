@@ -1,7 +1,7 @@
 /** Parses the meta/v1 Status of a refusal, and recognizes the refusals that callers expect. */
 
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
+import { isObject, parsedJson } from '../../nodepool/json.ts';
 import type { ApiResponse } from '../transport/response.ts';
 import type { Resource } from './resource.ts';
 
@@ -20,12 +20,7 @@ export interface Status {
 
 /** Undefined if the body is no Status, as the plain text of a 404 for a resource that is not served. */
 export function parseStatus(text: string): Status | undefined {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const body = parsedJson(text);
   if (!isObject(body) || body.kind !== 'Status') return undefined;
   const details = isObject(body.details) ? body.details : {};
   const causes = Array.isArray(details.causes) ? details.causes.filter(isObject) : [];

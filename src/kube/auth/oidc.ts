@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream';
 import { dump } from 'js-yaml';
 import { sleep, systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
+import { isObject, parsedJson } from '../../nodepool/json.ts';
 import { proxyFromEnvironment } from '../proxy/proxy.ts';
 import { newAgent } from '../proxy/proxy-agent.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
@@ -385,12 +385,8 @@ function parsed({ body }: IssuerAnswer, url: string): KubeconfigSection {
 }
 
 function sectionIn(json: string): KubeconfigSection | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(json);
+  return isObject(value) ? value : undefined;
 }
 
 function quoted(body: string): string {

@@ -1,7 +1,7 @@
 /** Lists pools and revisions, or the metadata of other objects, for completion. Loads none of the other clients. */
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
+import { isObject, parsedJson } from '../../nodepool/json.ts';
 import { recordIn } from '../../nodepool/membership/birth-record.ts';
 import { ROLE_PREFIX } from '../../nodepool/membership/selector.ts';
 import { formatTaint } from '../../nodepool/spec/syntax.ts';
@@ -145,12 +145,8 @@ function nodesOf(items: NamedLabels[]): CompletionNames {
 
 /** The pool of a record or birth record. */
 function recordedPool(raw = ''): string | undefined {
-  try {
-    const json: unknown = JSON.parse(raw);
-    return isObject(json) && typeof json.pool === 'string' ? json.pool : undefined;
-  } catch {
-    return undefined;
-  }
+  const json = parsedJson(raw);
+  return isObject(json) && typeof json.pool === 'string' ? json.pool : undefined;
 }
 
 function resourcesOf(pools: Record<string, unknown>[]): string[] {

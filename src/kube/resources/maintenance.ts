@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { MAX_OWNER_LENGTH, type MaintenanceOwner, maintenanceIn } from '../../nodepool/drain/maintenance.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
+import { isObject, parsedJson } from '../../nodepool/json.ts';
 import { timestamp } from '../../nodepool/timestamp.ts';
 import type { Node } from '../../nodepool/types.ts';
 import type { Api } from '../api/api.ts';
@@ -66,12 +66,7 @@ async function ownerOf(api: Api, transport: Transport): Promise<MaintenanceOwner
 }
 
 function usernameIn(text: string): string {
-  let review: unknown;
-  try {
-    review = JSON.parse(text);
-  } catch {
-    return '';
-  }
+  const review = parsedJson(text);
   const status = isObject(review) && isObject(review.status) ? review.status : {};
   const { username } = isObject(status.userInfo) ? status.userInfo : {};
   return typeof username === 'string' ? username : '';

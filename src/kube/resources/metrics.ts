@@ -1,6 +1,6 @@
 /** Usage of nodes and pods from metrics.k8s.io, which is optional. */
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { isObject } from '../../nodepool/json.ts';
+import { isObject, parsedJson } from '../../nodepool/json.ts';
 import { type Amounts, addList, quantityReader, type ReadQuantity } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../../nodepool/types.ts';
@@ -92,11 +92,7 @@ function noteNode(byNode: Map<string, ResourceList>, { metadata, usage }: NodeMe
 }
 
 function itemsOf(text: string): object[] | undefined {
-  try {
-    const body: unknown = JSON.parse(text);
-    if (!isObject(body) || !('kind' in body)) return undefined;
-    return Array.isArray(body.items) ? body.items.filter(isObject) : [];
-  } catch {
-    return undefined;
-  }
+  const body = parsedJson(text);
+  if (!isObject(body) || !('kind' in body)) return undefined;
+  return Array.isArray(body.items) ? body.items.filter(isObject) : [];
 }

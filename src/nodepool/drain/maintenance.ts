@@ -5,7 +5,7 @@
  * Not guaranteed: that it is authentic. Everyone who may write annotations of the node may write it, its kubelet included, so
  * any text is read; and it says nothing once the node is schedulable, or another object.
  */
-import { isObject } from '../json.ts';
+import { isObject, parsedJson } from '../json.ts';
 import { MAINTENANCE_ANNOTATION, type Node } from '../types.ts';
 
 export interface MaintenanceOwner {
@@ -72,12 +72,7 @@ export function activeMaintenance(node: Parameters<typeof maintenanceOf>[0]): Ma
 
 /** Of any text; undefined if this program did not write it so. Fields of later versions are left out. */
 export function parseMaintenance(raw: string): Maintenance | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
+  const json = parsedJson(raw);
   if (!isObject(json)) return undefined;
   const { owner, ownerFrom = 'server', since, reason, until, uid, wasUnschedulable } = json;
   if (!isText(owner, MAX_OWNER_LENGTH) || (ownerFrom !== 'server' && ownerFrom !== 'kubeconfig')) return undefined;

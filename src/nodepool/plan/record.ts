@@ -11,7 +11,7 @@
  * taints of the pool that the record names, as with a condition that it reports itself.
  * manifests/protect-records.yaml denies kubelets this annotation.
  */
-import { isObject } from '../json.ts';
+import { isObject, parsedJson } from '../json.ts';
 import { isPoolAnnotation } from '../spec/annotations.ts';
 import { isSubdomain, isTaintEffect, keyProblem, valueProblem } from '../spec/syntax.ts';
 
@@ -102,12 +102,8 @@ function isTooLong(text: string, most: number): boolean {
 function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   const length = raw.length > MAX_RECORD_LENGTH ? String(raw.length) : TOO_LARGE.exec(raw)?.[1];
   if (length !== undefined) return { problem: `larger than ${MAX_RECORD_LENGTH} characters (${length})` };
-  let json: unknown;
-  try {
-    json = JSON.parse(raw);
-  } catch {
-    return { problem: 'not JSON' };
-  }
+  const json = parsedJson(raw);
+  if (json === undefined) return { problem: 'not JSON' };
   if (!isObject(json)) return { problem: 'not a JSON object' };
   if (typeof json.pool !== 'string' || !isSubdomain(json.pool)) return { problem: 'without the name of a pool' };
   const displaced = isObject(json.displaced) ? json.displaced : {};

@@ -6,7 +6,7 @@
  * have already. With `noExecute: Drain` alone, only taints with the effect NoExecute wait, and what they replace. Where all members
  * have the spec, that is the class of the spec.
  */
-import { deepEqual, defined, isObject } from '../json.ts';
+import { deepEqual, defined, isObject, parsedJson } from '../json.ts';
 import { memberLabels, membershipSelector } from '../membership/selector.ts';
 import { compareQuantities, parseQuantity, QuantityError } from '../quantity/quantity.ts';
 import { isPaused } from '../rollout/rollout.ts';
@@ -226,12 +226,7 @@ export function storedPreserved({ metadata: { uid, annotations } }: NodePool): P
 /** Of any text. @param pool its UID */
 export function parsePreserved(raw: string, pool: string): PreservedFields | undefined {
   if (raw.length > MAX_PRESERVED_LENGTH) return undefined;
-  let json: unknown;
-  try {
-    json = JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
+  const json = parsedJson(raw);
   if (!isObject(json) || json.pool !== pool) return undefined;
   const labels = valid(json.labels, (key, value) => (keyProblem(key) ?? valueProblem(value)) === undefined);
   // As the server validates the keys of annotations.

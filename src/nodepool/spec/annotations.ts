@@ -1,5 +1,5 @@
 /** Of the annotations of a node only those of pools are kept in memory: docs/decisions/0039 says how. */
-import { deepEqual, isObject, ownValue } from '../json.ts';
+import { deepEqual, isObject, ownValue, parsedJson } from '../json.ts';
 import type { Node, NodePool } from '../types.ts';
 import { keyProblem } from './syntax.ts';
 
@@ -15,7 +15,7 @@ export function takenBackByApply({ metadata, spec }: NodePool): string[] {
 
 /** The file as client-side apply has kept it; undefined where there was no such apply. */
 export function lastApplied({ annotations }: NodePool['metadata']): Record<string, unknown> | undefined {
-  const file = parsed(annotations?.[LAST_APPLIED]);
+  const file = parsedJson(annotations?.[LAST_APPLIED] ?? 'null');
   return isObject(file) ? file : undefined;
 }
 
@@ -25,14 +25,6 @@ function differing(path: string, file: Record<string, unknown>, live: Record<str
     if (isObject(wanted) && isObject(value)) return differing(`${path}.${key}`, wanted, value);
     return deepEqual(wanted, value) ? [] : [`${path}.${key}`];
   });
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? 'null');
-  } catch {
-    return undefined;
-  }
 }
 
 export const MAX_ANNOTATIONS = 64;

@@ -1,5 +1,5 @@
 /** Pools of files as `kubectl apply` would leave them: missing fields go where an earlier apply set them. */
-import { isObject, ownValue, setOwn } from '../../../nodepool/json.ts';
+import { isObject, ownValue, parsedJson, setOwn } from '../../../nodepool/json.ts';
 import { type ManagedFields, managedAt, readManagedFields } from '../../../nodepool/managed-fields.ts';
 import { asYoungest } from '../../../nodepool/membership/membership.ts';
 import { LAST_APPLIED, lastApplied, withAnnotation } from '../../../nodepool/spec/annotations.ts';
@@ -151,12 +151,8 @@ function hasItem(owner: ManagedFields, path: readonly string[], item: unknown): 
 
 /** @param key of a list item in managedFields: `{"effect":"NoSchedule","key":"dedicated"}` */
 function isItem(key: string, item: unknown): boolean {
-  try {
-    const fields: unknown = JSON.parse(key);
-    return isObject(fields) && isObject(item) && Object.entries(fields).every(([name, value]) => item[name] === value);
-  } catch {
-    return false;
-  }
+  const fields = parsedJson(key);
+  return isObject(fields) && isObject(item) && Object.entries(fields).every(([name, value]) => item[name] === value);
 }
 
 function isSameItem(a: unknown, b: unknown): boolean {
