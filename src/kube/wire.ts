@@ -1,7 +1,4 @@
-/**
- * The API's objects as JSON has them: client-node's types with Date replaced by string. Types alone: importing the
- * generated classes costs 400 ms, and their serializer drops unknown fields.
- */
+/** client-node's types with Date replaced by string. Types alone: importing the generated classes costs 400 ms. */
 export type Wire<T> = T extends Date
   ? string
   : T extends (infer Item)[]

@@ -19,10 +19,7 @@ export class NodepoolError extends Error {
   readonly kind: 'usage' | 'input' | 'cluster' | 'interrupted';
   /** What the user can do next, as one imperative sentence without a trailing full stop. */
   readonly next: string | undefined;
-  /**
-   * The message and its items, one entry each. A newline within an entry belongs to a value and must be escaped when
-   * printed, or a value could forge a line of output.
-   */
+  /** One entry each. A newline within an entry is escaped when printed, or a value could forge a line of output. */
   readonly lines: readonly string[];
   /** Not specific to the object, such as no connection or no credentials: the next request will likely fail too. */
   readonly isGeneral: boolean;

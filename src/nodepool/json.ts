@@ -48,10 +48,7 @@ export function parseInt64(text: string): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
-/**
- * The RFC 7386 merge patch from `before` to `after`; undefined when they are equal. Properties missing from `after` are
- * deleted (null). Arrays are replaced as a whole.
- */
+/** The RFC 7386 merge patch from `before` to `after`; undefined when they are equal. Arrays are replaced as a whole. */
 export function mergePatch(before: unknown, after: unknown): Record<string, unknown> | undefined {
   const patch: Record<string, unknown> = {};
   const [from, to] = [asObject(before), asObject(after)];

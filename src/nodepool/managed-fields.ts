@@ -39,10 +39,7 @@ export function managedAt({ fields }: Pick<ManagedFields, 'fields'>, path: reado
   return path.reduce<unknown>((at, name) => (isObject(at) ? ownValue(at, `f:${name}`) : undefined), fields);
 }
 
-/**
- * The entry of the manager that created the object: the one of that second, or, of several, the only one that has its spec.
- * Undefined where it is not known.
- */
+/** The entry of that second, or, of several, the only one that has its spec. Undefined where it is not known. */
 export function creatorOf(
   entries: readonly ManagedFields[],
   creationTimestamp: string | undefined,

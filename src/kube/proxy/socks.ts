@@ -28,10 +28,7 @@ const PROBLEMS: Record<string, string> = {
   'Socks5 proxy rejected connection - undefined': 'it refused with an unknown code',
 };
 
-/**
- * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
- * @param socket connected to the proxy
- */
+/** Makes the socket a tunnel; the proxy resolves the target's name. Throws Error. @param socket to the proxy */
 export async function socksConnect(
   socket: Duplex,
   { username, password }: ProxyLogin,

@@ -69,10 +69,7 @@ function loginOf({ username, password }: URL): ProxyLogin {
 /** Limit of the proxy's response head, in bytes. */
 const MAX_HEAD_LENGTH = 65_536;
 
-/**
- * Makes the socket a tunnel to the target. The proxy resolves the target's name. Throws Error.
- * @param socket connected to the proxy
- */
+/** Makes the socket a tunnel; the proxy resolves the target's name. Throws Error. @param socket to the proxy */
 export async function httpConnect(
   socket: Duplex,
   { username, password }: ProxyLogin,

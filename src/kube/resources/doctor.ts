@@ -108,10 +108,7 @@ export interface DoctorPort {
   access: AccessFacts;
   /** Throws NodepoolError when there is no answer, or one that a user who is let in would not get. */
   probe(): Promise<ServerProbe>;
-  /**
-   * Whether each is allowed, in their order: to this user (SelfSubjectAccessReview), or to another
-   * (SubjectAccessReview, which needs a permission of its own).
-   */
+  /** Whether each is allowed, in their order: to this user, or to another, which needs a permission of its own. */
   allowed(questions: readonly AccessQuestion[], subject?: ReviewSubject): Promise<boolean[]>;
   nodes: Pick<NodesClient<ExaminedNode>, 'list'>;
 }

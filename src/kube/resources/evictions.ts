@@ -1,7 +1,4 @@
-/**
- * Removes pods by policy/v1 Evictions, which a PodDisruptionBudget may refuse, or by deletes. Both have the UID as
- * precondition, so that a new pod of the same name stays.
- */
+/** By policy/v1 Evictions or by deletes, with the UID as precondition: a new pod of the same name stays. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Budget } from '../../nodepool/drain/budgets.ts';

@@ -8,10 +8,7 @@ import {
   loadAccess,
 } from '../auth/kubeconfig.ts';
 
-/**
- * Plugins that do not prompt without stdin, whatever their interactiveMode. Not `aws`, which asks for the code of a
- * second factor on the terminal.
- */
+/** They do not prompt without stdin, whatever their interactiveMode; `aws` asks for a second factor on the terminal. */
 const QUIET_PLUGINS = ['aws-iam-authenticator', 'doctl', 'gke-gcloud-auth-plugin'];
 /**
  * Plugins that open a browser, even with interactiveMode Never, which kubelogin's guide sets: it is about stdin alone.
@@ -82,18 +79,12 @@ export interface CompletionNames {
 export interface NamesPort {
   /** Throws NodepoolError when the kubeconfig cannot be read. */
   access(): AccessNames;
-  /**
-   * Key of a cache: which server, as which user. It has secrets in it, and is only to be hashed. Throws NodepoolError when
-   * the kubeconfig names none.
-   */
+  /** Which server, as which user. It has secrets in it, and is only to be hashed. Throws NodepoolError without any. */
   identity(): string;
   /** That of the context, or `default`. Throws as identity() does. */
   namespace(): string;
   /** Whether the login can be done without a person; only then list() may be called. */
   isQuiet(): boolean;
-  /**
-   * All of a kind, of pods the first ones; none for a user who may not list them. Rejects after the time, and with any
-   * other error. @param namespace of pods
-   */
+  /** All of a kind, of pods the first ones; none where the user may not list them. Rejects after the time. */
   list(kind: NamesKind, timeoutMs: number, namespace?: string): Promise<CompletionNames>;
 }

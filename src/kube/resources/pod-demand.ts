@@ -30,10 +30,7 @@ export async function podDemand(api: Api, nodes?: readonly string[], eachPod = f
   };
 }
 
-/**
- * From the server's cache, which finds them by the node's name; it may be behind, by milliseconds as a rule. Kubernetes
- * 1.30 would read all pods from etcd for each list otherwise.
- */
+/** From the server's cache, milliseconds behind as a rule: Kubernetes 1.30 would read all pods from etcd otherwise. */
 function onNode(node: string): Query {
   return { fieldSelector: `spec.nodeName=${node},${NOT_ENDED}`, resourceVersion: '0' };
 }

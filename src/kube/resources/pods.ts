@@ -86,11 +86,7 @@ export interface PodsPort {
   watch(): WatchedResource<PodPlace>;
   /** Those on these nodes. */
   placedOn(nodes: readonly string[]): Promise<PlacedPod[]>;
-  /**
-   * Reads every pod that is on a node, and keeps sums.
-   * @param nodes those that are wanted; default: all
-   * @param eachPod also keeps what each pod requests
-   */
+  /** Reads every pod on a node, and keeps sums. @param nodes default: all @param eachPod also keeps each pod's */
   demand(nodes?: readonly string[], eachPod?: boolean): Promise<PodDemand>;
   /** Those on these nodes, ended ones too, for a list. @param nodes default: all @param most reads no more than the first of them */
   rows(nodes?: readonly string[], most?: number): Promise<PodRow[]>;
@@ -106,10 +102,7 @@ export interface PodRow extends PodStatus {
 
 // The pods on some nodes, with the fields that decide their eviction by a taint.
 
-/**
- * Nodes above which all pods are read by one list, instead of one a node. Not with resourceVersion=0: a person agrees to the
- * evictions that are listed.
- */
+/** Above it, one list of all pods. Not with resourceVersion=0: a person agrees to the evictions that are listed. */
 const MAX_LISTS = 100;
 
 const TOLERATING_PODS: Resource = { ...PODS, decode: decodeToleratingPod };

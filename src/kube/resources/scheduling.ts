@@ -110,10 +110,7 @@ type PodTrial =
 export interface SchedulingPort {
   /** The namespace of the kubeconfig's context. */
   namespace: string;
-  /**
-   * Every pod that is on a node and has not ended, once; without fields that were not asked for.
-   * @param startOver is called when the list starts again: what came before it does not count
-   */
+  /** Every pod that is on a node and has not ended, once. @param startOver the list starts again: forget what came */
   placedPods(fields: PodFields, onPod: (pod: RawPod) => void, startOver: () => void): Promise<void>;
   /** As placedPods(), without what they take of their nodes. */
   placedLabels(onPod: (pod: LabelledPod) => void, startOver: () => void): Promise<void>;

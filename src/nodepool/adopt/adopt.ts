@@ -91,10 +91,7 @@ export function findCandidates({
   });
 }
 
-/**
- * Marks candidates that share nodes. With labels of equal priority, none of them is created and the user chooses;
- * otherwise the preferred label wins.
- */
+/** Of labels of equal priority, none of the sharing candidates is created; otherwise the preferred label wins. */
 export function withOverlaps(chosen: PoolCandidate[]): PoolCandidate[] {
   const byNode = new Map<string, PoolCandidate[]>();
   for (const candidate of chosen) {

@@ -82,10 +82,7 @@ export function budgetMatcher(budgets: readonly Budget[]): (pod: LabelledPod) =>
   return pod => byNamespace.get(pod.namespace)?.filter(({ selector }) => matchesQuery(selector, pod.labels)) ?? [];
 }
 
-/**
- * Where the pods that stay Pending leave the budget too few healthy ones, evictions by the Eviction API wait for ever. Undefined: they
- * do not. @param pending evicted pods that find no place
- */
+/** Where too few pods would be healthy, evictions wait for ever. @param pending evicted pods that find no place */
 export function shortOf(
   budget: Budget,
   pending: readonly LabelledPod[],

@@ -108,10 +108,7 @@ export function podName({ namespace, name }: Pick<DrainPod, 'namespace' | 'name'
 /** Maximum number of pods named in one line. */
 const MAX_NAMED = 10;
 
-/**
- * One line for each outcome, with the pods that share it: `cannot delete pods with local storage (…): a/b, a/c`.
- * @param line for an outcome that has a colon itself
- */
+/** `cannot delete pods with local storage (…): a/b, a/c`. @param line for an outcome that has a colon itself */
 export function groupByOutcome(
   outcomes: readonly { what: string; pod: string }[],
   line = (what: string, pods: string) => `${what}: ${pods}`,

@@ -37,10 +37,7 @@ function isNamingPool(birth: string | undefined): boolean {
   return birth !== undefined && !birth.startsWith(WAITING);
 }
 
-/**
- * What of the birth record is still on the node. A slot that was changed since is somebody else's: its value is kept, and
- * restored by the pool like any other that it displaces.
- */
+/** A slot that was changed since is somebody else's: it is kept, and restored as any other that a pool displaces. */
 export function unchangedSlots(birth: AppliedRecord, { labels, taints, annotations = {} }: Node): AppliedRecord {
   const liveTaints = Object.fromEntries(taints.map(taint => [taintId(taint), taint.value ?? '']));
   return {

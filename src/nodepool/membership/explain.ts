@@ -71,10 +71,7 @@ export interface MembershipExplanation {
   strayLabel?: string;
 }
 
-/**
- * @param ownership of the node among these pools, from `PoolIndex.ownership`
- * @param errorsOf returns the validation errors of a pool
- */
+/** @param ownership of the node, from `PoolIndex.ownership` @param errorsOf validation errors of a pool */
 export function explain(
   node: Node,
   pools: readonly NodePool[],

@@ -25,10 +25,7 @@ export interface DeferredTaints {
   untouched: ReadonlySet<string>;
 }
 
-/**
- * @param kept live taints without startup taints that the pool takes back now
- * @param startup ids of those that are set on the node now
- */
+/** @param kept live taints without startup taints that are taken back @param startup ids of those that are set */
 export function deferredTaints(
   live: ReadonlyMap<string, string>,
   kept: ReadonlyMap<string, string>,

@@ -101,10 +101,7 @@ export interface RolloutStepPlan extends PlannedNode {
   meanwhile?: UnreadPlan | WritePlan;
 }
 
-/**
- * Annotations of the pool were not kept when the node was read, and are taken for absent here. The node must be read
- * again before it is written: a value of somebody else would be lost.
- */
+/** Annotations of the pool were not kept at the read: the node must be read again before it is written. */
 export interface UnreadPlan extends PlannedNode {
   kind: 'unread';
   after: DuePlan;

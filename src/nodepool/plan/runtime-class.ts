@@ -78,10 +78,7 @@ export function schedulingChange(plan: RuntimeClassPlan): SchedulingChange | und
   return { before: before ?? {}, after: after ?? {} };
 }
 
-/**
- * @param current the RuntimeClass with the pool's name, whoever owns it
- * @param members members of a pool that isGradual(); without them, all members have the spec
- */
+/** @param current of that name, whoever owns it @param members of a pool that isGradual(); else all have the spec */
 export function planRuntimeClass(
   pool: NodePool,
   current: RuntimeClass | undefined,

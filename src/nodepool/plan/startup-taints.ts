@@ -75,10 +75,7 @@ function hasBooted({ boot }: Node, record: AppliedRecord): boolean {
   return record.boot !== undefined && boot !== undefined && boot !== record.boot;
 }
 
-/**
- * Ids of those that are set on the node, unless it has such a taint: it joins, or has booted. A record that cannot be read shows
- * that the node is not new.
- */
+/** Ids, unless the node has such a taint: it joins, or has booted. A record that cannot be read: it is not new. */
 export function startupTaintsToAdd(
   node: Node,
   record: AppliedRecord | undefined,

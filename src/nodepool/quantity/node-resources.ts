@@ -21,10 +21,7 @@ interface NodeResources {
   omitted: OmittedResources | undefined;
 }
 
-/**
- * Keeps at most MAX_RESOURCES with a qualified name and a quantity within the limits: native resources first, then by
- * name. The rest is counted. Texts that are no quantities are kept: every API server rejects them.
- */
+/** Native ones first, then by name, within the limits. Texts that are no quantities are kept: servers reject them. */
 export function readResources(list: ResourceList): NodeResources {
   const names = Object.keys(list);
   const valid = names.filter(isQualifiedName);
