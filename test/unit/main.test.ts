@@ -56,7 +56,10 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     ],
     [['version', '--clinet'], 'unknown flag --clinet; did you mean --client?'],
     [['version', '--zzzzzz'], 'unknown flag --zzzzzz'],
-    [['get', '--password=hunter2', '-phunter2'], 'unknown flag --password, -p'],
+    [
+      ['get', '--password=hunter2', '-phunter2'],
+      'unknown flag --password, -p; next: set the user in the kubeconfig, or give --token',
+    ],
     [['get', '-all'], 'unknown flag -a; did you mean --all-namespaces?'],
     [['version', 'extra'], 'unexpected argument extra'],
     [['version', '--client=no'], '--client=no: the value is not true or false; next: write --client'],
@@ -113,7 +116,7 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
 
 test('the stack of an unknown flag has no value either', async () => {
   const { err } = await run('get', '--password=hunter2', '-v9');
-  assert.match(err, /^error: unknown flag --password\n.*\n.*: unknown flag --password\n {4}at /);
+  assert.match(err, /^error: unknown flag --password; .*\n.*\n.*: unknown flag --password\n {4}at /);
   assert.doesNotMatch(err, /hunter2/);
 });
 
