@@ -1,6 +1,6 @@
 /**
  * Killed after any write of a reconcile that keeps a revision: the next run ends in the same history, without extra creates,
- * updates and deletes. The kill is simulated, as in reconcile-killed.test.ts; test/fault/killed-history.test.ts kills processes.
+ * updates and deletes. The kill is simulated, as in reconcile-killed.test.ts; test/fault/killed.test.ts kills processes.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
