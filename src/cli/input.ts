@@ -85,7 +85,7 @@ function byName(a: { name: string }, b: { name: string }): number {
 async function matchesOf(pattern: string): Promise<string[]> {
   if (!/[*?[]/.test(pattern)) return [];
   const folder = dirname(pattern);
-  const tokens = basename(pattern).match(/\[[^\]]+\]|./gsu) ?? [];
+  const tokens = tokensOf(basename(pattern));
   const folders = /[*?[]/.test(folder) ? await matchesOf(folder) : [folder];
   const matches = folders.map(async each => {
     const names = await readdir(each).catch(() => []);
@@ -95,6 +95,19 @@ async function matchesOf(pattern: string): Promise<string[]> {
       .map(name => join(each, name));
   });
   return (await Promise.all(matches)).flat();
+}
+
+/** Classes and single characters. */
+function tokensOf(pattern: string): string[] {
+  const tokens: string[] = [];
+  const last = pattern.lastIndexOf(']');
+  for (let at = 0; at < pattern.length; ) {
+    const end = pattern[at] === '[' && at + 1 < last ? pattern.indexOf(']', at + 2) : -1;
+    const token = end < 0 ? String.fromCodePoint(pattern.codePointAt(at) ?? 0) : pattern.slice(at, end + 1);
+    tokens.push(token);
+    at += token.length;
+  }
+  return tokens;
 }
 
 /** Tries the last `*` with one more character at a time: earlier ones need no other length. */

@@ -228,7 +228,8 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [
       ['get', '-o', 'table'],
       'unknown output format "table"; next: use one of json, yaml, name, wide, jsonpath=, jsonpath-file=, ' +
-        'jsonpath-as-json=, custom-columns=, custom-columns-file=',
+        'jsonpath-as-json=, custom-columns=, custom-columns-file=, go-template, go-template-file, template, ' +
+        'templatefile, kyaml',
       'get',
     ],
     [

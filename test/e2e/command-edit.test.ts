@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
-import { cliHere, kubectl } from '../cluster/harness.ts';
+import { cli, kubectl } from '../cluster/harness.ts';
 import type { RunResult } from '../cluster/run.ts';
 import { commandsOf, scriptedEditor, stateOf } from './commands.ts';
 import { useTestEnv } from './test-env.ts';
@@ -32,7 +32,7 @@ let sessions = 0;
 /** Edits pool gpu; returns the result, and the file as the editor saw it each time. */
 async function edit(...steps: string[]): Promise<RunResult & { seen: string[] }> {
   const editor = await scriptedEditor(cluster(), String(sessions++), ...steps);
-  const result = await cliHere(cluster(), ['edit', 'gpu'], { env: { KUBE_EDITOR: editor, EDITOR: 'false' } });
+  const result = await cli(cluster(), ['edit', 'gpu'], { env: { KUBE_EDITOR: editor, EDITOR: 'false' } });
   const seen: string[] = [];
   while (existsSync(`${editor}.${seen.length + 1}`)) seen.push(await readFile(`${editor}.${seen.length + 1}`, 'utf8'));
   return { ...result, seen };
@@ -166,7 +166,7 @@ test('refuses an edit of finalizers that somebody else changed meanwhile', async
 
 test('reports an editor that removed the file as a user error', async () => {
   await testEnv.pool('gpu');
-  const { code, stderr } = await cliHere(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'rm' } });
+  const { code, stderr } = await cli(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'rm' } });
   assert.equal(code, 1);
   assert.match(stderr, /^error: the editor left no file at .*; next: edit again\n$/);
 });
@@ -175,7 +175,7 @@ test('opens no editor for a pool that does not exist', async () => {
   const missing = 'error: nodepool "gpu" not found; next: list the pools with `kubectl nodepool get`';
   await refused(['edit', 'gpu'], 1, missing, { env: { KUBE_EDITOR: 'false' } });
   await testEnv.pool('gpu');
-  const { code, stderr } = await cliHere(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'no-such-editor --wait' } });
+  const { code, stderr } = await cli(cluster(), ['edit', 'gpu'], { env: { EDITOR: 'no-such-editor --wait' } });
   assert.equal(code, 1);
   assert.match(
     stderr,

@@ -260,7 +260,7 @@ test('templates of Go and KYAML are those of kubectl, with its exit codes', asyn
     assert.equal(ours.code, code, ours.stderr);
   }
   // To kubectl an empty value is none: another cluster might be asked.
-  await refused(['get', '-o', 'kyaml', '--context', ''], 2, /^error: --context: the value is empty/, { env });
+  await refused(['get', '-o', 'kyaml', '--context', ''], 1, /^error: --context: "" is not in /, { env });
   await refused(['get', '-o', 'kyaml', '-L', 'a'], 2, /^error: --label-columns is for tables, and -o kyaml is none/);
 });
 

@@ -14,7 +14,7 @@ const OURS = ['all-namespaces', 'cached', 'color', 'namespace', 'transient-keys'
  */
 export async function getByKubectl(names: readonly string[], flags: Record<string, unknown>, io: Io): Promise<number> {
   const given = Object.entries(flags).flatMap(([name, value]) => {
-    if (OURS.includes(name) || value === undefined || value === false) return [];
+    if (OURS.includes(name) || value === undefined || value === false || value === 0) return [];
     const flag = name === 'verbosity' ? '--v' : `--${name}`;
     return value === true ? [flag] : [value].flat().map(each => `${flag}=${each}`);
   });
