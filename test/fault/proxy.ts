@@ -54,8 +54,6 @@ export class FaultProxy {
   isJson = false;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Sockets with a request in flight. */
-  readonly #busy = new Set<Socket>();
   /** Sockets that silence() cut off. */
   readonly #dead = new WeakSet<Socket>();
   readonly #requestRules = new Set<RequestRule>();
@@ -157,8 +155,6 @@ export class FaultProxy {
     };
     this.requests.push(asked);
     const { socket } = incoming;
-    this.#busy.add(socket);
-    client.on('close', () => this.#busy.delete(socket));
     client.on('error', () => {});
     client.on('finish', () => {
       asked.status = client.statusCode;
