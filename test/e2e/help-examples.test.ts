@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import { load } from 'js-yaml';
 import { projectFiles, ROOT } from '../../scripts/root.ts';
 import { ensureBinaries } from '../cluster/binaries.ts';
@@ -139,6 +139,7 @@ const WITHOUT: [line: RegExp, pools: string[]][] = [
 ];
 
 async function setUp(line: string): Promise<void> {
+  await writeFiles();
   await testEnv.clean();
   const without = WITHOUT.find(([pattern]) => pattern.test(line))?.[1] ?? [];
   const isJoining = /^(add|create|move node-a)/.test(line) && !line.includes('--dry-run');
@@ -177,14 +178,15 @@ spec: {containers: [{name: main, image: registry.example.com/web:1}]}
 /** What only a shell can do. */
 const OF_SHELL = /[<>;&]/;
 
-before(async () => {
+/** The files that examples name, in the working directory. */
+async function writeFiles(): Promise<void> {
   const { dir } = cluster();
   await writeFile(join(dir, 'web.yaml'), POD);
   await writeFile(join(dir, 'pools.yaml'), `${poolYaml('worker')}---\n${poolYaml('gpu')}`);
   await mkdir(join(dir, 'pools'), { recursive: true });
   await writeFile(join(dir, 'pools', 'gpu.yaml'), poolYaml('gpu'));
   process.chdir(dir);
-});
+}
 
 /** Runs it in this process, with the words that a shell makes of it, or all in a shell. */
 async function type(line: string): Promise<RunResult> {
