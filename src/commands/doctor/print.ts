@@ -121,7 +121,8 @@ function statusCell(status: CheckStatus, style: Style): Cell {
 function summary(checks: Check[]): string {
   const counts = Object.entries(STATUSES).flatMap(([status, word]) => {
     const count = checks.filter(check => check.status === status).length;
-    return count === 0 ? [] : [`${count} ${word}`];
+    if (count === 0) return [];
+    return [status === 'error' || status === 'warning' ? plural(count, word) : `${count} ${word}`];
   });
   return `${plural(checks.length, 'check')}: ${counts.join(', ')}`;
 }

@@ -108,7 +108,7 @@ test('cuts a text of a megabyte, and thousands of equal findings', () => {
   assert.ok(lines.every(line => line.length < 1_100));
   assert.deepEqual(
     lines.slice(-5).map(line => line.trim()),
-    ['- node n49', '- and 4950 more', 'next: r', '', '2 checks: 2 error'],
+    ['- node n49', '- and 4950 more', 'next: r', '', '2 checks: 2 errors'],
   );
   assert.equal(JSON.parse(printChecks(checks, 'json')).checks[1].details.length, 5_000);
 });
