@@ -151,8 +151,8 @@ test('a canary that turns NotReady stops it with the canary alone changed; it go
 });
 
 test('the spec of before takes a stopped rollout back', async t => {
-  await create(5);
-  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 2, settleSeconds: 600 } });
+  await create(12);
+  await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 2, settleSeconds: 6 } });
   const watching = await startWatching(t, testEnv.cluster());
   await eventually('all have joined', reasonIs('RolloutComplete'));
   await edit('2');
@@ -160,7 +160,7 @@ test('the spec of before takes a stopped rollout back', async t => {
   await setReady(testEnv.cluster(), 'n0000', false);
   await eventually('it is stopped', reasonIs('RolloutStopped'));
   await edit('1');
-  await eventually('it is taken back', async () => (await tiers(5)).every(tier => tier === '1'));
+  await eventually('it is taken back', async () => (await tiers(12)).every(tier => tier === '1'));
   await watching.end();
 });
 
