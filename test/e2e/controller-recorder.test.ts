@@ -21,7 +21,7 @@ interface EventBody {
 }
 
 describe('the recorder', () => {
-  const cluster = useCluster();
+  const cluster = useCluster({ own: true });
 
   function create() {
     const transport = openTransport(cluster());
