@@ -1,8 +1,8 @@
-/** The API server is unavailable for a while, with writes in flight. */
+/** The API server is unavailable for a minute, with writes in flight. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../e2e/watching.ts';
-import { isList, isLook, isReconcileWrite, isWatch } from './asked.ts';
+import { isLook, isReconcileWrite, isWatch } from './asked.ts';
 import { useFaultEnv } from './fault-env.ts';
 import { row } from './row.ts';
 import { begin, judge } from './runs.ts';
@@ -10,15 +10,14 @@ import { change } from './scenario.ts';
 import { drop } from './treatments.ts';
 
 const testEnv = useFaultEnv({ own: true });
-const AWAY_MS = 15_000;
+const AWAY_MS = 60_000;
 const [FIRST_MS, CAP_MS] = [800, 15_000];
 
 row(
   {
     fault: '500, in-stream error, refused connection',
-    how: 'the API server is stopped for 15 s with half of the changes written',
-    holds:
-      'back-off from 0.8 s, doubling, with jitter; one list of each resource; same end state, no extra create or delete',
+    how: 'the API server is stopped for 60 s with half of the changes written',
+    holds: 'back-off 0.8 -> 30 s with jitter, never stops, never spins; same end state, no extra create or delete',
     timeout: 240_000,
   },
   async (t, facts) => {
@@ -46,16 +45,11 @@ row(
 
     for (const path of ['/api/v1/nodes', '/apis/nodes.lailin.xyz/v1/nodepools']) {
       const attempts = away.filter(asked => (isWatch(asked) || isLook(asked)) && asked.path === path).length;
-      assert.ok(attempts >= 3 && attempts <= 6, `${attempts} attempts at ${path}`);
+      assert.ok(attempts >= 5 && attempts <= 8, `${attempts} attempts at ${path}`);
       facts[`attemptsAt ${path.split('/').at(-1)}`] = attempts;
     }
-    assert.ok(away.length < 100, `${away.length} attempts in 15 s`);
-    facts.attemptsIn15s = away.length;
-    // A server that was unavailable may have been restored from a backup meanwhile.
-    const lists = () =>
-      proxy.requests.filter(asked => isList(asked) && asked.at > back).map(({ path }) => path.split('/').at(-1));
-    await eventually('each cache relists', () => lists().length >= 3);
-    assert.deepEqual(lists().sort(), ['nodepools', 'nodes', 'runtimeclasses']);
+    assert.ok(away.length < 300, `${away.length} attempts in 60 s`);
+    facts.attemptsIn60s = away.length;
     assertBackoff(child.lines(/ nodes: .*next attempt in/));
     assert.notDeepEqual(delays(child.lines(/ nodes: .*next/)), delays(child.lines(/ nodepools: .*next/)), 'no jitter');
   },
