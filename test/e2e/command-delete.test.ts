@@ -245,7 +245,8 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
 
 test('-i asks in a script, too, where kubectl delete -i does, and also with --yes', async () => {
   for (const name of ['one', 'two']) await testEnv.pool(name);
-  const question = /^Delete pools one \(releases 0 nodes\), two \(releases 0 nodes\) in context\s+nodepool-demo\? \[y\/N\] /;
+  const question =
+    /^Delete pools one \(releases 0 nodes\), two \(releases 0 nodes\) in context\s+nodepool-demo\? \[y\/N\] /;
   for (const stdin of ['n\n', '', 'nothing\n']) {
     const { code, stdout, stderr } = await unchanged(['delete', 'one', 'two', '-i', '--yes'], { stdin });
     assert.deepEqual([code, stdout], [1, '']);
