@@ -4,9 +4,9 @@ import { type QuestionFacts, questionLines } from '../print/question.ts';
 import { errorWidth } from './errors.ts';
 import type { Io } from './io.ts';
 
-/** Whether a user is at the terminal. */
-export function canAsk({ stdinIsTTY, stderrIsTTY }: Io): boolean {
-  return stdinIsTTY && stderrIsTTY;
+/** Whether a user is at the terminal, or a script answers. */
+export function canAsk({ stdinIsTTY, stderrIsTTY, alwaysAsks = false }: Io): boolean {
+  return alwaysAsks || (stdinIsTTY && stderrIsTTY);
 }
 
 /**

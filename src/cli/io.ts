@@ -13,6 +13,8 @@ export interface Io {
   stdinIsTTY: boolean;
   stdoutIsTTY: boolean;
   stderrIsTTY: boolean;
+  /** Questions are asked without a terminal, too: a script answers on stdin. */
+  alwaysAsks?: boolean;
   /** Width of the terminal; 80 when stdout is no terminal. */
   columns: number;
   /** Whether stdout, and whether stderr, takes colours. */

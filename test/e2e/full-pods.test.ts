@@ -115,7 +115,7 @@ describe('pods of a whole cluster', () => {
     for (const pool of ['kept', 'drained']) await testEnv.edit(pool, { spec: { unmanaged: 'Keep' } });
     const deleted = await kubectl(testEnv.cluster(), ['delete', 'npool', 'gone']);
     assert.equal(deleted.code, 0, deleted.stderr);
-    await eventually('a pool that keeps its nodes has let go of the taint', async () =>
+    await eventually('the record of a pool that keeps its nodes no longer has the taint', async () =>
       (await onAll('kept', testEnv.node)).every(
         ({ metadata }) => !metadata.annotations?.[RECORD_ANNOTATION]?.includes(UNLISTED),
       ),

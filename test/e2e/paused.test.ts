@@ -181,7 +181,7 @@ test('a pool that is paused during a run: only the writes under way are done', a
   }
 });
 
-test('100 nodes: while it is paused no node is written, by no path, and drift is told', async t => {
+test('a paused pool of 100 nodes: no command and no watch writes a node, and drift is reported', async t => {
   const names = Array.from({ length: 100 }, (_, at) => `m${String(at).padStart(3, '0')}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
   await testEnv.reconcile();

@@ -79,7 +79,7 @@ ${EXIT_STATUS}`;
     let isProtected: boolean | Promise<boolean> = false;
     // A controller that runs applies the pools as soon as they are there.
     const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
-    // Which file below a directory has a pool is not said.
+    // For the advice where a pool exists: which file below a directory has it is not known.
     const files = flags.recursive ? ['FILE'] : (flags.filename ?? []);
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files, looksAhead };
     const { created, errors } = await createPools(options, async () => {

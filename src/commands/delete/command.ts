@@ -93,7 +93,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     const detachNodes = flags['detach-nodes'];
     const { concurrency, interactive } = flags;
     const yes = flags.yes && !interactive;
-    const asked: Io = interactive ? { ...io, stdinIsTTY: true, stderrIsTTY: true } : io;
+    const asked: Io = interactive ? { ...io, alwaysAsks: true } : io;
     const choice = { ...chosen, ignoreNotFound: flags['ignore-not-found'], detachNodes };
     const readsNodes = dryRun !== 'none' || (!yes && canAsk(asked));
     const shown = { output: flags.output, suffix: dryRunSuffix(dryRun) };

@@ -11,6 +11,7 @@ import type { RawPool } from '../../kube/cluster.ts';
 import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
 import { applyMergePatch, isObject, mergePatch, overlappingPaths, ownValue } from '../../nodepool/json.ts';
 import { LAST_APPLIED } from '../../nodepool/spec/annotations.ts';
+import { singleQuoted } from '../../nodepool/text.ts';
 import type { NodePool } from '../../nodepool/types.ts';
 import { agree } from '../shared/consent/consent.ts';
 import { assertValid } from '../shared/create/create.ts';
@@ -284,7 +285,7 @@ export function editorCommand(env: Record<string, string | undefined>, platform 
 
 /** Through the shell, since the variable may have arguments (`code --wait`). */
 async function runEditor(command: string, path: string, onStart: (child: ChildProcess) => void): Promise<void> {
-  const quoted = process.platform === 'win32' ? `"${path}"` : `'${path.replaceAll("'", "'\\''")}'`;
+  const quoted = process.platform === 'win32' ? `"${path}"` : singleQuoted(path);
   const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
     const child = spawn(`${command} ${quoted}`, { shell: true, stdio: 'inherit' });
     onStart(child);

@@ -4,6 +4,7 @@ import { EXIT } from '../../cli/errors.ts';
 import type { Io } from '../../cli/io.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
+import { singleQuoted } from '../../nodepool/text.ts';
 
 /** That kubectl does not have, or that mean nothing here. */
 const OURS = ['all-namespaces', 'cached', 'color', 'namespace', 'transient-keys'];
@@ -43,7 +44,7 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
   }
 }
 
-/** One word of a shell. */
+/** Quotes only what needs it. */
 function quoted(word: string): string {
-  return /^[\w./:=,@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w./:=,@+-]+$/.test(word) ? word : singleQuoted(word);
 }

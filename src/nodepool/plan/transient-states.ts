@@ -290,11 +290,7 @@ const naming = new WeakMap<NodePool, { more: readonly string[]; names: boolean }
 function namesAny(pool: NodePool, more: readonly string[]): boolean {
   const known = naming.get(pool);
   if (known?.more === more) return known.names;
-  const { labels = {}, taints = [] } = pool.spec;
-  const own = [...more, ...transientKeysOf(pool)];
-  const names =
-    taints.some(({ key }) => isTransient('taint', key, own)) ||
-    Object.keys(labels).some(key => isTransient('label', key, own));
+  const names = transientKeysIn(pool, more).length > 0;
   naming.set(pool, { more, names });
   return names;
 }
