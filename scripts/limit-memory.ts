@@ -1,6 +1,6 @@
 /** Preloaded into test processes: a broken program ends its own, before it takes the machine's memory. */
 
-/** The largest, that of all unit tests together, needs a third of it. */
+/** The largest, that of all unit tests together, takes 0.7 GiB. */
 const MAX_BYTES = 3 * 1024 ** 3;
 const EVERY_MS = 200;
 
