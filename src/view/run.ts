@@ -36,8 +36,8 @@ export interface RunOptions {
   /** Where to start: undefined shows the pools. */
   state: ViewState | undefined;
   usage: UsagePoll;
-  /** @returns what happened to the node, and a warning, as about the status of its pool */
-  cordon(target: CordonTarget): Promise<{ result: CordonResult; warning: string | undefined }>;
+  /** @param askedAt when the question was shown @returns what happened to the node, and a warning, as about the status of its pool */
+  cordon(target: CordonTarget, askedAt: Date): Promise<{ result: CordonResult; warning: string | undefined }>;
   /** The text of a place for a screen of this width. Rejects with a NodepoolError. */
   read(place: ReadPlace, width: number): Promise<string>;
 }
@@ -47,13 +47,15 @@ export interface ViewEnd {
   state: ViewState;
   /** To run on the restored terminal. */
   command: TerminalCommand | undefined;
+  /** About nodes whose write was under way: the screen no longer shows it. */
+  late: readonly { text: string; isError: boolean }[];
 }
 
 export interface RunningView {
   /** Schedules a redraw after a change in the cluster; at most one per REDRAW_MS. */
   changed(): void;
   stop(): void;
-  /** Resolves when the terminal is restored; rejects with an error of rendering. */
+  /** Resolves when the terminal is restored and no write is under way; rejects with an error of rendering. */
   ended: Promise<ViewEnd>;
 }
 
@@ -69,6 +71,11 @@ export function runView(options: RunOptions): RunningView {
   let state = options.state ?? initialState;
   let command: TerminalCommand | undefined;
   let isStopped = false;
+  /** When the question about a node was shown. */
+  let askedAt = now();
+  /** What writes of nodes had to say after the end. */
+  const late: { text: string; isError: boolean }[] = [];
+  const writes = new Set<Promise<void>>();
   let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
   /** Places whose text is on its way: for those no second one is requested. */
@@ -116,8 +123,14 @@ export function runView(options: RunOptions): RunningView {
 
   function onKeys(keys: Key[]): void {
     for (const key of keys) {
+      const before = state.mode.kind;
       const { state: next, effect } = press(state, key, screen());
       state = next;
+      if (state.mode.kind === 'confirm' && before !== 'confirm') {
+        askedAt = now();
+        // Keys of the same input were typed before the question was on the screen: none of them is an answer.
+        break;
+      }
       // The next key of the same input applies to the place that this one led to.
       state = clampSelection(state, screen());
       if (effect !== undefined) run(effect);
@@ -161,13 +174,17 @@ export function runView(options: RunOptions): RunningView {
     const { node, unschedulable } = target;
     state = withMessage(state, `${unschedulable ? 'Cordoning' : 'Uncordoning'} node ${node.name} …`);
     // A rejection is a bug and ends the program as an unhandled one.
-    void options.cordon(target).then(({ result, warning }) => {
+    const write = options.cordon(target, askedAt).then(({ result, warning }) => {
       const line = cordonLine(result, unschedulable, '');
       const isError = line.to === 'error';
-      const text = line.to === 'error' ? formatError([line.message], line.next) : line.text;
-      state = withMessage(state, warning === undefined ? text : `${text}; ${warning}`, isError);
+      const told = line.to === 'error' ? formatError([line.message], line.next) : line.text;
+      const text = warning === undefined ? told : `${told}; ${warning}`;
+      state = withMessage(state, text, isError);
+      if (isStopped) late.push({ text, isError });
+      writes.delete(write);
       draw();
     });
+    writes.add(write);
   }
 
   // Ink does so only after its first frame: keys before that would be echoed into it.
@@ -213,7 +230,10 @@ export function runView(options: RunOptions): RunningView {
     ended: instance
       .waitUntilExit()
       .finally(() => stdin.setRawMode(false))
-      .then(() => ({ state, command })),
+      .then(async () => {
+        await Promise.all(writes);
+        return { state, command, late };
+      }),
   };
   return running;
 }

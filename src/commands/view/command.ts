@@ -17,6 +17,7 @@ import { createUsagePoll } from '../../view/view-usage.ts';
 import { cordonNode } from '../shared/cordon/cordon.ts';
 import { recordCordoned } from '../shared/cordon/cordoned-status.ts';
 import { maintenanceClient } from '../shared/cordon/maintenance.ts';
+import { laterCordonSince } from '../shared/cordon/show-cordon.ts';
 
 export default class View extends BaseCommand<typeof View> {
   static override summary = 'Show pools, nodes and events on a live full screen.';
@@ -83,19 +84,22 @@ async function showView(
   try {
     const { runView } = await started(cluster.pools, live).finally(() => spinner.stop());
     let ended: ViewEnd | undefined;
+    let hasFailed = false;
     do {
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
         ...{ clock: systemClock, now: io.serverNow, style: makeStyle(io.color), state: ended?.state },
-        cordon: target => cordonMember(target, live, connection, io.now),
+        cordon: (target, askedAt) => cordonMember(target, askedAt, live, connection, io.now),
         read: (place, width) => readText(place, { live, connection, io, width }),
       });
       ended = await running.ended.finally(stopOnSignal(running));
       running = undefined;
+      for (const { text } of ended.late) io.err(text);
+      hasFailed = ended.command === undefined && ended.late.some(({ isError }) => isError);
       if (ended.command !== undefined) await runCommand(ended.command, connection);
       // After Ctrl-D no more keys come.
     } while (ended.command !== undefined && !io.stdin.readableEnded);
-    return EXIT.done;
+    return hasFailed ? EXIT.error : EXIT.done;
   } finally {
     leaveSoon();
     await live.stop();
@@ -105,6 +109,7 @@ async function showView(
 /** As `cordon` and `uncordon` of the node. */
 async function cordonMember(
   { node, unschedulable }: CordonTarget,
+  askedAt: Date,
   live: LiveView,
   connection: Connection,
   now: () => Date,
@@ -113,7 +118,8 @@ async function cordonMember(
   const pause = (ms: number) => sleep(ms);
   const maintenance = maintenanceClient(connection.maintenance, pause);
   const deps = { cluster, maintenance, dryRun: 'none', now, sleep: pause } as const;
-  const result = await cordonNode(node, { unschedulable }, deps);
+  const laterCordon = laterCordonSince(askedAt, {}, deps);
+  const result = await cordonNode(node, { unschedulable }, { ...deps, laterCordon });
   const owner = result.kind === 'changed' ? live.clusterState.ownership(node.name)?.owner : undefined;
   const warnings = [
     ...('warnings' in result ? result.warnings.map(warningText) : []),

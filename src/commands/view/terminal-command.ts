@@ -62,6 +62,8 @@ async function askForFlags(command: string, prompt: string, io: Io, flags: Flags
 
 /** The line that is typed; undefined after esc, Ctrl-C and Ctrl-D. On stdout, which is the terminal. */
 async function question({ stdin: input, stdout: output }: Io, text: string): Promise<string | undefined> {
+  // After Ctrl-D at a question of the command, readline would wait for ever.
+  if (input.readableEnded) return undefined;
   // In terminal mode esc and Ctrl-C are keys.
   const lines = createInterface({ input, output, terminal: true, historySize: 0, escapeCodeTimeout: ESCAPE_MS });
   const onKey = (_: unknown, { name }: { name?: string }) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { rolloutHash } from '../../../src/nodepool/rollout/rollout.ts';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { initialState, type ReadPlace, START, type ViewState } from '../../../src/view/places.ts';
@@ -13,14 +14,20 @@ import { fixture, node, PLAIN, pool, role } from './fixture.ts';
 /** More than Ink waits between two frames. */
 const FRAME_MS = 100;
 
+type Cordon = Parameters<typeof runView>[0]['cordon'];
+
 interface Options {
   clusterState?: ClusterState;
+  cordon?: Cordon;
   /** How far the server's clock is ahead. */
   aheadMs?: number;
   state?: ViewState;
 }
 
-function open(t: TestContext, { clusterState = fixture().clusterState, aheadMs = 0, state }: Options = {}) {
+function open(
+  t: TestContext,
+  { clusterState = fixture().clusterState, cordon = () => assert.fail('it cordons'), aheadMs = 0, state }: Options = {},
+) {
   const clock = new FakeClock();
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode() {}, ref() {}, unref() {} });
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 24 });
@@ -41,7 +48,7 @@ function open(t: TestContext, { clusterState = fixture().clusterState, aheadMs =
       stop: async () => {},
     },
     usage: { setShown() {}, current: () => ({ kind: 'reading' }), version: () => 0 },
-    cordon: () => assert.fail('it cordons'),
+    cordon,
     read: place => new Promise(answer => reads.push({ place, answer })),
   });
   t.after(async () => {
@@ -60,7 +67,7 @@ function open(t: TestContext, { clusterState = fixture().clusterState, aheadMs =
     written = '';
     return drawn;
   };
-  return { reads, after };
+  return { reads, after, stdin, running };
 }
 
 test('a text that is on its way is not requested again, and is after it came', async t => {
@@ -114,4 +121,44 @@ test('a pool is Progressing until its nodes have settled by the clock of the ser
   assert.match(await after('', 15_000), /Ready /);
   const ahead = open(t, { clusterState: settling(changed), aheadMs: 60_000 });
   assert.match(await ahead.after(''), /web +Ready/);
+});
+
+const gpuNodes: ViewState = { ...initialState, places: [START, { ...START, kind: 'nodes', pool: 'gpu' }] };
+const CORDONED = { result: { kind: 'changed', node: 'gpu-1' }, warning: undefined } as const;
+
+test('an answer that comes in one piece with the key for the question is none', async t => {
+  const asked: string[] = [];
+  const cordon: Cordon = async ({ node }) => {
+    asked.push(node.name);
+    return CORDONED;
+  };
+  const { after, stdin } = open(t, { state: gpuNodes, cordon });
+  await after('');
+  stdin.write('cy');
+  assert.match(await after(''), /Cordon node gpu-\d\?/);
+  assert.deepEqual(asked, []);
+  await after('y');
+  assert.equal(asked.length, 1);
+});
+
+test('a cordon under way is waited for, and its result is told after the screen', async t => {
+  for (const key of ['q', 'D']) {
+    const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<Cordon>>>();
+    const { after, running } = open(t, { state: gpuNodes, cordon: () => promise });
+    let ended = false;
+    void running.ended.then(() => {
+      ended = true;
+    });
+    await after('c');
+    await after('y');
+    await after(key === 'q' ? 'qq' : key);
+    assert.equal(ended, false, key);
+    const error = new NodepoolError('cluster', 'cannot patch node', 'ask for a role');
+    resolve({ result: { kind: 'failed', node: 'gpu-1', error }, warning: undefined });
+    const { late, command } = await running.ended;
+    assert.equal(command?.command, key === 'D' ? 'drain' : undefined);
+    assert.deepEqual(late, [
+      { text: 'error: unable to cordon node "gpu-1": cannot patch node; next: ask for a role', isError: true },
+    ]);
+  }
 });

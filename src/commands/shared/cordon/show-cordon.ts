@@ -120,6 +120,8 @@ export interface ForeignCordon {
   node: Node;
   /** `kubectl-cordon, 2026-11-24T15:00:00Z`: the field manager, with the time of its last write to the node. */
   by: string;
+  /** RFC 3339: that time. */
+  time?: string | undefined;
 }
 
 /** Names in the question. */
@@ -150,7 +152,7 @@ async function foreignCordons(
       const [setter] = read.value ?? [];
       if (setter === undefined) return [];
       const { manager, time } = setter;
-      return [{ node, by: [manager || 'unknown', ...(time === undefined ? [] : [time])].join(', ') }];
+      return [{ node, by: [manager || 'unknown', ...(time === undefined ? [] : [time])].join(', '), time }];
     }),
   );
   return found.flat().toSorted((a, b) => (a.node.name < b.node.name ? -1 : 1));
@@ -164,6 +166,18 @@ export function laterCordonOf(
 ): (node: Node) => Promise<ForeignCordon | undefined> {
   const covered = new Set(theirs.map(coverOf));
   return async node => (await foreignCordons([node], change, deps)).find(found => !covered.has(coverOf(found)));
+}
+
+/** As laterCordonOf(), for a question that named no cordons. @param askedAt when it was shown, by the server's clock */
+export function laterCordonSince(
+  askedAt: Date,
+  change: Pick<CordonChange, 'takeover'>,
+  deps: CordonReaders,
+): (node: Node) => Promise<ForeignCordon | undefined> {
+  // The server's times have no fractions of a second.
+  const since = Math.floor(askedAt.getTime() / 1000) * 1000;
+  return async node =>
+    (await foreignCordons([node], change, deps)).find(({ time }) => time === undefined || Date.parse(time) >= since);
 }
 
 function coverOf({ node, by }: ForeignCordon): string {

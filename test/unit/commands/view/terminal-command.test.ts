@@ -46,6 +46,19 @@ test('runs nothing after esc, Ctrl-C, Ctrl-D and q', async () => {
   }
 });
 
+test('returns after Ctrl-D at a question of the command', async () => {
+  const io = testIo();
+  const stdin = io.stdin as PassThrough;
+  const run = async () => {
+    stdin.end();
+    for await (const _ of stdin);
+  };
+  const ending = runOnTerminal(pool, { io, version: '1', flags, clusterName: 'staging', run });
+  stdin.write('\r');
+  await ending;
+  assert.equal(stdin.readableEnded, true);
+});
+
 test('asks again for a line that is not flags only', async () => {
   const cases: [line: string, why: string][] = [
     ['y', '"y" is no flag'],
