@@ -115,6 +115,8 @@ async function drainPool(run: PoolRun): Promise<void> {
     const found = byName.get(each.node);
     return found === undefined || each.phase !== 'not begun' ? [] : [{ each, found }];
   });
+  // Those in somebody else's maintenance fail, as the plan says: last, so that they take no other node's place.
+  waiting.sort((a, b) => Number(a.found.inOthersMaintenance === true) - Number(b.found.inOthersMaintenance === true));
   const slots = new DrainSlots(paceOf(planned, options), [
     ...waiting.map(({ found }) => found.node),
     ...planned.otherMembers,

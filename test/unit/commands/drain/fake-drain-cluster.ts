@@ -133,7 +133,8 @@ export function fakeDrainCluster(setup: Setup) {
           if (setup.stopAtPatch) interrupt.abort();
           const node = nodes.get(name);
           if (node === undefined) return { kind: 'gone' };
-          const written = { ...node, unschedulable: patch.unschedulable ?? node.unschedulable };
+          const { unschedulable = node.unschedulable, maintenance } = patch;
+          const written = { ...node, unschedulable, ...(maintenance == null ? {} : { maintenance }) };
           if (setup.dryRun !== 'server') nodes.set(name, written);
           return { kind: 'written', node: written };
         },

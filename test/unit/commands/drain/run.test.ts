@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { DrainOptions } from '../../../../src/commands/drain/options.ts';
 import { planDrain } from '../../../../src/commands/drain/plan-drain.ts';
 import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
+import { formatMaintenance } from '../../../../src/nodepool/drain/maintenance.ts';
 import { flushPromises } from '../../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
@@ -171,6 +172,22 @@ describe('draining a pool', () => {
     const { ended } = cluster.begin();
     await cluster.clock.advance(10_000);
     assert.deepEqual(states(await ended), ['a failed 0/1 held', 'b not begun 0/1', 'c not begun 0/1']);
+  });
+
+  test('a node in the maintenance of somebody else takes no place of another, whatever its name', async () => {
+    const owner = { name: 'bob', from: 'server' } as const;
+    const bobs = formatMaintenance({ owner, since: '2026-01-01T00:00:00Z', uid: 'a' });
+    const nodes = [{ name: 'a', unschedulable: true, maintenance: bobs }, { name: 'b' }, { name: 'c' }];
+    const options = {
+      cordon: { unschedulable: true, maintenance: {} },
+      isRolling: true,
+      pace: { kind: 'max unavailable', nodes: 1 },
+    } as const;
+    const cluster = fakeDrainCluster({ nodes, pods, options });
+    const { ended } = cluster.begin();
+    cluster.removePods('pb', 'pc');
+    await cluster.clock.advance(10_000);
+    assert.deepEqual(states(await ended), ['a failed 0/0', 'b drained 0/0', 'c drained 0/0']);
   });
 
   test('sends no request for cordoned and empty nodes when run again', async () => {
