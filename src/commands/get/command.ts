@@ -102,7 +102,7 @@ export default class Get extends BaseCommand<typeof Get> {
     if (pools.some(hasLostFields)) showWarning(io, { message: LOST_FIELDS, next: MEND_LOST_FIELDS });
     const isNothing = pools.length === 0 && (ignoreNotFound || !asList);
     const hasNoMatch = isNothing && names.length > 0;
-    const found = pools.length === 0 ? undefined : await read?.(io.now());
+    const found = pools.length === 0 ? undefined : await read?.();
     if (found !== undefined && 'refusal' in found) showWarning(io, oldNumbers(found.refusal, pools, io.serverNow()));
     const live = found !== undefined && 'value' in found ? found.value : undefined;
     if (isWatch && missing.length === 0 && !hasNoMatch) {
@@ -142,15 +142,15 @@ const loadLive = () => import('./live-counts.ts');
 function readLive(
   cluster: Connection['cluster'],
   listed: Promise<RawPool[]> | undefined,
-): (now: Date) => Promise<ValueOrRefusal<Live>> {
+): () => Promise<ValueOrRefusal<Live>> {
   const coerced = listed?.then(pools => pools.map(pool => coercePool(pool))) ?? cluster.pools.listCoerced();
   const reads = [coerced, cluster.nodes.list()] as const;
   for (const each of reads) each.catch(() => {});
-  return now =>
+  return () =>
     valueOrRefusal(async () => {
       const [pools, nodes] = await allPermitted(reads);
       const { livePools } = await loadLive();
-      return livePools(cluster, pools, nodes, now);
+      return livePools(cluster, pools, nodes);
     });
 }
 

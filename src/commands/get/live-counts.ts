@@ -19,7 +19,6 @@ export async function livePools(
   cluster: ClusterReader,
   pools: readonly NodePool[],
   listed: readonly Node[],
-  now: Date,
 ): Promise<ReadonlyMap<string, LivePool>> {
   const state = clusterStateOf(cluster, pools, listed);
   await readAnnotations(state, () => cluster.nodes.list());
@@ -38,7 +37,7 @@ export async function livePools(
             members.map(({ allocatable }) => allocatable),
             () => {},
           ),
-          maintenance: countMaintenance(members, now),
+          maintenance: countMaintenance(members, serverTime),
         },
       ];
     }),

@@ -1,11 +1,11 @@
 import * as Args from '@oclif/core/args';
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, showError, warnOnce } from '../../cli/errors.ts';
+import { EXIT, showError, showNote, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunFlag, dryRunSuffix, namesArg, objectOutputFlag, yesFlag } from '../../cli/flags.ts';
 import { withoutType } from '../../cli/unknown/unknown-flag.ts';
-import { NodepoolError } from '../../nodepool/errors.ts';
+import { DeclinedError, NodepoolError } from '../../nodepool/errors.ts';
 import { poolRef } from '../../print/sanitize.ts';
 import { hintReconcile } from '../shared/edit/next-step.ts';
 import {
@@ -90,7 +90,8 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
         if (names.length === 1 || isTyped || !(error instanceof NodepoolError) || error.kind === 'interrupted')
           throw error;
         // As kubectl, continues with the other pools.
-        showError(deps.io, error);
+        if (error instanceof DeclinedError) showNote(deps.io, `nodepool ${name}: ${error.oneLine}`);
+        else showError(deps.io, error);
         exit = EXIT.error;
       }
     }
@@ -130,7 +131,15 @@ async function setPaused(
   const { approver } = await import('../shared/consent/approve.ts');
   const { cluster, workloads } = connection;
   const approve = approver({ yes, dryRun: dryRun !== 'none' }, io, connection);
-  const options = { cluster, workloads, dryRun, approve, warn: warnOnce(io), reconciles: false, now: io.now };
+  const options = {
+    cluster,
+    workloads,
+    dryRun,
+    approve,
+    warn: warnOnce(io),
+    reconciles: false,
+    now: () => io.serverNow(),
+  };
   const pool = await setPaused(name, paused, options);
   if (output !== undefined) {
     const { printObjects } = await import('../../print/printers.ts');

@@ -70,7 +70,7 @@ export async function diff(
   const { pools } = intent;
   const after = stateAfter(state, intent);
   const warnings: Warning[] = pools.flatMap(pool => firstStripWarning(after, pool, { areShown: true }));
-  const plan = planCluster(state, intent, deps.now?.() ?? new Date());
+  const plan = planCluster(state, intent, deps.now?.() ?? deps.cluster.nodes.serverTime());
   warnings.push(
     ...joiningWarnings(after, pools, plan),
     ...(applied ?? []).flatMap(each => appliedWarnings(each, state)),

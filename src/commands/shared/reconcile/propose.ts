@@ -46,7 +46,7 @@ export interface ProposedReconcile extends Proposal {
 /** @param names empty: every pool @param released nodes whose release was shown @param steps undefined: the next */
 export async function proposeReconcile(
   names: string[],
-  { cluster, podCounts, workloads, now = () => new Date() }: ProposeDeps,
+  { cluster, podCounts, workloads, now = () => cluster.nodes.serverTime() }: ProposeDeps,
   released?: ReadonlySet<string>,
   steps?: Steps,
 ): Promise<ProposedReconcile> {

@@ -23,6 +23,7 @@ export async function reconcileDeps(
   { concurrency, quiet = false }: { concurrency: number; quiet?: boolean },
 ): Promise<ApplyOptions & Spinner> {
   let spinner = await progress(text);
+  let isStopped = false;
   const started = io.now().getTime();
   let [done, total, evicted, requested] = [0, 0, 0, 0];
   const show = () => {
@@ -35,7 +36,7 @@ export async function reconcileDeps(
     cluster,
     events,
     concurrency,
-    now: io.now,
+    now: () => io.serverNow(),
     clock: systemClock,
     sleep: ms => sleep(systemClock, ms),
     progress: {
@@ -58,13 +59,18 @@ export async function reconcileDeps(
     warn: warnings => {
       for (const warning of warnings) showWarning(io, warning);
     },
-    stop: () => spinner.stop(),
+    stop() {
+      isStopped = true;
+      spinner.stop();
+    },
     async aside(work) {
       spinner.stop();
       try {
         return await work();
       } finally {
-        spinner = await progress(text);
+        // A question that Ctrl-C withdrew may end after the run.
+        if (!isStopped) spinner = await progress(text);
+        if (isStopped) spinner.stop();
       }
     },
   };

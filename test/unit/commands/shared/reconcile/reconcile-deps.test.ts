@@ -18,3 +18,22 @@ test('the spinner counts nodes, and later shows nodes per second', async () => {
   work.progress?.done();
   assert.deepEqual(shown, ['Reconciling: 0/4 nodes', 'Reconciling: 1/4 nodes', 'Reconciling: 2/4 nodes, 1/s']);
 });
+
+test('no spinner is left by a question that ends after the run', async () => {
+  let spinning = 0;
+  const progress = async () => {
+    spinning++;
+    return { update() {}, stop: () => void spinning-- };
+  };
+  const io = testIo();
+  const work = await reconcileDeps({ io, progress } as unknown as Deps, {} as Connection, 'Reconciling', {
+    concurrency: 4,
+  });
+  const question = Promise.withResolvers<void>();
+  const asking = work.aside(() => question.promise);
+  assert.equal(spinning, 0, 'none while it asks');
+  work.stop();
+  question.resolve();
+  await asking;
+  assert.ok(spinning <= 0, 'none afterwards');
+});
