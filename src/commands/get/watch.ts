@@ -39,7 +39,8 @@ export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connec
       onStart(pools) {
         if (changesOnly) return;
         for (const pool of pools) seen.set(pool.metadata.name, countedBy(pool));
-        if (pools.length > 0) print(sort(pools.toSorted(byNames)), 'ADDED');
+        const counted = pools.map(pool => withLive(pool, live.get(pool.metadata.name)));
+        if (pools.length > 0) print(sort(counted.toSorted(byNames)), 'ADDED');
         else if (typeof output === 'object') io.err('No pools found; waiting for one.');
       },
       onChanged(pool, type) {
