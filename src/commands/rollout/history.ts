@@ -79,14 +79,11 @@ export async function assertLatest(name: string, wanted: number, deps: Revisions
 
 /** The next step where a revision does not exist. */
 export function whereToLook(
-  { metadata: { name, generation }, spec, status }: RawPool,
+  { metadata: { name }, spec }: RawPool,
   revisions: readonly ControllerRevision[],
 ): string | undefined {
   if (revisions.length > 0) return `choose one of \`kubectl nodepool rollout history ${name}\``;
   if (spec.paused === true)
     return `resume it: \`kubectl nodepool rollout resume ${name}\`; the next reconcile keeps the first one`;
-  if (status?.observedGeneration !== generation)
-    return `run \`kubectl nodepool reconcile ${name}\`, which keeps the first one`;
-  // An earlier version reconciled it, or a user who may not keep revisions.
-  return 'edit the pool: from then on each reconcile of a new spec keeps a revision';
+  return `run \`kubectl nodepool reconcile ${name}\`, which keeps the first one`;
 }

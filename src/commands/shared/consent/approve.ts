@@ -192,7 +192,8 @@ function notKnown(cause: NodepoolError, written: EarlierWrite | undefined): Node
   const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
   const go = `continue without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
   const next = [...(cause.next === undefined ? [] : [cause.next]), go].join(', or ');
-  return new NodepoolError(cause.kind, message, next, { cause });
+  const { isGeneral, isTransient, isPermanent } = cause;
+  return new NodepoolError(cause.kind, message, next, { cause, isGeneral, isTransient, isPermanent });
 }
 
 function needsYes(reasons: readonly string[], written: EarlierWrite | undefined): NodepoolError {

@@ -75,7 +75,7 @@ test("ends a script without --yes where the command's question needs an answer; 
 });
 
 test('ends when the evictions cannot be read; with --yes it warns', async () => {
-  const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
+  const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role', { isPermanent: true });
   const noPods = on(async () => {
     throw forbidden;
   });
@@ -88,6 +88,7 @@ test('ends when the evictions cannot be read; with --yes it warns', async () => 
       kind: 'cluster',
       message: unknown,
       next: 'ask for a role, or continue without knowing with --yes',
+      isPermanent: true,
     });
     const io = testIo();
     assert.equal(await approver({ yes: true, dryRun: false }, io, by)({ plan: read }), 'waived');
