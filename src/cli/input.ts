@@ -59,10 +59,11 @@ async function readSource(source: string, io: Io, { urlDeadlineMs, recursive = f
     return await Promise.all(files.flat().map(readFile));
   } catch (error) {
     if (error instanceof NodepoolError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
+    const { code, message, path = source } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'no such file' : code === 'EACCES' ? 'permission denied' : withoutPath(message);
+    const where = sourceName(path);
     // The cause contains the name as it was given, with its secrets.
-    throw new NodepoolError('input', `${name}: ${reason}`, 'check the path', name === source ? { cause: error } : {});
+    throw new NodepoolError('input', `${where}: ${reason}`, 'check the path', where === path ? { cause: error } : {});
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -88,6 +88,13 @@ describe('readInput', () => {
       const path = join(dir, pattern);
       await assert.rejects(found(pattern), { kind: 'input', message: `${path}: no such file` }, pattern);
     }
+  });
+
+  test('names the file of a directory that cannot be read', async () => {
+    const link = join(dir, 'deeper', '.#d.yaml');
+    symlinkSync('nowhere', link);
+    await assert.rejects(readInput([join(dir, 'deeper')], testIo()), { message: `${link}: no such file` });
+    rmSync(link);
   });
 
   test('refuses a missing path, an empty input and a pool that occurs twice', async () => {
