@@ -67,7 +67,7 @@ test('get, wait and a drain know how many nodes are cordoned; a status that cann
   assert.deepEqual([code, stdout], [0, 'node/a-1 uncordoned\nnode/a-2 uncordoned\n']);
   assert.match(
     stderr,
-    /^warning: 'get' shows cordoned nodes as of the last reconcile: cannot patch .*lacks the permission\n$/,
+    /^warning: the status has cordoned nodes as of the last reconcile: cannot patch .*lacks the permission\n$/,
   );
 });
 

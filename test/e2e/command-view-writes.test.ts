@@ -86,7 +86,11 @@ test('D drains the pool with the command on the restored terminal, and returns',
   await terminal.shows(/^Add flags such as --ignore-daemonsets and press enter; esc\n +returns to the view\.$/m);
   terminal.type('{esc}');
   await terminal.shows(/^>worker-2 /m);
-  terminal.type('qq');
+  await terminal.asks('D', /nodepool drain worker --node worker-2 /);
+  terminal.type('{enter}');
+  await terminal.shows(/\[y\/N\]$/m);
+  terminal.type('{ctrl-d}');
+  // No more keys come from this terminal.
   assert.equal((await terminal.exit).exitCode, 0);
 });
 
@@ -119,9 +123,11 @@ test('shows the whole error when the permission to write is missing', async t =>
   await raw(cluster()).expect('PATCH', `${rbac}/clusterroles/reader`, { rules: more });
   const args = ['cordon', 'gpu', '--node=gpu-1', '--dry-run=server', '--as', 'reader'];
   await eventually('it may cordon', async () => (await cli(cluster(), args)).code === 0);
-  terminal.type('cy');
+  terminal.type('c');
+  await terminal.shows(/^Cordon node gpu-1\?/m);
+  terminal.type('y');
   await terminal.shows(
-    /^node\/gpu-1 cordoned; 'get' shows cordoned nodes as of the last reconcile: cannot\s+patch the status/m,
+    /^node\/gpu-1 cordoned; the status has cordoned nodes as of the last reconcile:\s+cannot patch the status/m,
   );
   terminal.type('e');
   await terminal.shows(/^events: .*forbidden/m);

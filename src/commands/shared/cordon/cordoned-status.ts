@@ -20,7 +20,7 @@ export async function recordCordoned(
       remaining = await record(remaining, cluster);
   });
   if ('value' in recorded) return undefined;
-  return `'get' shows cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`;
+  return `the status has cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`;
 }
 
 /** @returns the pools that somebody else changed meanwhile */
