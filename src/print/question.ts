@@ -14,8 +14,10 @@ export interface QuestionFacts {
 
 const MAX_LINES = 8;
 const MAX_NODES = 3;
+/** Characters of the names of nodes: those of clouds have 40, and what is lost needs the room. */
+const MAX_NAMES_LENGTH = 80;
 
-/** Losses that do not fit into a few lines are counted. */
+/** Losses that do not fit into a few lines are counted; the first one is always said. */
 export function questionLines({ action, where, losses = [] }: QuestionFacts, width: number): string[] {
   const head = where === undefined ? action : `${action} in ${where}`;
   for (let shown = losses.length; ; shown--) {
@@ -24,7 +26,7 @@ export function questionLines({ action, where, losses = [] }: QuestionFacts, wid
     const text = `${head}${said.length === 0 ? '' : `: ${said.join('; ')}`}?`;
     // A space that does not break: the answer stands behind the last word.
     const lines = wrapWords(`${sanitizeLine(text)}\u00a0[y/N]`, width).map(line => line.replace('\u00a0[', ' ['));
-    if (lines.length <= MAX_LINES || shown === 0) return lines;
+    if (lines.length <= MAX_LINES || shown <= 1) return lines;
   }
 }
 
@@ -41,8 +43,15 @@ export interface ClusterNames {
 
 /** `3 nodes (a, b, c)`, `25 nodes (a, b, c and 22 more)` */
 export function nodesText(names: readonly string[]): string {
-  const named = names.length === 0 ? '' : ` (${firstFew(names, MAX_NODES)})`;
+  const named = names.length === 0 ? '' : ` (${fewNames(names)})`;
   return `${plural(names.length, 'node')}${named}`;
+}
+
+/** `a, b, c and 22 more`, of long names fewer. */
+export function fewNames(names: readonly string[]): string {
+  let most = MAX_NODES;
+  while (most > 1 && names.slice(0, most).join(', ').length > MAX_NAMES_LENGTH) most--;
+  return firstFew(names, most);
 }
 
 /** Names of the nodes whose labels, taints or pods the plans change, each once: not those of which only the record is written. */

@@ -13,15 +13,23 @@ test('names the action, the cluster and what is lost, each once', () => {
 });
 
 test('has at most 8 lines of a terminal, and says how much it leaves out', () => {
-  const losses = Array.from({ length: 9 }, (_, at) => `${at} of ${nodesText(names)}`);
+  const losses = Array.from({ length: 15 }, (_, at) => `${at} of ${nodesText(names)}`);
   const action = `Add ${nodesText(names)} to pool gpu`;
   for (const width of [80, 120, 200]) {
     const lines = questionLines({ action, where: 'context arn:aws:eks:eu-west-1:1:cluster/prod', losses }, width);
     assert.ok(lines.length <= 8 && lines.every(line => line.length <= width), lines.join('\n'));
     const text = lines.join(' ').replaceAll(/ +/g, ' ');
-    assert.match(text, /^Add 25 nodes \(ip-10-0-1-10\.\S+, \S+, \S+ and 22 more\) to pool gpu in context arn/);
-    assert.match(text, /; and \d more\? \[y\/N\]$/);
+    assert.match(text, /^Add 25 nodes \(ip-10-0-1-10\.\S+, \S+ and 23 more\) to pool gpu in context arn/);
+    assert.match(text, /; and \d+ more\? \[y\/N\]$/);
   }
+});
+
+test('says the first loss, however long all names are', () => {
+  const action = `Save pool frontend, to change ${nodesText(names)}`;
+  const evicted = `taints with the effect NoExecute evict 22 pods at once, from ${nodesText(names)}: ${'many pods '.repeat(60)}`;
+  const text = questionLines({ action, where: 'context prod', losses: [evicted, 'b', 'c'] }, 80).join(' ');
+  assert.match(text, /NoExecute evict 22 pods at once/);
+  assert.match(text, /and 2 more\? \[y\/N\]$/);
 });
 
 test('names few nodes and counts all', () => {

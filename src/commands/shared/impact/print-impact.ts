@@ -73,7 +73,8 @@ export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): st
   const pending = evicted.reduce((sum, { next }) => sum + (next?.pending ?? 0), 0);
   return [
     ...(pending === 0 ? [] : [`${pending} of them would stay Pending`]),
-    ...budgets.map(each => `PodDisruptionBudget ${budgetLine(each)}`),
+    // That a taint asks no budget is said beside it.
+    ...budgets.map(each => `PodDisruptionBudget ${budgetLine(each)}`.replace(ASKS_NO_BUDGET, '')),
   ];
 }
 
@@ -180,12 +181,14 @@ function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['s
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
 }
 
+const ASKS_NO_BUDGET = ': a taint asks no budget';
+
 function budgetLine(impact: BudgetImpact): string {
   const { budget, pods } = impact;
   switch (impact.kind) {
     case 'undercut': {
       const { allowed } = impact;
-      return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go: a taint asks no budget`;
+      return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go${ASKS_NO_BUDGET}`;
     }
     case 'stuck': {
       const { pending, notRecreated = 0, needs, allowed } = impact;

@@ -1,13 +1,14 @@
 /** The pods that NoExecute taints would evict, shown before the question. */
 import { firstFew, noun, plural } from '../../../nodepool/text.ts';
 import { listText, shorten, taintsText } from '../../../print/cells.ts';
+import { fewNames } from '../../../print/question.ts';
 import { GET, renderTable, takenWidth } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';
 import type { EvictionPreview, NodeEvictions } from './taint-evictions.ts';
 
 const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
 const MAX_NODES = 20;
-/** Of nodes and pods, in a question. */
+/** Of pods, in a question. */
 const MAX_NAMED = 3;
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 40;
@@ -48,10 +49,7 @@ export function evictionsSentence({ nodes, now, later, drained }: EvictionPrevie
 export function evictionLosses(preview: EvictionPreview): string[] {
   const { nodes, drained, ofDaemonSets, withoutController, ended } = preview;
   const pods = nodes.flatMap(({ now, later }) => [...now, ...later.map(({ pod }) => pod)]);
-  const names = firstFew(
-    nodes.map(({ node }) => node),
-    MAX_NAMED,
-  );
+  const names = fewNames(nodes.map(({ node }) => node));
   const of = (count: number, one: string, many: string) =>
     count === 0 ? [] : [`${count} of them ${count === 1 ? one : many}`];
   return [
