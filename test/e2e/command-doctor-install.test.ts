@@ -25,7 +25,7 @@ describe('before and after install', () => {
     'rollouts',
     'members',
     'maintenance',
-    'drift',
+    'due',
     'specs',
     'membership',
     'runtime-classes',

@@ -64,10 +64,10 @@ describe('in a reconciled cluster', () => {
     await testEnv.reconcile();
     await testEnv.patchNode('b', { metadata: { labels: { tier: 'mine' } } });
     const { find, troubles } = await doctor();
-    assert.deepEqual(troubles, ['controller-permissions skipped', 'drift warning']);
-    assert.deepEqual(find('drift').details, ['gpu: 1 node: b']);
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'due warning']);
+    assert.deepEqual(find('due').details, ['gpu: 1 node: b']);
     await ok(['reconcile']);
-    assert.equal((await doctor()).find('drift').status, 'ok');
+    assert.equal((await doctor()).find('due').status, 'ok');
   });
 
   test('reports annotations that differ, of a pool by expressions, and overlaps of it', async () => {
@@ -78,12 +78,12 @@ describe('in a reconciled cluster', () => {
     assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
     await testEnv.patchNode('a', { metadata: { annotations: { 'example.com/owner': 'me' } } });
     const { find, troubles } = await doctor();
-    assert.deepEqual(troubles, ['controller-permissions skipped', 'drift warning']);
-    assert.deepEqual(find('drift').details, ['big: 1 node: a']);
+    assert.deepEqual(troubles, ['controller-permissions skipped', 'due warning']);
+    assert.deepEqual(find('due').details, ['big: 1 node: a']);
     await testEnv.pool('web', {}, { younger: true });
     assert.deepEqual((await doctor()).find('overlaps').details, ['web does not get 1 node of big: a']);
     await testEnv.reconcile();
-    assert.equal((await doctor()).find('drift').status, 'ok');
+    assert.equal((await doctor()).find('due').status, 'ok');
   });
 
   test('reports records of deleted pools', async () => {

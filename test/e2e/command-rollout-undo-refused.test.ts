@@ -20,9 +20,10 @@ test('errors say what to do next', async () => {
   const none = await unchanged(['rollout', 'history', 'web']);
   assert.deepEqual([none.code, none.stderr], [0, `next: ${without}\n`]);
   const message = 'error: no rollout history found for nodepool "web"';
-  await refused(['rollout', 'undo', 'web'], 1, `${message}; next: ${without}`);
+  const byHand = 'next: no reconcile has kept an earlier spec: change it back with `kubectl nodepool edit web`';
+  await refused(['rollout', 'undo', 'web'], 1, `${message}; ${byHand}`);
   await testEnv.reconcile();
-  await refused(['rollout', 'undo', 'web'], 1, 'error: no last revision to roll back to');
+  await refused(['rollout', 'undo', 'web'], 1, `error: no last revision to roll back to; ${byHand}`);
   await refused(
     ['rollout', 'undo', 'web', '--to-revision=7'],
     1,

@@ -106,7 +106,7 @@ export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[])
 }
 
 /** Of reconciled pools. @param differing members that differ now; undefined where nodes cannot be read */
-export function checkDrift(pools: NodePool[], differing?: (pool: string) => string[]): CheckFinding {
+export function checkDue(pools: NodePool[], differing?: (pool: string) => string[]): CheckFinding {
   let count = 0;
   let omitted = 0;
   const writable: string[] = [];
@@ -149,8 +149,8 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
     pausedPools.length === 0
       ? []
       : [`\`kubectl nodepool rollout resume ${pausedPools.length === 1 ? pausedPools[0] : 'NAME'}\``];
-  if (writable.length === 0) return `they are repaired after ${resume.join('')} and \`kubectl nodepool reconcile\``;
-  const first = 'repair it with `kubectl nodepool reconcile`';
+  if (writable.length === 0) return `it is applied after ${resume.join('')} and \`kubectl nodepool reconcile\``;
+  const first = 'apply it with `kubectl nodepool reconcile`';
   return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
 }
 
@@ -205,7 +205,7 @@ function lateness(pool: NodePool): StatusLateness | undefined {
   return { kind: 'newer spec', text: 'its spec changed after it was reconciled' };
 }
 
-// Nodes against their pools: overlaps, records of deleted pools, drift, missing handlers, invalid quantities.
+// Nodes against their pools: overlaps, records of deleted pools, changes that are due, missing handlers, invalid quantities.
 
 /** Nodes that match several pools: one gets them, the others have status 409. */
 export function checkOverlaps(pools: NodePool[], state: ClusterState): CheckFinding {

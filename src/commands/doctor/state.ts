@@ -29,7 +29,7 @@ import { emptyPoolWarnings } from '../shared/consent/no-match.ts';
 import { type ValueOrRefusal, valueOrRefusal } from '../shared/refusals.ts';
 import { checkMembership } from './permissions.ts';
 import {
-  checkDrift,
+  checkDue,
   checkHandlers,
   checkOrphans,
   checkOverlaps,
@@ -101,7 +101,7 @@ export function stateFindings(
     'runtime-classes': checkRuntimeClasses(pools, runtimeClasses),
   };
   if ('refusal' in readNodes) {
-    return { pools: checkPools(pools), ...alone, overlaps: notChecked(readNodes.refusal), drift: checkDrift(pools) };
+    return { pools: checkPools(pools), ...alone, overlaps: notChecked(readNodes.refusal), due: checkDue(pools) };
   }
   const nodes = readNodes.value;
   const names = nodes.map(({ name }) => name);
@@ -113,7 +113,7 @@ export function stateFindings(
     orphans: checkOrphans(pools, nodes, cluster),
     members: checkMembers(pools, cluster),
     maintenance: checkMaintenance(nodes, cluster, now),
-    drift: checkDrift(pools, pool => writable(cluster, pool)),
+    due: checkDue(pools, pool => writable(cluster, pool)),
     handlers: checkHandlers(pools, nodes, cluster),
     quantities: checkQuantities(pools, cluster),
     'startup-taints': checkStartupTaints(pools, cluster, now),
@@ -224,8 +224,9 @@ function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   const all = pools.map(({ metadata }) => metadata.name);
   const empty = emptyPoolWarnings(state, all).map(({ message }) => message);
   if (count > 0) {
+    const without = empty.length === 0 ? '' : `, and ${plural(empty.length, 'pool')} without a node`;
     return warning(
-      `${plural(count, 'member')} ${count === 1 ? 'is' : 'are'} not Ready`,
+      `${plural(count, 'member')} ${count === 1 ? 'is' : 'are'} not Ready${without}`,
       'see why: `kubectl describe node NODE`',
       [...notReady, ...empty],
     );

@@ -123,11 +123,15 @@ function withWriter(question: Question | undefined, revision: ControllerRevision
 
 function choose({ pool, revisions }: PoolRevisions, toRevision: number): ControllerRevision {
   const { name } = pool.metadata;
-  const next = whereToLook(pool, revisions);
+  // A spec is kept when it is reconciled: one that was only saved can come back by hand alone.
+  const next =
+    toRevision === 0
+      ? `no reconcile has kept an earlier spec: change it back with \`kubectl nodepool edit ${name}\``
+      : whereToLook(pool, revisions);
   if (revisions.length === 0) throw new NodepoolError('input', `no rollout history found for nodepool "${name}"`, next);
   const found = revisionToRestore(pool, revisions, toRevision);
   if (found !== undefined) return found;
-  if (toRevision === 0) throw new NodepoolError('input', 'no last revision to roll back to');
+  if (toRevision === 0) throw new NodepoolError('input', 'no last revision to roll back to', next);
   throw new NodepoolError('input', `unable to find specified revision ${toRevision} in history`, next);
 }
 

@@ -44,7 +44,7 @@ export const CHECKS = [
   'rollouts',
   'members',
   'maintenance',
-  'drift',
+  'due',
   'specs',
   'membership',
   'runtime-classes',

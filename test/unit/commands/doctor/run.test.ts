@@ -117,7 +117,7 @@ test('says why the state is not checked: the resource is not served, or the user
   const why = async (options: object, refused = new NodepoolError('cluster', 'no', 'ask', options)) => {
     const pools = () => Promise.reject(refused);
     const { checks } = await examine(async () => connection({ crd: () => Promise.reject(refusal('no')), pools }));
-    return checks.find(({ id }) => id === 'drift')?.message;
+    return checks.find(({ id }) => id === 'due')?.message;
   };
   assert.equal(await why({}), 'the NodePool resource is not served');
   for (const options of [{ isTransient: true }, { isGeneral: true }]) {
@@ -136,7 +136,7 @@ test('reports pools that cannot be read for another reason', async () => {
     'rollouts',
     'members',
     'maintenance',
-    'drift',
+    'due',
     'specs',
     'membership',
     'runtime-classes',

@@ -58,7 +58,7 @@ test('reports a healthy state, with and without pools', () => {
         'orphans ok',
         'members ok',
         'maintenance ok',
-        'drift ok',
+        'due ok',
         'handlers ok',
         'quantities ok',
         'startup-taints ok',
@@ -118,20 +118,20 @@ test('reports members that differ from their pool, unless the pool is reported a
   const pool = (more: Partial<NodePool['metadata']> & { status?: NodePoolStatus }) =>
     aPool({ labels: { tier: 'gold' } }, more);
   const nodes = [node('b'), node('a'), node('c', { labels: {} })];
-  assert.deepEqual(find('drift', [pool({ status: GOOD })], nodes), ['warning', 'worker: 2 nodes: a, b']);
-  assert.deepEqual(find('drift', [pool({})], nodes), ['ok']);
+  assert.deepEqual(find('due', [pool({ status: GOOD })], nodes), ['warning', 'worker: 2 nodes: a, b']);
+  assert.deepEqual(find('due', [pool({})], nodes), ['ok']);
   const changed = pool({ status: GOOD, generation: 2 });
   const newer = 'worker: 2 nodes, its spec is newer than what they carry: a, b';
-  assert.deepEqual(find('drift', [changed], nodes), ['warning', newer]);
+  assert.deepEqual(find('due', [changed], nodes), ['warning', newer]);
   const progressing = { type: 'Progressing', status: 'True', reason: 'RolloutInProgress', message: '' } as const;
   const goingOn = pool({ status: { ...GOOD, conditions: [{ ...progressing, lastTransitionTime: '' }] } });
-  assert.deepEqual(find('drift', [goingOn], nodes), ['warning', 'worker: 2 nodes, its rollout goes on: a, b']);
-  const { message } = findingsOf(stateWith([pool({})], nodes)).drift ?? {};
+  assert.deepEqual(find('due', [goingOn], nodes), ['warning', 'worker: 2 nodes, its rollout goes on: a, b']);
+  const { message } = findingsOf(stateWith([pool({})], nodes)).due ?? {};
   assert.equal(message, 'every node of a pool that is up to date carries its labels and taints');
   const unread = (updatedNodeCount: number) => {
     const pools = { value: [pool({ status: { ...GOOD, nodeCount: 3, updatedNodeCount } })] };
     const { status, details } =
-      findingsOf(stateOf(CLUSTER, pools, { refusal: new NodepoolError('cluster', 'no') }, { value: [] })).drift ?? {};
+      findingsOf(stateOf(CLUSTER, pools, { refusal: new NodepoolError('cluster', 'no') }, { value: [] })).due ?? {};
     return [status, ...(details ?? [])];
   };
   assert.deepEqual([unread(1), unread(3)], [['warning', 'worker: 2 nodes'], ['skipped']]);
@@ -315,7 +315,7 @@ test('reports what cannot be read, and checks the rest', () => {
     'membership',
     'runtime-classes',
     'overlaps',
-    'drift',
+    'due',
   ]);
   assert.deepEqual(without.overlaps, {
     status: 'warning',
