@@ -199,6 +199,20 @@ TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated tai
 It has no tolerations and no selector; -f FILE takes a pod with its own.
 `,
   );
+  const tainted = { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' } as const;
+  await testEnv.nodes({
+    name: 'g2',
+    labels: role('gpu'),
+    taints: [tainted],
+    allocatable: { ...SMALL, 'nvidia.com/gpu': '8' },
+  });
+  const ofDevice = await fit('--gpu', '1', '--pool', 'gpu');
+  assert.match(ofDevice.stdout, /^gpu +yes +1\/2 +8 /m);
+  assert.match(
+    ofDevice.stdout,
+    /^It has no toleration but of the taint nvidia\.com\/gpu:NoSchedule and no selector; /m,
+  );
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/g2');
   const titleOf = async (...args: string[]) => (await fit(...args)).stdout.split('\n', 1)[0];
   assert.equal(await titleOf('--gpu', '1'), 'A pod with these requests: nvidia.com/gpu 1');
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/g1');

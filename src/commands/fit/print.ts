@@ -22,6 +22,12 @@ export function renderFit(fits: readonly PodFit[], options: FitTable, style: Sty
   return fits.map(fit => renderOne(fit, options, style)).join('\n\n');
 }
 
+function tolerationText({ tolerates }: { tolerates: string | undefined }): string {
+  const tolerations =
+    tolerates === undefined ? 'no tolerations' : `no toleration but of the taint ${tolerates}:NoSchedule`;
+  return `It has ${tolerations} and no selector; -f FILE takes a pod with its own.`;
+}
+
 function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style: Style): string {
   const { rows, total, subject } = fit;
   const all = rows.length > 1 ? [...rows, total] : rows;
@@ -31,7 +37,7 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
   const lines = [
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
     ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
-    ...(subject.isOfRequests ? ['It has no tolerations and no selector; -f FILE takes a pod with its own.'] : []),
+    ...(subject.ofRequests === undefined ? [] : [tolerationText(subject.ofRequests)]),
     ...(all.some(({ isAtLeast }) => isAtLeast) ? ['+: at least; more may fit in another order.'] : []),
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
     ...fit.notJudged.map(text => `Not judged: ${text}.`),

@@ -162,17 +162,20 @@ function requestsSubject(
   port: SchedulingPort,
 ): FitSubject {
   const namespace = requested ?? port.namespace;
-  const requests = defined({ cpu, memory, ...(gpu === undefined ? {} : { [gpuOf(nodes)]: gpu }) });
+  const device = gpu === undefined ? undefined : gpuOf(nodes);
+  const devices = device === undefined || gpu === undefined ? {} : { [device]: gpu };
   const container = {
     name: 'main',
     image: 'pause',
     // Of extended resources, the server wants limits.
-    resources: { requests, limits: gpu === undefined ? {} : { [gpuOf(nodes)]: gpu } },
+    resources: { requests: defined({ cpu, memory, ...devices }), limits: devices },
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
   };
   const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
-  const pod = { metadata: { name: 'pod', namespace }, spec: { securityContext, containers: [container] } };
-  const others = { isDaemon: false, exists: false, isOfRequests: true };
+  // As the admission plugin ExtendedResourceToleration gives it: nodes with devices have a taint with their name.
+  const tolerations = device === undefined ? [] : [{ key: device, operator: 'Exists', effect: 'NoSchedule' }];
+  const pod = { metadata: { name: 'pod', namespace }, spec: { securityContext, tolerations, containers: [container] } };
+  const others = { isDaemon: false, exists: false, ofRequests: { tolerates: device } };
   return { kind: 'Pod', namespace, name: '', title: 'A pod with these requests', pod, ...others };
 }
 
@@ -275,8 +278,8 @@ interface FitSubject {
   isDaemon: boolean;
   /** It exists: its own place counts as free. */
   exists: boolean;
-  /** It has requests, and no tolerations or selectors. */
-  isOfRequests?: boolean;
+  /** It has requests, and no selector and no tolerations but one of taints with the name of a device. */
+  ofRequests?: { tolerates: string | undefined };
 }
 
 interface SubjectDocument {
