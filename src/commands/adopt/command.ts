@@ -57,9 +57,9 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     };
     if (!flags.create && output === undefined) {
       const pools = poolsToCreate(candidates, false);
-      const isProtected = readProtection(pools, connection, deps);
+      const protection = readProtection(pools, connection, deps);
       await show(candidates, labels, deps);
-      await warnOfKubelets(pools, isProtected, io);
+      await warnOfKubelets(pools, protection, io);
       warn(pools, false);
       return 0;
     }
@@ -79,7 +79,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       io.err('Nothing to adopt.');
       return 0;
     }
-    const isProtected = readProtection(pools, connection, deps);
+    const protection = readProtection(pools, connection, deps);
     const { createAdopted } = await import('./create-adopted.ts');
     const approve = approver(
       { yes: flags.yes, dryRun: dryRun !== 'none' },
@@ -94,7 +94,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     }
     const { created, errors } = adopted;
     if (created.length > 0 || asList) await showCreated(created, { format: output, asList, dryRun }, deps);
-    await warnOfKubelets(created, isProtected, io);
+    await warnOfKubelets(created, protection, io);
     warn(created, dryRun === 'none');
     return showErrors(errors, io);
   }

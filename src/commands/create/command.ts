@@ -19,6 +19,7 @@ import { API_VERSION, type NodePool } from '../../nodepool/types.ts';
 import { approver } from '../shared/consent/approve.ts';
 import type { Approve, EarlierWrite } from '../shared/consent/consent.ts';
 import {
+  type Protection,
   readProtection,
   unmanagedWarning,
   warnOfKubelets,
@@ -76,7 +77,7 @@ ${EXIT_STATUS}`;
     const { createPools } = await import('../shared/create/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
     let written: EarlierWrite | undefined;
-    let isProtected: boolean | Promise<boolean> = false;
+    let protection: Protection | Promise<Protection> = 'none';
     // A controller that runs applies the pools as soon as they are there.
     const looksAhead = dryRun === 'none' && !flags.yes && canAsk(io);
     // For the advice where a pool exists: which file below a directory has it is not known.
@@ -84,7 +85,7 @@ ${EXIT_STATUS}`;
     const options = { pools, nodes, concurrency: flags.concurrency, dryRun, files, looksAhead };
     const { created, errors } = await createPools(options, async () => {
       const connection = await connect({ concurrency: flags.concurrency, dryRun: dryRun !== 'none' });
-      isProtected = readProtection(pools, connection, deps);
+      protection = readProtection(pools, connection, deps);
       const approval = { yes: flags.yes, dryRun: dryRun !== 'none', written: () => written };
       const approve = approver(approval, io, connection, impactTeller(io, connection));
       connected = { connection, approve };
@@ -96,7 +97,7 @@ ${EXIT_STATUS}`;
       showCreated(written, { format: flags.output, asList: pools.length > 1, dryRun }, deps);
     const printsAfter = reconciles && flags.output !== undefined;
     if (created.length > 0 && !printsAfter) await print(created);
-    await warnOfKubelets(created, isProtected, io);
+    await warnOfKubelets(created, protection, io);
     await warnOfOthersKeys(created, io, connected?.connection.cluster.rules?.transient);
     const warn = warnOnce(io);
     if (connected !== undefined && created.length > 0) {

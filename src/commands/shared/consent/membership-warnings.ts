@@ -1,31 +1,46 @@
 /** Warnings about pools that were created or edited. */
 import { type ErrorIo, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
+import type { NodePoolsClient } from '../../../kube/cluster.ts';
 import type { Warning } from '../../../nodepool/errors.ts';
+import { coercePool } from '../../../nodepool/spec/coerce.ts';
 import { firstFew } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
+import { valueOrRefusal } from '../refusals.ts';
 
-/** Whether the cluster keeps kubelets from joining pools. Reads nothing where no kubelet gains anything by that. */
+/**
+ * `policy`: the cluster keeps kubelets from joining pools. `known`: another pool has such a risk already, so that this was said.
+ * Reads nothing where no kubelet gains anything by that.
+ */
+export type Protection = 'policy' | 'known' | 'none';
+
 export async function readProtection(
   pools: readonly NodePool[],
-  { manifests }: Pick<Connection, 'manifests'>,
+  { manifests, cluster }: { manifests: Connection['manifests']; cluster: { pools: Pick<NodePoolsClient, 'list'> } },
   { root }: Pick<Deps, 'root'>,
-): Promise<boolean> {
+): Promise<Protection> {
   const { kubeletRisk } = await import('../../../nodepool/membership/kubelet-labels.ts');
-  if (pools.every(pool => kubeletRisk(pool) === undefined)) return false;
+  if (pools.every(pool => kubeletRisk(pool) === undefined)) return 'none';
   const { readPolicies } = await import('../../../cli/manifests.ts');
   const { isMembershipProtected } = await import('../install/admission-policies.ts');
-  return isMembershipProtected((await readPolicies(root)).objects, manifests);
+  if (await isMembershipProtected((await readPolicies(root)).objects, manifests)) return 'policy';
+  const names = new Set(pools.map(({ metadata }) => metadata.name));
+  const all = await valueOrRefusal(() => cluster.pools.list());
+  const others = 'value' in all ? all.value.filter(({ metadata }) => !names.has(metadata.name)) : [];
+  return others.some(pool => kubeletRisk(coercePool(pool)) !== undefined) ? 'known' : 'none';
 }
 
 /** Pools that a kubelet could join or leave by itself, or that nodes cannot register into. */
 export async function warnOfKubelets(
   pools: readonly NodePool[],
-  isProtected: boolean | Promise<boolean>,
+  protection: Protection | Promise<Protection>,
   io: ErrorIo,
 ): Promise<void> {
   const labels = await import('../../../nodepool/membership/kubelet-labels.ts');
-  const hasPolicy = await isProtected;
+  const read = await protection;
+  // `doctor` lists the others.
+  if (read === 'known') return;
+  const hasPolicy = read === 'policy';
   const risks = pools.flatMap(pool => {
     const risk = labels.kubeletRisk(pool);
     if (risk === undefined) return [];

@@ -8,6 +8,7 @@ import {
   warnOfKubelets,
   warnOfOthersKeys,
 } from '../../../../../src/commands/shared/consent/membership-warnings.ts';
+import type { RawPool } from '../../../../../src/kube/cluster.ts';
 import type { ManifestObject } from '../../../../../src/kube/resources/manifests.ts';
 import { ForbiddenError, warningText } from '../../../../../src/nodepool/errors.ts';
 import { testIo } from '../../../cli/test-io.ts';
@@ -71,6 +72,7 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
   const registers = aPool({ nodeSelector: { grp: 'a' }, labels: { 'kubernetes.io/role': 'x' } });
   const forbidden = new ForbiddenError('may not', []);
   let asked = 0;
+  let pools: RawPool[] = [];
   /** @param changes of the specs by kind; undefined: the object is missing */
   const warn = async (pool: typeof risky, changes: Record<string, object | undefined> = {}) => {
     const io = testIo();
@@ -84,7 +86,8 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
       if (Object.hasOwn(changes, kind) && change === undefined) return undefined;
       return { ...live, status: {}, spec: { ...(live.spec as object), ...defaults, ...change } };
     };
-    await warnOfKubelets([pool], readProtection([pool], { manifests: { get } as never }, { root: ROOT }), io);
+    const connection = { manifests: { get } as never, cluster: { pools: { list: async () => pools } } };
+    await warnOfKubelets([pool], readProtection([pool], connection, { root: ROOT }), io);
     const lines = io
       .stderrText()
       .split('\n')
@@ -110,6 +113,11 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
   ]) {
     assert.deepEqual(await warn(risky, changes), ['own node to lose'], JSON.stringify(changes));
   }
+  const [none, other] = [{ [binding]: undefined }, { ...risky, metadata: { ...risky.metadata, name: 'other' } }];
+  pools = [risky] as RawPool[];
+  assert.deepEqual(await warn(risky, none), ['own node to lose'], 'the pool itself');
+  pools = [risky, other] as RawPool[];
+  assert.deepEqual(await warn(risky, none), [], 'it was said of another pool');
   const before = asked;
   assert.deepEqual(await warn(aPool({ labels: { a: 'b' } })), []);
   assert.equal(asked, before);
