@@ -283,7 +283,7 @@ test('move says the labels and taints that it takes off before it does', { skip:
   assert.equal(code, 0, shown);
   assert.match(
     shown,
-    /^This takes off label own=1 from 1 node \(a\); taint old:NoSchedule from 1 node \(a\)\n[\s\S]*node\/a moved from pool old/m,
+    /^This takes off label own=1 from 1 node \(a\); takes off taint old:NoSchedule from 1 node \(a\); changes label tier=brass to gold on 1 node \(a\)\n[\s\S]*node\/a moved from pool old/m,
   );
-  assert.equal(shown.match(/takes off/g)?.length, 1);
+  assert.equal(shown.match(/This takes off/g)?.length, 1);
 });

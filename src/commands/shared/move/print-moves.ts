@@ -41,7 +41,7 @@ export function renderMoved({ kind, pool }: PoolMove, { node, from, to, changes 
 }
 
 /**
- * `This takes off label rack=x from 2 nodes (a, b); taint old:NoSchedule from 1 node (a)`; roles of pools are not named.
+ * `This takes off label rack=x from 2 nodes (a, b); changes label tier=brass to gold on 1 node (a)`; roles of pools are not named.
  * @param all also what the old pool had set
  */
 export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefined {
@@ -49,16 +49,22 @@ export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefin
     changes
       .filter(({ action, reason }) => action === 'remove' && (all || reason === 'membership'))
       .filter(({ kind, key }) => kind !== 'annotation' && !isRole(key))
-      .map(({ kind, key, effect, from = '' }) => ({
-        what: kind === 'label' ? `label ${key}=${from}` : `taint ${key}${from === '' ? '' : `=${from}`}:${effect}`,
-        node: node.name,
-      })),
+      .map(change => ({ what: `takes off ${slotText(change)} from`, node: node.name })),
   );
-  if (gone.length === 0) return undefined;
-  const texts = [...Map.groupBy(gone, ({ what }) => what)].map(
-    ([what, found]) => `${what} from ${nodesText(found.map(({ node }) => node))}`,
+  const replaced = nodes.flatMap(({ node, changes }) =>
+    changes
+      .filter(({ kind, from, to }) => all && kind !== 'annotation' && from !== undefined && to !== undefined)
+      .map(change => ({ what: `changes ${slotText(change)} to ${change.to} on`, node: node.name })),
   );
-  return sanitizeLine(`This takes off ${firstFew(texts, MAX_NAMED, '; ', '; ')}`);
+  if (gone.length + replaced.length === 0) return undefined;
+  const texts = [...Map.groupBy([...gone, ...replaced], ({ what }) => what)].map(
+    ([what, found]) => `${what} ${nodesText(found.map(({ node }) => node))}`,
+  );
+  return sanitizeLine(`This ${firstFew(texts, MAX_NAMED, '; ', '; ')}`);
+}
+
+function slotText({ kind, key, effect, from = '' }: Change): string {
+  return kind === 'label' ? `label ${key}=${from}` : `taint ${key}${from === '' ? '' : `=${from}`}:${effect}`;
 }
 
 /** Labels and taints in one line. */
