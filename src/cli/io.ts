@@ -1,4 +1,5 @@
 /** The streams and the environment of the process as one parameter, so that tests can pass others. */
+import { writeFileSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import type { Log } from '../controller/log.ts';
@@ -90,7 +91,20 @@ export function processIo(process: NodeJS.Process): Io {
   });
 }
 
-function guarded(stream: Writable): Writable {
+function guarded(stream: Writable & { fd?: number }): Writable {
+  const { fd } = stream;
+  // Node's stream for a file loses what a write leaves over where the disk fills up; writeFileSync() writes the rest.
+  if (fd !== undefined && stream.constructor.name === 'SyncWriteStream') {
+    stream._write = (chunk: Uint8Array, _encoding, done) => {
+      try {
+        writeFileSync(fd, chunk);
+      } catch (error) {
+        done(error as Error);
+        return;
+      }
+      done();
+    };
+  }
   return stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     throw new NodepoolError(

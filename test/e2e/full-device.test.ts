@@ -1,5 +1,6 @@
 /** Output that cannot be written: the exit code is the command's own for an error, which of diff and fit is no answer. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
@@ -20,6 +21,33 @@ test('diff and fit exit with 2, others with 1, when their output cannot be writt
   for (const [args, expected] of cases) {
     const line = `${productCommand().join(' ')} ${args} > /dev/full`;
     const { code, stderr } = await run('sh', ['-c', line], { env: { ...process.env, KUBECONFIG: kubeconfig } });
+    assert.equal(code, expected, `${args}: ${stderr}`);
+    assert.match(stderr, /^error: cannot write the output: .*ENOSPC/m, args);
+  }
+});
+
+/** A disk of one page in a mount namespace of its own: of a longer output, the first write takes a part. */
+const ON_SMALL_DISK = 'mount -t tmpfs -o size=4k none /mnt && ';
+const canMount = spawnSync('unshare', ['--mount', 'sh', '-c', `${ON_SMALL_DISK}true`]).status === 0;
+
+test('nor when the disk fills up in the middle of it', { skip: !canMount && 'needs to mount a tmpfs' }, async () => {
+  const labels = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`example.com/l${at}`, 'x'.repeat(60)]));
+  await testEnv.nodes({ name: 'a', labels: role('w') });
+  await testEnv.pool('w', { labels });
+  const { kubeconfig } = testEnv.cluster();
+  const manifest = JSON.stringify({
+    ...{ apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'v' } },
+    spec: { nodeSelector: role('v'), labels },
+  });
+  const cases: [args: string, expected: number][] = [
+    ['get -o json', 1],
+    ['create -f - --dry-run=client -o json', 1],
+    ['diff -o json', 2],
+  ];
+  for (const [args, expected] of cases) {
+    const line = `${ON_SMALL_DISK}${productCommand().join(' ')} ${args} > /mnt/out`;
+    const env = { ...process.env, KUBECONFIG: kubeconfig };
+    const { code, stderr } = await run('unshare', ['--mount', 'sh', '-c', line], { env, stdin: manifest });
     assert.equal(code, expected, `${args}: ${stderr}`);
     assert.match(stderr, /^error: cannot write the output: .*ENOSPC/m, args);
   }
