@@ -9,6 +9,8 @@ interface BunGlobal {
   udpSocket(options: { connect: { hostname: string; port: number } }): Promise<{ close(): void }>;
 }
 
+/** Routes of the kinds `prohibit` and `blackhole`; of other calls than connect() they mean something else. */
+const REFUSED_ROUTE = new Set(['EACCES', 'EINVAL']);
 const NO_ROUTE = new Set([
   'ENETUNREACH',
   'EHOSTUNREACH',
@@ -25,8 +27,8 @@ export const NO_ROUTE_NEXT = 'check your network or VPN';
 
 /** Whether no packet can leave this machine for the address, or none came back. */
 export function isNoRoute(error: unknown): boolean {
-  const { code = '' } = (error ?? {}) as NodeJS.ErrnoException;
-  return NO_ROUTE.has(code);
+  const { code = '', syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  return NO_ROUTE.has(code) || (syscall === 'connect' && REFUSED_ROUTE.has(code));
 }
 
 /** The error of a connection with the code that the system has for it. */
@@ -41,6 +43,9 @@ export async function withRoute(error: unknown): Promise<unknown> {
   } catch (cause) {
     const { code: found } = cause as NodeJS.ErrnoException;
     if (!isNoRoute(cause)) return error;
-    return Object.assign(new Error(`connect ${found} ${hostname}:${port}`, { cause: error }), { code: found });
+    return Object.assign(new Error(`connect ${found} ${hostname}:${port}`, { cause: error }), {
+      code: found,
+      syscall: 'connect',
+    });
   }
 }

@@ -1,5 +1,6 @@
 /** What is said where no packet can leave the machine: in a network namespace of its own, without interfaces. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +13,22 @@ const NO_ROUTE = 'no route to it, or it does not answer';
 
 after(() => rmSync(folder, { recursive: true }));
 
-/** The error of `get` on that server. */
-async function errorOf(server: string, env: Record<string, string> = {}): Promise<string> {
+/** In the namespace, before the command: routes that the machine has been forbidden. */
+const FORBIDDEN = 'ip route add prohibit 10.3.0.0/16 && ip route add blackhole 10.4.0.0/16';
+const hasIp = spawnSync('ip', ['-V']).status === 0;
+
+interface Surroundings {
+  env?: Record<string, string>;
+  user?: object;
+  before?: string;
+}
+
+/** The error of a command with a kubeconfig for that server. */
+async function errorOf(
+  server: string,
+  { env = {}, user, before = 'true' }: Surroundings = {},
+  words = ['get'],
+): Promise<string> {
   const kubeconfig = join(folder, 'config');
   const named = (name: string, of: object) => [{ name, ...of }];
   writeFileSync(
@@ -21,12 +36,14 @@ async function errorOf(server: string, env: Record<string, string> = {}): Promis
     JSON.stringify({
       ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
       clusters: named('c', { cluster: { server } }),
-      contexts: named('c', { context: { cluster: 'c', user: '' } }),
+      contexts: named('c', { context: { cluster: 'c', user: user === undefined ? '' : 'u' } }),
+      ...(user === undefined ? {} : { users: named('u', { user }) }),
     }),
   );
-  const [program = '', ...args] = ['unshare', '--net', ...productCommand(), 'get', '--kubeconfig', kubeconfig];
+  const command = [...productCommand(), ...words, '--kubeconfig', kubeconfig];
   const { PATH = '' } = process.env;
-  const { code, stderr } = await run(program, args, { env: { PATH, HOME: folder, ...env } });
+  const args = ['--net', 'sh', '-c', `${before} && exec "$@"`, 'sh', ...command];
+  const { code, stderr } = await run('unshare', args, { env: { PATH, HOME: folder, ...env } });
   assert.equal(code, 1, stderr);
   return stderr.trimEnd();
 }
@@ -44,8 +61,17 @@ test('a server that no route leads to is not one that refuses', async () => {
 test('nor is a proxy', async () => {
   for (const proxy of ['http://10.1.2.4:3128', 'socks5://10.1.2.4:1080']) {
     assert.match(
-      await errorOf('https://10.1.2.3:6443', { HTTPS_PROXY: proxy }),
+      await errorOf('https://10.1.2.3:6443', { env: { HTTPS_PROXY: proxy } }),
       new RegExp(`through the proxy ${proxy}: ${NO_ROUTE}; next: check your network or VPN, and HTTPS_PROXY`),
+    );
+  }
+});
+
+test('nor one to which the route is prohibited or leads nowhere', { skip: !hasIp && 'needs ip' }, async () => {
+  for (const server of ['https://10.3.1.1:6443', 'https://10.4.1.1:6443']) {
+    assert.equal(
+      await errorOf(server, { before: FORBIDDEN }),
+      `error: cannot reach the server ${server}: ${NO_ROUTE}; next: check your network or VPN`,
     );
   }
 });
