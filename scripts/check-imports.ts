@@ -54,7 +54,7 @@ export const DOORS: Record<string, string[]> = {
     'workloads.ts',
   ],
   proxy: ['proxy.ts', 'proxy-agent.ts'],
-  auth: ['kubeconfig.ts', 'credentials.ts', 'auth-info.ts'],
+  auth: ['kubeconfig.ts', 'credentials.ts', 'auth-info.ts', 'tls-material.ts'],
   transport: ['transport.ts', 'request.ts', 'response.ts', 'stream.ts', 'request-log.ts'],
   // One request: how it is sent, what its answer means.
   api: ['access-reviews.ts', 'api.ts', 'discovery.ts', 'page.ts', 'resource.ts', 'status.ts', 'watch.ts'],

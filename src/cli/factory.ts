@@ -1,6 +1,7 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
 import type { Connection } from '../kube/connect.ts';
 import type { NamesPort } from '../kube/resources/names.ts';
+import type { WebAnswer, WebRequest } from '../kube/web.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { defined } from '../nodepool/json.ts';
 import { sanitizeLine } from '../print/sanitize.ts';
@@ -197,4 +198,10 @@ export async function transientKeysFrom(text: string | undefined): Promise<reado
   const problem = transientKeysProblem(text);
   if (problem !== undefined) throw new NodepoolError('usage', `--transient-keys: ${problem}`);
   return parseTransientKeys(text);
+}
+
+/** As askWeb(). */
+export async function getFromWeb(url: URL, request: WebRequest): Promise<WebAnswer> {
+  const { askWeb } = await import('../kube/web.ts');
+  return askWeb(url, request);
 }

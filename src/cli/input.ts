@@ -4,9 +4,11 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { MAX_TIMER_MS } from '../controller/clock.ts';
+import type { WebAnswer } from '../kube/web.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
 import { MAX_TEXT_LENGTH } from '../nodepool/spec/text-limits.ts';
 import { decodeText } from '../nodepool/text.ts';
+import { getFromWeb } from './factory.ts';
 import type { Io } from './io.ts';
 import { type InputDocument, parseDocuments } from './yaml.ts';
 
@@ -52,7 +54,7 @@ async function readSource(source: string, io: Io, { urlDeadlineMs, recursive = f
   const name = sourceName(source);
   if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'look for a variable that is not set');
   if (source === '-') return [{ name, text: await readAll(io.stdin, name) }];
-  if (isUrl(source)) return [{ name, text: await fetchText(source, urlDeadlineMs) }];
+  if (isUrl(source)) return [{ name, text: await fetchText(source, io.env, urlDeadlineMs) }];
   try {
     const paths = existsSync(source) ? [] : await matchesOf(source);
     const files = await Promise.all((paths.length > 0 ? paths : [source]).map(path => filesIn(path, recursive)));
@@ -198,30 +200,44 @@ export function shownUrl(url: string): string {
   return scheme + slashes + (/[/\\]/.test(hidden) ? '...@' : '') + shown;
 }
 
-/** @param deadlineMs for the whole download; 0 waits for ever. Throws an input error that names the URL. */
-export async function fetchText(url: string, deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
+/**
+ * @param env of the proxy
+ * @param deadlineMs for the whole download; 0 waits for ever. Throws an input error that names the URL.
+ */
+export async function fetchText(url: string, env: Io['env'], deadlineMs = DEFAULT_DEADLINE_MS): Promise<string> {
   const shown = shownUrl(url);
+  const ms = Math.min(deadlineMs, MAX_TIMER_MS);
+  const signal = ms === 0 ? new AbortController().signal : AbortSignal.timeout(ms);
   try {
-    const ms = Math.min(deadlineMs, MAX_TIMER_MS);
-    const response = await follow(url, ms === 0 ? {} : { signal: AbortSignal.timeout(ms) });
-    if (response.ok) return await readText(shown, response);
-    await response.body?.cancel();
-    throw new NodepoolError('input', `${shown}: the server answered ${response.status}`, 'check the URL');
+    const { status, headers, body } = await follow(url, env, signal);
+    if (status < 200 || status >= 300) {
+      throw new NodepoolError('input', `${shown}: the server answered ${status}`, 'check the URL');
+    }
+    // Not asked for: where the sender's end is missing, Node's decompression passes a part as the whole.
+    const { 'content-encoding': encoding = 'identity' } = headers;
+    if (encoding !== 'identity') {
+      const next = 'download it with another tool, and pipe it to -f -';
+      throw new NodepoolError('input', `${shown}: the server sent it compressed, which was not asked for`, next);
+    }
+    if (body.length > MAX_ANSWER_BYTES) {
+      const message = `${shown}: more than 3 MiB, which is what an API server takes at once`;
+      throw new NodepoolError('input', message, 'check the URL, or split it into several files');
+    }
+    return decodeText(body);
   } catch (error) {
-    if (error instanceof NodepoolError) throw error;
-    const { reason, next } = explain(error, deadlineMs);
-    throw new NodepoolError('input', `${shown}: ${reason}`, next, { cause: error });
+    if (!signal.aborted) throw error;
+    const next = 'try again, or wait longer with --request-timeout';
+    throw new NodepoolError('input', `${shown}: no answer within ${deadlineMs / 1000} s`, next, { cause: error });
   }
 }
 
 /** Follows redirects, except from https to http, where anybody on the network could change the text. */
-async function follow(url: string, init: RequestInit): Promise<Response> {
+async function follow(url: string, env: Io['env'], signal: AbortSignal): Promise<WebAnswer> {
   let at = checked(url, url);
   for (let redirects = 0; ; redirects++) {
-    const response = await fetch(at, { ...init, redirect: 'manual' });
-    const location = response.headers.get('location');
-    if (response.status < 300 || response.status >= 400 || location === null) return response;
-    await response.body?.cancel();
+    const answer = await ask(at, place(redirects === 0 ? url : at.href, url), env, signal);
+    const { location } = answer.headers;
+    if (answer.status < 300 || answer.status >= 400 || location === undefined) return answer;
     const next = checked(URL.parse(location, at)?.href ?? location, url);
     const leads = `${shownUrl(url)}: it leads to ${shownUrl(next.href)}`;
     if (at.protocol === 'https:' && next.protocol !== 'https:') {
@@ -238,10 +254,21 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
+/** @param shown the URL for messages */
+async function ask(at: URL, shown: string, env: Io['env'], signal: AbortSignal): Promise<WebAnswer> {
+  const headers = { 'accept-encoding': 'identity', 'user-agent': 'kubectl-nodepool' };
+  try {
+    return await getFromWeb(at, { headers, env, signal, maxBytes: MAX_ANSWER_BYTES });
+  } catch (error) {
+    if (!(error instanceof NodepoolError)) throw error;
+    throw new NodepoolError('input', `${shown}: ${error.message}`, error.next, { cause: error });
+  }
+}
+
 /** @param requestedUrl the URL that the user named, for messages */
 function checked(url: string, requestedUrl: string): URL {
   const parsed = URL.parse(url);
-  const where = url === requestedUrl ? shownUrl(requestedUrl) : `${shownUrl(requestedUrl)}: ${shownUrl(url)}`;
+  const where = place(url, requestedUrl);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     const next = 'check the URL; download what another scheme has, and name the file';
     throw new NodepoolError('input', `${where}: it is no URL of http or https`, next);
@@ -251,34 +278,8 @@ function checked(url: string, requestedUrl: string): URL {
   throw new NodepoolError('input', `${where}: a URL with a user or password in it is not asked for`, next);
 }
 
-/** Stops reading at the limit: a server's Content-Length may be wrong. */
-async function readText(url: string, { body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  // Leaving the loop early closes the connection.
-  for await (const chunk of body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw new NodepoolError(
-        'input',
-        `${url}: more than 3 MiB, which is what an API server takes at once`,
-        'check the URL, or split it into several files',
-      );
-    }
-    chunks.push(chunk);
-  }
-  return decodeText(Buffer.concat(chunks));
-}
-
-function explain(error: unknown, deadlineMs: number): { reason: string; next: string } {
-  // The cause of fetch()'s error says what failed.
-  const shown = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { code, name, message } = shown as NodeJS.ErrnoException;
-  if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET')
-    return { reason: 'the connection was closed before the whole file had come', next: 'try again' };
-  if (name !== 'TimeoutError') return { reason: message || String(code), next: 'check the URL and your network' };
-  return {
-    reason: `no answer within ${deadlineMs / 1000} s`,
-    next: 'try again, or wait longer with --request-timeout',
-  };
+/** The URL that the user named, and the one that it leads to. */
+function place(url: string, requestedUrl: string): string {
+  const requested = shownUrl(requestedUrl);
+  return url === requestedUrl ? requested : `${requested}: ${shownUrl(url)}`;
 }

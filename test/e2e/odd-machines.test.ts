@@ -9,6 +9,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { constants, gzipSync } from 'node:zlib';
 import pjson from '../../package.json' with { type: 'json' };
 import { createAuthority, serverCertificate } from '../cluster/certificates.ts';
 import { cli, useCluster } from '../cluster/harness.ts';
@@ -54,19 +55,32 @@ async function portOf(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('a download that is cut', async t => {
-  for (const head of ['Content-Length: 9\r\n\r\na', 'Transfer-Encoding: chunked\r\n\r\n9\r\na', '']) {
+test('a download that is cut, or is none', async t => {
+  const cut = 'the connection was closed before the whole answer had come; next: try again';
+  const compressed =
+    'the server sent it compressed, which was not asked for; next: download it with another tool, and pipe it to -f -';
+  const odd = 'it answered with something else than valid HTTP; next: check the URL';
+  const pool = JSON.stringify({ apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'w' } });
+  const half = Buffer.concat([
+    Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'),
+    gzipSync(pool, { finishFlush: constants.Z_SYNC_FLUSH }),
+  ]);
+  const cases: [answer: string | Buffer, problem: string][] = [
+    ['HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na', cut],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\na', cut],
+    ['', cut],
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\na', cut],
+    ['SSH-2.0-OpenSSH_9\r\n', odd],
+    [half, compressed],
+  ];
+  for (const [answer, problem] of cases) {
     const server = createServer(socket => {
       socket.on('error', () => {});
-      socket.once('data', () => socket.end(head && `HTTP/1.1 200 OK\r\n${head}`));
+      socket.once('data', () => socket.end(answer));
     });
     const url = `http://127.0.0.1:${await portOf(t, server)}/pools.yaml`;
     const { stderr } = await cli(cluster(), ['create', '-f', url, '--dry-run']);
-    assert.equal(
-      stderr,
-      `error: ${url}: the connection was closed before the whole file had come; next: try again\n`,
-      head,
-    );
+    assert.equal(stderr, `error: ${url}: ${problem}\n`, String(answer));
   }
 });
 

@@ -75,3 +75,22 @@ test('nor one to which the route is prohibited or leads nowhere', { skip: !hasIp
     );
   }
 });
+
+test('nor is the server of a URL', async () => {
+  const create = (url: string, env = {}) => errorOf('https://10.1.2.3:6443', { env }, ['create', '-f', url]);
+  for (const url of ['https://10.1.1.1/x', 'http://10.1.1.1/x', 'https://[2001:db8::1]/x', 'http://localhost:8080/x']) {
+    assert.equal(await create(url), `error: ${url}: ${NO_ROUTE}; next: check your network or VPN`);
+  }
+  const proxy = 'http://10.1.2.4:3128';
+  for (const [url, name] of [
+    ['https://10.1.1.1/x', 'HTTPS_PROXY'],
+    ['http://10.1.1.1/x', 'HTTP_PROXY'],
+  ] as const) {
+    assert.match(
+      await create(url, { [name]: proxy }),
+      new RegExp(
+        `^error: ${url}: .*through the proxy ${proxy}: ${NO_ROUTE}; next: check your network or VPN, and ${name}$`,
+      ),
+    );
+  }
+});

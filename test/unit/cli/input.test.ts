@@ -191,7 +191,7 @@ describe('readInput', () => {
     await assert.rejects(readInput(['http://127.0.0.1:1/x'], testIo()), {
       kind: 'input',
       message: /^http:\/\/127\.0\.0\.1:1\/x: \S+/,
-      next: 'check the URL and your network',
+      next: 'check the URL, and that its server is running',
     });
   });
 
