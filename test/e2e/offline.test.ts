@@ -76,6 +76,17 @@ test('nor one to which the route is prohibited or leads nowhere', { skip: !hasIp
   }
 });
 
+test('nor is the issuer of a login', async () => {
+  const config = { 'idp-issuer-url': 'https://10.2.2.2', 'client-id': 'c', 'refresh-token': 'r' };
+  const user = { 'auth-provider': { name: 'oidc', config } };
+  const asked = 'https://10.2.2.2/.well-known/openid-configuration';
+  assert.equal(
+    await errorOf('https://10.1.2.3:6443', { user }),
+    'error: the auth-provider oidc gave no credentials for user "u": its token cannot be refreshed: ' +
+      `${asked}: ${NO_ROUTE}; next: check your network or VPN`,
+  );
+});
+
 test('nor is the server of a URL', async () => {
   const create = (url: string, env = {}) => errorOf('https://10.1.2.3:6443', { env }, ['create', '-f', url]);
   for (const url of ['https://10.1.1.1/x', 'http://10.1.1.1/x', 'https://[2001:db8::1]/x', 'http://localhost:8080/x']) {

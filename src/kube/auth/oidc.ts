@@ -5,15 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { type BigIntStats, closeSync, constants, ftruncateSync, readFileSync, writeFileSync } from 'node:fs';
 import { open, realpath, rename, rm } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import https from 'node:https';
-import type { Readable } from 'node:stream';
 import { dump } from 'js-yaml';
 import { sleep, systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject, parsedJson } from '../../nodepool/json.ts';
-import { proxyFromEnvironment } from '../proxy/proxy.ts';
-import { newAgent } from '../proxy/proxy-agent.ts';
+import { askWeb } from '../web.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 import {
@@ -25,7 +21,7 @@ import {
   readKubeconfigFile,
   type UserEntry,
 } from './kubeconfig-file.ts';
-import { publicAuthorities, readText } from './tls-material.ts';
+import { readText } from './tls-material.ts';
 
 /** A token counts as expired this long before its end: clocks differ. */
 const EARLY_MS = 10_000;
@@ -122,7 +118,8 @@ class Oidc implements AuthInfoSource {
     try {
       answer = await issuerRequest(config, refreshToken, this.#surroundings);
     } catch (error) {
-      throw this.#error(`its token cannot be refreshed: ${(error as Error).message}`, error);
+      const { message, next } = error as Error & { next?: string };
+      throw this.#error(`its token cannot be refreshed: ${message}`, error, next);
     }
     const { id_token: idToken, refresh_token: next } = answer;
     if (!isText(idToken)) {
@@ -270,7 +267,7 @@ interface IssuerAnswer {
 type IssuerRequest = (url: string, init?: { headers: Record<string, string>; body: string }) => Promise<IssuerAnswer>;
 
 /**
- * The token endpoint's response to a refresh (RFC 6749, 6). Throws Error without secrets, or an error of node:https.
+ * The token endpoint's response to a refresh (RFC 6749, 6). Throws Error without secrets, or a NodepoolError.
  */
 export async function issuerRequest(
   config: OidcConfig,
@@ -305,10 +302,10 @@ export async function issuerRequest(
   return parsed(answer, endpoint);
 }
 
-function certificateAuthority(config: OidcConfig): Buffer | string | string[] {
+function certificateAuthority(config: OidcConfig): Buffer | string | undefined {
   const { 'idp-certificate-authority-data': data, 'idp-certificate-authority': file } = config;
   if (data) return Buffer.from(data, 'base64');
-  return file ? readText(file, 'idp-certificate-authority') : publicAuthorities();
+  return file ? readText(file, 'idp-certificate-authority') : undefined;
 }
 
 /** OpenID Connect Discovery 1.0, 4. */
@@ -328,48 +325,29 @@ function isHttps(url: string): boolean {
 }
 
 interface IssuerConnection {
-  ca: Buffer | string | string[];
+  ca: Buffer | string | undefined;
   env: LoginSurroundings['env'];
   signal: AbortSignal;
   deadlineMs: number;
 }
 
-/** Does not follow redirects. */
 async function exchange(
   url: URL,
   { ca, env, signal, deadlineMs }: IssuerConnection,
   init: Parameters<IssuerRequest>[1],
 ): Promise<IssuerAnswer> {
+  const where = `${url.origin}${url.pathname}`;
   const late = AbortSignal.timeout(deadlineMs);
-  // Also with NODE_TLS_REJECT_UNAUTHORIZED=0.
-  const agent = newAgent(url, proxyFromEnvironment(url, env), { ca, rejectUnauthorized: true });
-  const method = init === undefined ? 'GET' : 'POST';
   try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const ended = AbortSignal.any([signal, late]);
-      const request = https.request(url, { method, headers: init?.headers ?? {}, agent, signal: ended });
-      request.on('response', resolve);
-      request.on('error', reject);
-      request.end(init?.body);
-    });
-    return { status: response.statusCode ?? 0, body: await bodyOf(response, url) };
+    const ended = AbortSignal.any([signal, late]);
+    const { status, body } = await askWeb(url, { ...init, ca, env, signal: ended, maxBytes: MAX_BYTES });
+    if (body.length > MAX_BYTES) throw new Error(`${where} answered with more than 1 MiB`);
+    return { status, body: body.toString() };
   } catch (error) {
-    if (!late.aborted) throw error;
-    throw new Error(`${url.origin}${url.pathname} gave no answer within ${deadlineMs / 1000} s`, { cause: error });
-  } finally {
-    agent.destroy();
+    if (late.aborted) throw new Error(`${where} gave no answer within ${deadlineMs / 1000} s`, { cause: error });
+    if (!(error instanceof NodepoolError)) throw error;
+    throw new NodepoolError('cluster', `${where}: ${error.message}`, error.next, { cause: error });
   }
-}
-
-async function bodyOf(answer: Readable, { origin, pathname }: URL): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw new Error(`${origin}${pathname} answered with more than 1 MiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** Some issuers refuse with 200 and the error of RFC 6749, 5.2. */
