@@ -10,7 +10,7 @@ import { singleQuoted } from '../../nodepool/text.ts';
 const OURS = ['all-namespaces', 'cached', 'color', 'namespace', 'transient-keys'];
 
 /**
- * Output and exit code are kubectl's. A --token is in the process list already, where the user has put it.
+ * Output and exit code are kubectl's; a signal ends a watch as one of this program. A --token is in the process list already, where the user has put it.
  * @param flags of `get`, as they were parsed
  */
 export async function getByKubectl(names: readonly string[], flags: Record<string, unknown>, io: Io): Promise<number> {
@@ -21,14 +21,23 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
   });
   const args = ['get', 'nodepools.nodes.lailin.xyz', ...given, ...(names.length > 0 ? ['--', ...names] : [])];
   let child: ChildProcess | undefined;
-  // A terminal's Ctrl-C goes to kubectl, too, which decides how to end.
-  const unsubscribe = onEndingSignal(signal => void child?.kill(signal));
+  let stopped: NodeJS.Signals | undefined;
+  // A terminal's Ctrl-C goes to kubectl, too.
+  const unsubscribe = onEndingSignal(signal => {
+    stopped = signal;
+    child?.kill(signal);
+  });
   try {
     const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
       child = spawn('kubectl', args, { env: io.env, stdio: 'inherit' });
       child.once('error', reject);
       child.once('exit', (code, signal) => resolve(code ?? signal));
     });
+    if (stopped !== undefined && (flags.watch === true || flags['watch-only'] === true)) {
+      // kubectl says 1 of any signal.
+      if (stopped !== 'SIGTERM') endBySignal(stopped);
+      return stopped === 'SIGTERM' ? EXIT.done : EXIT.interrupted;
+    }
     if (typeof outcome === 'number') return outcome;
     if (outcome !== null) endBySignal(outcome);
     return EXIT.error;
