@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli, cliHere, kubectl } from '../cluster/harness.ts';
+import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
 import { commandsOf } from './commands.ts';
 import { COLUMNS, LAST_TEMPLATES, LIST_TEMPLATES, OBJECT_TEMPLATES, SORTS } from './get-templates.ts';
@@ -262,6 +263,24 @@ test('templates of Go and KYAML are those of kubectl, with its exit codes', asyn
   // To kubectl an empty value is none: another cluster might be asked.
   await refused(['get', '-o', 'kyaml', '--context', ''], 1, /^error: --context: "" is not in /, { env });
   await refused(['get', '-o', 'kyaml', '-L', 'a'], 2, /^error: --label-columns is for tables, and -o kyaml is none/);
+});
+
+test('a kubeconfig that can be read once only is refused for what kubectl prints', async () => {
+  await pools();
+  const { kubectl } = await ensureBinaries(['kubectl']);
+  const env = { ...process.env, PATH: `${dirname(kubectl)}${delimiter}${process.env.PATH}` };
+  const inShell = (script: string) => run('sh', ['-c', script, cluster().kubeconfig, ...productCommand()], { env });
+  const refusal = (path: string) =>
+    `error: kubectl, which prints this format, reads the kubeconfig itself, and cannot read ${path} after this program; next: write it into a file, and name that\n`;
+  for (const [script, path] of [
+    ['cat "$0" | "$@" get -o kyaml --kubeconfig /dev/stdin', '/dev/stdin'],
+    ['cat "$0" | KUBECONFIG=/none:/dev/stdin "$@" get -o kyaml', '/dev/stdin'],
+    ['"$@" get -o kyaml --kubeconfig /dev/fd/3 3<"$0"', '/dev/fd/3'],
+  ] as const) {
+    assert.deepEqual(await inShell(script), { code: 1, stdout: '', stderr: refusal(path) }, script);
+  }
+  const { code, stderr } = await inShell('"$@" get -o kyaml --kubeconfig /dev/stdin <"$0"');
+  assert.equal(code, 0, stderr);
 });
 
 test('without kubectl, what it prints is an error with the line to type, without the token', async () => {

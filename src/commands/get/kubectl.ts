@@ -1,5 +1,7 @@
 /** `get` by kubectl, for the formats that this program does not print: Go's templates and KYAML. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { delimiter } from 'node:path';
 import { EXIT } from '../../cli/errors.ts';
 import type { Io } from '../../cli/io.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
@@ -20,6 +22,7 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
     return value === true ? [flag] : [value].flat().map(each => `${flag}=${each}`);
   });
   const args = ['get', 'nodepools.nodes.lailin.xyz', ...given, ...(names.length > 0 ? ['--', ...names] : [])];
+  refusePipes(flags.kubeconfig, io.env);
   let child: ChildProcess | undefined;
   let stopped: NodeJS.Signals | undefined;
   // A terminal's Ctrl-C goes to kubectl, too.
@@ -51,6 +54,18 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
   } finally {
     unsubscribe();
   }
+}
+
+/** A pipe can be read once, and has been, and kubectl gets no descriptor of this process but the standard ones. */
+function refusePipes(kubeconfig: unknown, { KUBECONFIG = '' }: Io['env']): void {
+  const files = typeof kubeconfig === 'string' ? [kubeconfig] : KUBECONFIG.split(delimiter);
+  const pipe = files.find(
+    file =>
+      /^\/(dev|proc\/[^/]+)\/fd\//.test(file) || statSync(file, { throwIfNoEntry: false })?.isFIFO() === true,
+  );
+  if (pipe === undefined) return;
+  const message = `kubectl, which prints this format, reads the kubeconfig itself, and cannot read ${pipe} after this program`;
+  throw new NodepoolError('input', message, 'write it into a file, and name that');
 }
 
 /** Quotes only what needs it. */
