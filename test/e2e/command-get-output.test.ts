@@ -1,11 +1,11 @@
 /** `get -o …` compared with `kubectl get nodepools -o …`, byte for byte; where kubectl fails, ours fails without stdout. */
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { ensureBinaries } from '../cluster/binaries.ts';
 import { cli, cliHere, kubectl } from '../cluster/harness.ts';
-import { productCommand } from '../cluster/product.ts';
+import { productCommand, productUnderTest } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
 import { commandsOf } from './commands.ts';
 import { COLUMNS, LAST_TEMPLATES, LIST_TEMPLATES, OBJECT_TEMPLATES, SORTS } from './get-templates.ts';
@@ -288,7 +288,28 @@ test('without kubectl, what it prints is an error with the line to type, without
   await refused(
     line,
     1,
-    /^error: kubectl is not in the PATH, .*; next: where it is, type `kubectl get nodepools\.nodes\.lailin\.xyz --token=TOKEN '--output=go-template=\{\{printf '\\''%s'\\'' \.\}\}' --watch -- gpu`$/,
+    /^error: kubectl prints this format, and is not in the PATH; next: where it is, type `kubectl get nodepools\.nodes\.lailin\.xyz --token=TOKEN '--output=go-template=\{\{printf '\\''%s'\\'' \.\}\}' --watch -- gpu`$/,
     { env: { PATH: cluster().dir } },
   );
+});
+
+test('a kubectl that is no program, or of the current folder, does not run', async () => {
+  const folder = join(cluster().dir, 'no-program');
+  await mkdir(folder);
+  await writeFile(join(folder, 'kubectl'), 'echo run by a shell\n', { mode: 0o755 });
+  const line = ['get', '-o', 'kyaml'];
+  const next = '; next: where it is, type `kubectl get nodepools.nodes.lailin.xyz --output=kyaml`\n';
+  for (const [PATH, reason] of [
+    [folder, `${join(folder, 'kubectl')} is no program, but text without #!`],
+    ['', 'is not in the PATH'],
+    [`:${delimiter}.`, 'is not in the PATH'],
+  ] as const) {
+    const stderr = `error: kubectl prints this format, and ${reason}${next}`;
+    assert.deepEqual(await cli(cluster(), line, { env: { PATH }, cwd: folder }), { code: 1, stdout: '', stderr });
+  }
+  await writeFile(join(folder, 'kubectl'), Buffer.from('\x7fELF\0'), { mode: 0o755 });
+  const { stdout, stderr } = await cli(cluster(), line, { env: { PATH: folder } });
+  assert.equal(stdout, '');
+  if (productUnderTest() === 'executable')
+    assert.match(stderr, /^error: .*, and cannot be started: it is no program of/);
 });

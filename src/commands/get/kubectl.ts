@@ -1,7 +1,7 @@
 /** `get` by kubectl, for the formats that this program does not print: Go's templates and KYAML. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { statSync } from 'node:fs';
-import { delimiter } from 'node:path';
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { EXIT } from '../../cli/errors.ts';
 import type { Io } from '../../cli/io.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
@@ -11,8 +11,12 @@ import { singleQuoted } from '../../nodepool/text.ts';
 /** That kubectl does not have, or that mean nothing here. */
 const OURS = ['all-namespaces', 'cached', 'color', 'namespace', 'transient-keys'];
 
+/** The headers of all kinds of programs are longer. */
+const HEAD_BYTES = 32;
+
 /**
- * Output and exit code are kubectl's; a signal ends a watch as one of this program. A --token is in the process list already, where the user has put it.
+ * Output and exit code are kubectl's; a signal ends a watch as one of this program. A --token is in the process list
+ * already, where the user has put it.
  * @param flags of `get`, as they were parsed
  */
 export async function getByKubectl(names: readonly string[], flags: Record<string, unknown>, io: Io): Promise<number> {
@@ -31,8 +35,9 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
     child?.kill(signal);
   });
   try {
+    const program = kubectlIn(io.env);
     const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
-      child = spawn('kubectl', args, { env: io.env, stdio: 'inherit' });
+      child = spawn(program, args, { env: io.env, stdio: 'inherit' });
       child.once('error', reject);
       child.once('exit', (code, signal) => resolve(code ?? signal));
     });
@@ -46,9 +51,10 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
     return EXIT.error;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'kubectl is not in the PATH' : `kubectl cannot be started: ${message}`;
+    const why = code === 'ENOEXEC' ? 'it is no program of this system' : message;
+    const reason = error instanceof NoKubectlError ? message : `cannot be started: ${why}`;
     const line = ['kubectl', ...args.map(word => quoted(word.replace(/^--token=.*/s, '--token=TOKEN')))].join(' ');
-    throw new NodepoolError('input', `${reason}, which prints this format`, `where it is, type \`${line}\``, {
+    throw new NodepoolError('input', `kubectl prints this format, and ${reason}`, `where it is, type \`${line}\``, {
       cause: error,
     });
   } finally {
@@ -56,12 +62,49 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
   }
 }
 
+class NoKubectlError extends Error {}
+
+/** The first of the PATH that may be executed, except in relative folders, where anybody may have put one. */
+function kubectlIn({ PATH, Path }: Io['env']): string {
+  const file = process.platform === 'win32' ? 'kubectl.exe' : 'kubectl';
+  const folders = (PATH ?? Path ?? '').split(delimiter).filter(isAbsolute);
+  const program = folders.map(folder => join(folder, file)).find(isExecutable);
+  if (program === undefined) throw new NoKubectlError('is not in the PATH');
+  // Node would run it by a shell.
+  if (isText(program)) throw new NoKubectlError(`${program} is no program, but text without #!`);
+  return program;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Without the zero bytes at the head of a program. */
+function isText(path: string): boolean {
+  const head = Buffer.alloc(HEAD_BYTES);
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, 'r');
+    const read = head.subarray(0, readSync(descriptor, head));
+    return !read.includes(0) && !read.toString('latin1').startsWith('#!');
+  } catch {
+    // It may be executed and not read.
+    return false;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
 /** A pipe can be read once, and has been, and kubectl gets no descriptor of this process but the standard ones. */
 function refusePipes(kubeconfig: unknown, { KUBECONFIG = '' }: Io['env']): void {
   const files = typeof kubeconfig === 'string' ? [kubeconfig] : KUBECONFIG.split(delimiter);
   const pipe = files.find(
-    file =>
-      /^\/(dev|proc\/[^/]+)\/fd\//.test(file) || statSync(file, { throwIfNoEntry: false })?.isFIFO() === true,
+    file => /^\/(dev|proc\/[^/]+)\/fd\//.test(file) || statSync(file, { throwIfNoEntry: false })?.isFIFO() === true,
   );
   if (pipe === undefined) return;
   const message = `kubectl, which prints this format, reads the kubeconfig itself, and cannot read ${pipe} after this program`;
