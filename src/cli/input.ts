@@ -84,12 +84,16 @@ function byName(a: { name: string }, b: { name: string }): number {
   return a.name < b.name ? -1 : 1;
 }
 
+const MAGIC = process.platform === 'win32' ? /[*?[]/ : /[*?[\\]/;
+/** A class of characters and ranges, or one character; \ stands before any that is meant itself. */
+const TOKEN = /\[(?:\^|(?!\^))(?:(?:\\.|[^\]\\-])(?:-(?:\\.|[^\]\\-]))?)+\]|\\.|[^[\\]/suy;
+
 /** The paths that a pattern matches, sorted within each directory, as Go's filepath.Glob, which kubectl uses. */
 async function matchesOf(pattern: string): Promise<string[]> {
-  if (!/[*?[]/.test(pattern)) return [];
+  if (!MAGIC.test(pattern)) return [];
   const folder = dirname(pattern);
   const tokens = tokensOf(basename(pattern));
-  const folders = /[*?[]/.test(folder) ? await matchesOf(folder) : [folder];
+  const folders = MAGIC.test(folder) ? await matchesOf(folder) : [folder];
   const matches = folders.map(async each => {
     const names = await readdir(each).catch(() => []);
     return names
@@ -100,15 +104,12 @@ async function matchesOf(pattern: string): Promise<string[]> {
   return (await Promise.all(matches)).flat();
 }
 
-/** Classes and single characters. */
 function tokensOf(pattern: string): string[] {
   const tokens: string[] = [];
-  const last = pattern.lastIndexOf(']');
-  for (let at = 0; at < pattern.length; ) {
-    const end = pattern[at] === '[' && at + 1 < last ? pattern.indexOf(']', at + 2) : -1;
-    const token = end < 0 ? String.fromCodePoint(pattern.codePointAt(at) ?? 0) : pattern.slice(at, end + 1);
+  for (TOKEN.lastIndex = 0; TOKEN.lastIndex < pattern.length; ) {
+    const [token] = TOKEN.exec(pattern) ?? [];
+    if (token === undefined) throw new Error('syntax error in the pattern: a [ that is not closed, or a \\ at an end');
     tokens.push(token);
-    at += token.length;
   }
   return tokens;
 }
@@ -125,16 +126,13 @@ function isMatch(tokens: readonly string[], name: readonly string[]): boolean {
   return tokens.slice(token).every(rest => rest === '*');
 }
 
-/** @param token `?`, a class as `[a-c0]` or `[^a]`, or a character that stands for itself */
+/** @param token `?`, a class as `[a-c0]` or `[^a]`, or a character that stands for itself, also after \ */
 function isOne(token = '', character = ''): boolean {
   if (token === '?') return true;
-  if (token.length < 3 || !token.startsWith('[')) return token === character;
+  if (!token.startsWith('[')) return token.replace(/^\\/, '') === character;
   const isNegated = token[1] === '^';
-  const ranges = token.slice(isNegated ? 2 : 1, -1).match(/.-.|./gsu) ?? [];
-  const isIn = ranges.some(range => {
-    const [first = '', , last = first] = range;
-    return first <= character && character <= last;
-  });
+  const ranges = token.slice(isNegated ? 2 : 1, -1).matchAll(/\\?(.)(?:-\\?(.))?/gsu);
+  const isIn = ranges.some(([, first = '', last = first]) => first <= character && character <= last);
   return isIn !== isNegated;
 }
 

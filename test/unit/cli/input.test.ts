@@ -82,11 +82,18 @@ describe('readInput', () => {
       ['d*', ['deeper/d.yaml']],
       ['d*/*.yaml', ['deeper/d.yaml']],
       ['**/d.y?ml', ['deeper/d.yaml']],
+      ['\\x1.yaml', ['x1.yaml']],
+      ['d\\eeper/\\d.yaml', ['deeper/d.yaml']],
+      ['x\\[[\\0-1]\\].*', ['x[1].yaml']],
     ];
     for (const [pattern, names] of expected) assert.deepEqual(await found(pattern), names, pattern);
-    for (const pattern of ['y*', '*/*/*', 'x[9', 'x[a].yaml', '*.yaml/a', `${'*a'.repeat(40)}b`]) {
+    for (const pattern of ['y*', '*/*/*', 'x\\?.yaml', 'x[a].yaml', '*.yaml/a', `${'*a'.repeat(40)}b`]) {
       const path = join(dir, pattern);
       await assert.rejects(found(pattern), { kind: 'input', message: `${path}: no such file` }, pattern);
+    }
+    for (const pattern of ['[', 'x[9', '[]', '[^]', '[-a]', '[a-]', '[a-b-c]', 'x\\', 'a[/b]', 'none/[/*']) {
+      const message = `${join(dir, pattern)}: syntax error in the pattern: a [ that is not closed, or a \\ at an end`;
+      await assert.rejects(found(pattern), { kind: 'input', message }, pattern);
     }
   });
 
