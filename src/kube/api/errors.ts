@@ -211,7 +211,10 @@ function notFound(
   }
   return new NodepoolError(
     'cluster',
-    `the server ${server} does not have the resource ${qualifiedName(resource)} ${resource.version}`,
+    // Without a version it is no resource, as /version.
+    resource.version === ''
+      ? `${cannot}: the server ${server} does not have it (404)`
+      : `the server ${server} does not have the resource ${qualifiedName(resource)} ${resource.version}`,
     'check the address in the kubeconfig, and that the cluster is recent enough',
   );
 }

@@ -41,6 +41,13 @@ describe('describes a refusal', () => {
       'cluster: the server https://s:6443 does not have the resource events.events.k8s.io v1; next: check the address in the kubeconfig, and that the cluster is recent enough',
     ],
     [
+      'what is no resource',
+      { verb: 'get', resource: { group: '', version: '', plural: 'the version', kind: 'the version' } },
+      404,
+      '{"kind":"Status","apiVersion":"v1","status":"Failure","code":404}',
+      'cluster: cannot get the version: the server https://s:6443 does not have it (404); next: check the address in the kubeconfig, and that the cluster is recent enough',
+    ],
+    [
       'a missing object',
       patchNode,
       404,
