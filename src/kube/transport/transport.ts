@@ -78,7 +78,9 @@ export class Transport {
   constructor(options: TransportOptions) {
     this.#options = options;
     this.access = options.access;
-    this.#base = options.access.cluster.server.replace(/(?<!\/)\/+$/, '');
+    const { origin, pathname } = new URL(options.access.cluster.server);
+    // As client-go, without query and fragment.
+    this.#base = origin + pathname.replace(/\/+/g, '/').replace(/\/$/, '');
     const { access, credentials, concurrency = DEFAULT_CONCURRENCY, env, clock } = options;
     this.#sessions = new Sessions({ cluster: access.cluster, credentials, env, clock });
     this.#limit = createLimiter(concurrency);

@@ -19,6 +19,8 @@ interface TransportOptions {
   clock?: Clock;
   concurrency?: number;
   mayWrite?: () => boolean;
+  /** Of the server in the kubeconfig. */
+  path?: string;
 }
 
 interface Options extends TransportOptions {
@@ -41,11 +43,11 @@ export async function turnedAway(t: TestContext, { status, retryAfter, afterMs =
   return { ...(await transportTo(t, server, options)), sends: () => sends };
 }
 
-export async function transportTo(t: TestContext, server: Server, options: TransportOptions) {
+export async function transportTo(t: TestContext, server: Server, { path = '', ...options }: TransportOptions) {
   await new Promise<void>(resolve => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
   const transport = new Transport({
     access: { cluster: { name: 'c', server: address, skipTlsVerify: false }, user: { name: 'u' }, source: '/k' },
     credentials: async () => none,

@@ -115,3 +115,26 @@ test('sends the same UTF-8 header with and without a body', async t => {
   await transport.request({ method: 'POST', path: '/', body: 'é' });
   assert.deepEqual(heads, ['Impersonate-User: zoë', 'Impersonate-User: zoë']);
 });
+
+test('joins the path of the server as client-go, without its query and fragment', async t => {
+  for (const [path, asked] of [
+    ['', '/apis?limit=1'],
+    ['//', '/apis?limit=1'],
+    ['//a//b/', '/a/b/apis?limit=1'],
+    ['/a/?x=y', '/a/apis?limit=1'],
+    ['?x=y', '/apis?limit=1'],
+    ['/a#b', '/a/apis?limit=1'],
+  ] as const) {
+    let line: string | undefined;
+    const server = createServer(socket => {
+      socket.on('error', () => {});
+      socket.on('data', data => {
+        line = String(data).split(' ', 2)[1];
+        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+      });
+    });
+    const { transport } = await transportTo(t, server, { path });
+    await transport.request({ path: '/apis', query: { limit: '1' } });
+    assert.equal(line, asked, path);
+  }
+});
