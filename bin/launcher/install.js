@@ -12,9 +12,19 @@ const NAMES = ['kubectl-nodepool', 'kubectl_complete-nodepool'];
 /** The first start may wait for a scanner of viruses. */
 const START_MS = 60_000;
 
+const { KUBECTL_NODEPOOL_RUNTIME: runtime = '' } = process.env;
 const program = executablePath();
-if (wantsNode()) leaveToNode();
+if (runtime !== '' && runtime !== 'node') refuse(runtime);
+else if (wantsNode()) leaveToNode();
 else if (program !== undefined) install(program);
+
+/** Whoever sets it must not get the executable for want of the right word. */
+function refuse(runtime) {
+  process.stderr.write(
+    `kubectl-nodepool: KUBECTL_NODEPOOL_RUNTIME is ${JSON.stringify(runtime)}, and only node is known: set that, or unset it\n`,
+  );
+  process.exitCode = 1;
+}
 
 function install(program) {
   const problem = problemOf(program);

@@ -185,6 +185,16 @@ describe('the install script', { skip }, () => {
     for (const name of NAMES) assert.equal((await run(process.execPath, [join(launchers, name)])).stdout, 'bundle\n');
   });
 
+  test('refuses another runtime, and changes nothing', async () => {
+    for (const runtime of ['Node', 'NODE', 'node ', 'bundle', '1']) {
+      const stderr = `kubectl-nodepool: KUBECTL_NODEPOOL_RUNTIME is "${runtime}", and only node is known: set that, or unset it\n`;
+      assert.deepEqual(await install({ KUBECTL_NODEPOOL_RUNTIME: runtime }), { code: 1, stdout: '', stderr });
+      assert.match(readFileSync(join(launchers, 'kubectl-nodepool'), 'utf8'), /launch\.js/);
+    }
+    assert.deepEqual(await install({ KUBECTL_NODEPOOL_RUNTIME: '' }), silent);
+    assert.deepEqual(NAMES.filter(isExecutable), NAMES);
+  });
+
   test('does nothing without an executable', async () => {
     rmSync(dirname(executable), { recursive: true });
     assert.deepEqual(await install(), silent);
