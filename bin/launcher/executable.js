@@ -9,8 +9,9 @@ function isMusl() {
   return process.report.getReport().header.glibcVersionRuntime === undefined;
 }
 
-/** Whether the user wants no executable, for example while its Bun has a vulnerability. */
-exports.wantsNode = () => process.env.KUBECTL_NODEPOOL_RUNTIME === 'node';
+/** Whether the user wants no executable, for example while its Bun has a vulnerability, or it would abort: Bun needs /proc. */
+exports.wantsNode = () =>
+  process.env.KUBECTL_NODEPOOL_RUNTIME === 'node' || (process.platform === 'linux' && !existsSync('/proc/self'));
 
 /**
  * Its path; undefined where the package has none, or it is not installed. Unlike require.resolve it looks neither into

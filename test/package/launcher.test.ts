@@ -55,6 +55,12 @@ const skip = process.platform === 'win32' && 'Windows starts no scripts';
 /** Node that cannot replace itself: older ones, and on Windows. */
 const withoutExecve = join(folder, 'without-execve.cjs');
 writeFileSync(withoutExecve, 'process.execve = undefined;\n');
+/** As Linux without /proc, where the executable aborts. */
+const withoutProc = join(folder, 'without-proc.cjs');
+writeFileSync(
+  withoutProc,
+  "const fs = require('node:fs');\nconst { existsSync } = fs;\nfs.existsSync = path => path !== '/proc/self' && existsSync(path);\n",
+);
 
 for (const [kind, flags] of [
   ['in its place', []],
@@ -90,10 +96,12 @@ for (const [kind, flags] of [
       assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
     });
 
-    test('or the bundle does, where the user wants it or the executable may not be executed', async () => {
+    test('or the bundle does, where the user wants it, or the executable may not be executed or has no /proc', async () => {
       const env = { ...process.env, KUBECTL_NODEPOOL_RUNTIME: 'node' };
       const wanted = await run(process.execPath, commandLine('version'), { env });
       assert.deepEqual(wanted, { code: 0, stdout: 'bundle\n', stderr: '' });
+      const noProc = await run(process.execPath, ['--require', withoutProc, ...commandLine('version')]);
+      assert.equal(noProc.stdout, process.platform === 'linux' ? 'bundle\n' : `Client Version: ${pjson.version}\n`);
       chmodSync(executable, 0o644);
       const told = await run(process.execPath, commandLine('version'));
       assert.deepEqual(told, { code: 0, stdout: 'bundle\n', stderr: '' });
