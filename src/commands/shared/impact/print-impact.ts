@@ -37,7 +37,7 @@ export function renderImpact(
 ): string {
   const unseen = isWellKnownOnly ? fitted(WELL_KNOWN_ONLY, width) : [];
   if (impact.keys.every(key => linesOf(key, impact.evicted).length === 0))
-    return [isKnown ? NONE : UNKNOWN, ...unseen].join('\n');
+    return [...fitted(isKnown ? NONE : UNKNOWN, width), ...unseen].join('\n');
   const section = (head: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [[head, ...capped(lines, width)].join('\n')];
   return [

@@ -1,33 +1,31 @@
 /** The pods that NoExecute taints would evict, shown before the question. */
 import { firstFew, noun, plural } from '../../../nodepool/text.ts';
-import { listText, shorten, taintsText } from '../../../print/cells.ts';
+import { listText, taintsText } from '../../../print/cells.ts';
+import { wrapProse } from '../../../print/error.ts';
+import { type Column, fittedRows } from '../../../print/fit-columns.ts';
 import { fewNames } from '../../../print/question.ts';
-import { GET, renderTable, takenWidth } from '../../../print/table.ts';
+import { sanitizeLine } from '../../../print/sanitize.ts';
+import { renderTable } from '../../../print/table.ts';
 import { formatDuration } from '../../../print/time.ts';
 import type { EvictionPreview, NodeEvictions } from './taint-evictions.ts';
 
-const HEADER = ['NODE', 'TAINTS', 'NOW', 'LATER'];
 const MAX_NODES = 20;
 /** Of pods, in a question. */
 const MAX_NAMED = 3;
 /** Taints beyond this many characters are counted. */
 const TAINTS_WIDTH = 40;
-/** In a narrower column the names of pods would be useless. */
-const MIN_NAMES = 30;
 
-/** Without a newline at the end; not sanitized beyond the cells. @param width Infinity where nothing is to be cut */
+/** Without a newline at the end. @param width Infinity where nothing is to be cut */
 export function renderEvictions(preview: EvictionPreview, width: number): string {
   const shown = preview.nodes.slice(0, MAX_NODES);
-  const firstColumns = [HEADER, ...shown.map(row)];
-  const room = Math.max(MIN_NAMES, width - 1 - takenWidth(firstColumns, GET));
-  const pods = ['PODS', ...shown.map(evictions => podsText(evictions, room))];
-  const table = renderTable(firstColumns.map((cells, line) => [...cells, pods[line] ?? '']));
+  const { header, cells } = fittedRows(columnsOf(preview, width), shown, width === Infinity ? undefined : width);
   const more = preview.nodes.length - shown.length;
+  const prose = (line: string) => wrapProse(sanitizeLine(line), width);
   return [
-    `${evictionsSentence(preview)}:`,
-    table,
+    ...prose(`${evictionsSentence(preview)}:`),
+    renderTable([header, ...cells]),
     ...(more > 0 ? [`… and ${more} more ${noun(more, 'node')}`] : []),
-    ...notes(preview),
+    ...notes(preview).flatMap(prose),
   ].join('\n');
 }
 
@@ -48,7 +46,7 @@ export function evictionsSentence({ nodes, now, later, drained }: EvictionPrevie
 /** The same for a question, or the error of a script. */
 export function evictionLosses(preview: EvictionPreview): string[] {
   const { nodes, drained, ofDaemonSets, withoutController, ended } = preview;
-  const pods = nodes.flatMap(({ now, later }) => [...now, ...later.map(({ pod }) => pod)]);
+  const pods = nodes.flatMap(podsOf);
   const names = fewNames(nodes.map(({ node }) => node));
   const of = (count: number, one: string, many: string) =>
     count === 0 ? [] : [`${count} of them ${count === 1 ? one : many}`];
@@ -61,15 +59,27 @@ export function evictionLosses(preview: EvictionPreview): string[] {
   ];
 }
 
-function row({ node, taints, now, later }: NodeEvictions): string[] {
-  const soonest = later[0]?.seconds;
-  const laterText = soonest === undefined ? '0' : `${later.length} (${formatDuration(soonest * 1000)})`;
-  return [node, taintsText(taints, TAINTS_WIDTH), String(now.length), laterText];
+/** On a terminal a column of zeros leaves its room to names: the sentence above tells both numbers. */
+function columnsOf({ now, later }: EvictionPreview, width: number): Column<NodeEvictions>[] {
+  const isShown = (count: number) => count > 0 || width === Infinity;
+  const taints: Column<NodeEvictions>['cell'] = (each, _, most) =>
+    taintsText(each.taints, Math.min(most, TAINTS_WIDTH));
+  return [
+    { header: 'NODE', cell: ({ node }) => node, cutFrom: Infinity, isName: true },
+    { header: 'TAINTS', cell: taints, rank: 1, cutFrom: Infinity },
+    ...(isShown(now) ? [{ header: 'NOW', cell: (each: NodeEvictions) => String(each.now.length) }] : []),
+    ...(isShown(later) ? [{ header: 'LATER', cell: laterText }] : []),
+    { header: 'PODS', cell: (each, _, most) => listText(podsOf(each), most), cutFrom: Infinity },
+  ];
 }
 
-function podsText({ now, later }: NodeEvictions, room: number): string {
-  const names = [...now, ...later.map(({ pod }) => pod)];
-  return shorten(listText(names, room), room);
+function laterText({ later }: NodeEvictions): string {
+  const soonest = later[0]?.seconds;
+  return soonest === undefined ? '0' : `${later.length} (${formatDuration(soonest * 1000)})`;
+}
+
+function podsOf({ now, later }: NodeEvictions): string[] {
+  return [...now, ...later.map(({ pod }) => pod)];
 }
 
 /** @param drained nodes of pools with noExecute: Drain */

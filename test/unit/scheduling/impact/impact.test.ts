@@ -246,3 +246,11 @@ test('a pod is not scheduled again where the label is gone that its topology spr
   assert.deepEqual(left({}), ['w-0', 'w-1']);
   assert.deepEqual(left({ rack: '2' }), []);
 });
+
+test('the sentence that there is no impact is wrapped between words', () => {
+  const found = { impact: impact([], []), isKnown: true, poolOf: () => undefined, isWellKnownOnly: false };
+  assert.deepEqual(renderImpact({ ...found, runtimeClasses: [] }, makeStyle(false), 80).split('\n'), [
+    'Impact: no pod starts, stops, or loses its place, and no object that was looked',
+    '  at selects what changes',
+  ]);
+});

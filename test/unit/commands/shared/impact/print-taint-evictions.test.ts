@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { renderEvictions } from '../../../../../src/commands/shared/impact/print-taint-evictions.ts';
 import type { EvictionPreview } from '../../../../../src/commands/shared/impact/taint-evictions.ts';
 import { renderMoved, renderUnmoved } from '../../../../../src/commands/shared/move/print-moves.ts';
+import { EKS, GKE } from '../../../../cloud-names.ts';
 
 const TAINTS = [{ key: 'dedicated', value: 'gpu', effect: 'NoExecute' as const }];
 
@@ -33,7 +34,8 @@ const preview: EvictionPreview = {
 test('prints how many pods are evicted from where, and what becomes of them', () => {
   assert.equal(
     renderEvictions(preview, 80),
-    `taints with the effect NoExecute evict 4 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes:
+    `taints with the effect NoExecute evict 4 pods at once, and 1 pod when
+      tolerationSeconds are over, from 2 nodes:
 NODE     TAINTS                    NOW   LATER    PODS
 node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
 node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
@@ -54,6 +56,29 @@ test('lists the first of many nodes', () => {
   const text = renderEvictions({ ...preview, nodes, later: 0, ofDaemonSets: 0, withoutController: 0, ended: 0 }, 120);
   const lines = text.split('\n');
   assert.deepEqual([lines.length, lines.at(-2)], [24, '… and 3 more nodes']);
+});
+
+test('fits names that clouds give into a terminal; a pipe has them whole', () => {
+  const nodes = [...EKS.slice(0, 3), ...GKE.slice(0, 3)].map(node => ({
+    ...preview.nodes[0],
+    node,
+    taints: TAINTS,
+    later: [],
+  }));
+  const few = { ...preview, nodes: nodes.map(node => ({ ...node, now: ['shop/web-6d4cf56db6-2xkvp'] })), later: 0 };
+  for (const width of [80, 120]) {
+    const lines = renderEvictions(few, width).split('\n');
+    assert.deepEqual(
+      lines.filter(line => line.length > width),
+      [],
+    );
+    const rows = lines.filter(line => /^(ip|gke)-/.test(line)).map(line => line.split(/ +/));
+    assert.equal(new Set(rows.map(([name]) => name)).size, 6);
+    assert.equal(lines.find(line => line.startsWith('NODE'))?.replace(/ +/g, ' '), 'NODE TAINTS NOW PODS');
+  }
+  const piped = renderEvictions(few, Infinity);
+  assert.ok(nodes.every(({ node }) => piped.includes(`\n${node} `)));
+  assert.match(piped, /^NODE +TAINTS +NOW +LATER +PODS$/m);
 });
 
 test('prints a line of what became of a node', () => {
