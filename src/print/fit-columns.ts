@@ -1,4 +1,4 @@
-/** Columns without a value go first, lists are cut, then the least important columns go, then names are cut. */
+/** Columns that tell nothing go first, lists are cut, then the least important columns go, then names are cut. */
 import { NONE } from './cells.ts';
 import { cutNames } from './names.ts';
 import { type Cell, columnWidths, GET, type Layout, LEAST_TEXT, safeText } from './table.ts';
@@ -14,6 +14,8 @@ export interface Column<Row> {
   cutFrom?: number;
   /** Cells that differ still differ when they are cut, if that can be helped. */
   isName?: boolean;
+  /** What is known without the column: where all cells have it, the column is the first to be left out. */
+  known?: string | undefined;
   /** Of the last column: its cells are wrapped by the table's printer, beside the other columns or below. */
   isText?: boolean;
 }
@@ -38,8 +40,8 @@ const LEFT_OUT = ' …';
 const LEAST_WIDTH = 12;
 
 /**
- * The columns that fit the first rows; later rows have the same columns, cut to the same widths. Columns without a value are
- * left out first, whatever their rank. Where cutting and leaving out is not enough, the rest is as it is. The last header says
+ * The columns that fit the first rows; later rows have the same columns, cut to the same widths. Columns with one
+ * known value, then those without a value are left out first, whatever their rank. Where cutting and leaving out is not enough, the rest is as it is. The last header says
  * that columns are left out.
  */
 export function fitColumns<Row>(
@@ -55,6 +57,7 @@ export function fitColumns<Row>(
   const naturalOf = (column: Column<Row>) => natural.get(column) ?? 0;
   const isEmpty = (column: Column<Row>) =>
     rows.length > 0 && column.isText !== true && textsOf(column).every(text => text === '' || text === NONE);
+  const isKnown = (column: Column<Row>) => rows.length > 0 && textsOf(column).every(text => text === column.known);
   let kept = columns;
   // A text has lines of its own where it would take the place of columns.
   let isBelow = false;
@@ -72,7 +75,8 @@ export function fitColumns<Row>(
   };
   const fitsWhole = () => taken(() => false, 0) <= terminalWidth;
   const leaveOutEmpty = () => {
-    for (const column of columns.filter(isEmpty).toSorted((a, b) => (b.rank ?? 0) - (a.rank ?? 0))) {
+    const empty = columns.filter(isEmpty).toSorted((a, b) => (b.rank ?? 0) - (a.rank ?? 0));
+    for (const column of [...columns.filter(isKnown), ...empty]) {
       if (!fitsWhole() && kept.length > 1) kept = kept.filter(other => other !== column);
     }
   };

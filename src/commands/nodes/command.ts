@@ -51,7 +51,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
       throw new NodepoolError('usage', '--unassigned lists nodes of no pool', 'leave out the names of pools');
     }
     const { io, connect } = deps;
-    const output = await nodesOutput(flags, io);
+    const output = await nodesOutput(flags, pools, io);
     const sort = path === undefined ? (nodes: PoolNode[]) => nodes : await nodeOrder(path, io.now());
     const { listNodes } = await import('../shared/pools/nodes.ts');
     const options = { pools, unassigned, selector };
@@ -120,11 +120,12 @@ async function explain(
 type NodesOutput = NodesTableOptions | ObjectFormat | ObjectTemplate;
 
 /** The format in the flags. Throws usage errors before the first request. */
-async function nodesOutput(flags: FlagsOf<typeof Nodes>, { stdoutIsTTY }: Io): Promise<NodesOutput> {
+async function nodesOutput(flags: FlagsOf<typeof Nodes>, pools: string[], { stdoutIsTTY }: Io): Promise<NodesOutput> {
   const { output = '', 'label-columns': labels = [] } = flags;
   const headers = !flags['no-headers'];
   if (output === '' || output === 'wide') {
-    return { wide: output === 'wide', headers, labelColumns: labels.filter(Boolean) };
+    const pool = pools.length === 1 ? pools[0] : undefined;
+    return { wide: output === 'wide', headers, labelColumns: labels.filter(Boolean), pool };
   }
   if (labels.length > 0) throw new NodepoolError('usage', `--label-columns is for tables, and -o ${output} is none`);
   if (flags.watch) throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');

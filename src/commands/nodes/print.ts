@@ -28,6 +28,8 @@ export interface NodesTableOptions {
   wide: boolean;
   headers: boolean;
   labelColumns?: readonly string[];
+  /** The only one whose nodes are listed: its column may be left out. */
+  pool?: string | undefined;
   /** Fits the table into a terminal of this width. Undefined keeps every cell whole. */
   terminalWidth?: number | undefined;
   /** Nodes are printed again as they change: leaves room for a cordon. */
@@ -46,18 +48,21 @@ const CORDONED = ',SchedulingDisabled';
 
 /** The first call gives the table, later ones more rows: a watch prints nodes again as they change. */
 export function nodesPrinter(
-  { wide, headers, labelColumns = [], terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
+  { wide, headers, labelColumns = [], pool, terminalWidth = Infinity, isWatch = false }: NodesTableOptions,
   style: Style,
 ): (nodes: PoolNode[], now: Date) => string {
-  const allFor = (nodes: PoolNode[]): Column<PoolNode>[] => [
-    ...columnsOf(wide ? Infinity : LIST_WIDTH, style),
-    ...(wide ? wideColumns() : []),
-    ...(wide || nodes.some(({ node }) => node.maintenance !== undefined)
-      ? [maintenanceColumn(wide ? Infinity : LIST_WIDTH, style)]
-      : []),
-    ...(wide || nodes.some(({ changes }) => changes.some(({ setBy }) => setBy !== undefined)) ? [setterColumn] : []),
-    ...labelColumns.map(labelColumn),
-  ];
+  const allFor = (nodes: PoolNode[]): Column<PoolNode>[] => {
+    const most = wide ? Infinity : LIST_WIDTH;
+    const isMaintained = wide || nodes.some(({ node }) => node.maintenance !== undefined);
+    const isSet = wide || nodes.some(({ changes }) => changes.some(({ setBy }) => setBy !== undefined));
+    const notes = [...(isMaintained ? [maintenanceColumn(most, style)] : []), ...(isSet ? [setterColumn] : [])];
+    return [
+      ...columnsOf(most, style, pool, notes),
+      ...(wide ? wideColumns() : []),
+      ...notes,
+      ...labelColumns.map(labelColumn),
+    ];
+  };
   let table: { columns: Column<PoolNode>[]; render: (rows: Cell[][]) => string } | undefined;
   return (nodes, now) => {
     if (table === undefined) {
@@ -71,13 +76,20 @@ export function nodesPrinter(
   };
 }
 
-function columnsOf(most: number, style: Style): Column<PoolNode>[] {
+function columnsOf(
+  most: number,
+  style: Style,
+  known: string | undefined,
+  notes: readonly Column<PoolNode>[],
+): Column<PoolNode>[] {
   const list = (texts: string[], width: number) => cut(listText(texts, Math.min(width, most)), width);
   return [
-    { header: 'NAME', cell: ({ node }) => node.name, cutFrom: 0, isName: true },
+    // Notes say more than whole names.
+    { header: 'NAME', cell: ({ node }) => node.name, cutFrom: notes[0]?.rank ?? 0, isName: true },
     { header: 'STATUS', cell: ({ node }) => statusCell(node, style) },
     {
       header: 'POOL',
+      known,
       cell: ({ pool, leaving }) => (leaving ? { text: `${pool},Leaving`, paint: style.yellow } : (pool ?? NONE)),
       rank: 1,
       cutFrom: 1,

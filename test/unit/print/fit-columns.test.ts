@@ -51,6 +51,17 @@ test('cuts lists alike, then leaves out the least important columns, then cuts t
   assert.deepEqual(fitted(10), fitted(37));
 });
 
+test('a column of one known value goes before those without a value', () => {
+  const columns: Column<Row>[] = [
+    { header: 'NAME', cell: () => 'n'.repeat(10) },
+    { header: 'POOL', cell: ({ POOL = '' }) => POOL, rank: 1, known: 'gpu' },
+    { header: 'DUE', cell: () => '<none>', rank: 2 },
+  ];
+  const headers = (pool: string) => fitColumns(columns, [{ POOL: pool }], NOW, 24).map(({ header }) => header);
+  assert.deepEqual(headers('gpu'), ['NAME', 'DUE …']);
+  assert.deepEqual(headers('web'), ['NAME', 'POOL …']);
+});
+
 test('cuts the lists of later rows to the same widths', () => {
   const later = { ...row, DRIFT: 'd'.repeat(50), TAINTS: 't'.repeat(60), APPLIED: 'a'.repeat(60) };
   assert.deepEqual(

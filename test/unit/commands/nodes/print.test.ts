@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodesPrinter, printNodeNames, printNodes } from '../../../../src/commands/nodes/print.ts';
 import type { PoolNode } from '../../../../src/commands/shared/pools/nodes.ts';
+import { EKS } from '../../../cloud-names.ts';
 import { colored, makeNode, NOW, plain } from '../../print/fixtures.ts';
 
 const nothing = { applied: { labels: {}, taints: [], annotations: {} }, changes: [], conflicting: [], leaving: false };
@@ -78,6 +79,21 @@ node-c   NotReady                   gone,Leaving   -tier           <none>`,
     `NAME     STATUS   POOL   TAINTS                        APPLIED        AGE …
 node-a   Ready    gpu    dedicated=gpu:NoSchedule,+1   tier=gold,+1   20d`,
   );
+});
+
+test('names are cut, and the column of the named pool goes, before MAINTENANCE does', () => {
+  const [first = '', second = ''] = EKS;
+  const maintenance = JSON.stringify({ owner: 'team', uid: first, since: '2026-11-21T08:00:00Z', reason: 'kernel' });
+  const shown = [
+    { ...nothing, node: makeNode(first, { unschedulable: true, maintenance }), pool: 'frontend' },
+    { ...nothing, node: makeNode(second), pool: 'frontend' },
+  ];
+  const print = (width: number | undefined, pool?: string) =>
+    nodesPrinter({ wide: false, headers: true, terminalWidth: width, pool }, plain)(shown, NOW).split('\n');
+  assert.match(print(80, 'frontend')[0] ?? '', /^NAME +STATUS +MAINTENANCE …$/);
+  assert.match(print(80, 'frontend')[1] ?? '', /^ip-10-0-1-10… .* team/);
+  assert.match(print(80)[0] ?? '', /^NAME +STATUS +POOL +MAINTENANCE …$/);
+  assert.match(print(undefined, 'frontend')[0] ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DUE +AGE +MAINTENANCE$/);
 });
 
 test('a watch on a terminal leaves room for a cordon', () => {
