@@ -26,7 +26,7 @@ export const DESCRIBE: Layout = { gap: 2, minWidth: 0 };
 
 /** A text that would be wrapped to less beside the other columns has lines of its own below them. */
 export const LEAST_TEXT = 60;
-const BELOW_INDENT = '  ';
+export const BELOW_INDENT = '  ';
 
 /**
  * Lines joined by newlines, without one at the end. Nothing is cut; trailing spaces are trimmed.

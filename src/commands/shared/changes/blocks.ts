@@ -1,7 +1,8 @@
 /** Nodes with the same change are shown as one block: 500 nodes fit a screen, and one that is different is seen. */
 import { isIP } from 'node:net';
 import type { Change, DuePlan } from '../../../nodepool/plan/plan.ts';
-import { firstFew } from '../../../nodepool/text.ts';
+import { andMore } from '../../../nodepool/text.ts';
+import { wrapWords } from '../../../print/width.ts';
 
 /** Names of nodes in the first line of a block. */
 const MAX_NAMED = 3;
@@ -37,9 +38,30 @@ export function acrossBlocks<T>(items: readonly T[], keyOf: (item: T) => string)
   return ranks.toSorted((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
 
-/** `a, b, c and 22 more`. Shared domains are left out where names differ without them: `ip-10-0-1-15…`. */
-export function namesText(names: readonly string[]): string {
+/**
+ * `a, b, c and 22 more`. Shared domains are left out where names differ without them: `ip-10-0-1-15…`.
+ * @param more how many more there are than those of `names`
+ */
+export function namesText(names: readonly string[], more = 0, most = MAX_NAMED): string {
   const hosts = names.map(name => (isIP(name) ? name : name.replace(/(?<=[^.])\..*$/s, '…')));
   const isClear = new Set(hosts).size === new Set(names).size;
-  return firstFew(names.length > 1 && isClear ? hosts : names, MAX_NAMED);
+  const shown = (names.length + more > 1 && isClear ? hosts : names).slice(0, most);
+  return shown.join(', ') + andMore(names.length + more - shown.length, ' ');
+}
+
+/** Lines of a terminal for a list of nodes. */
+const LIST_LINES = 2;
+
+/** `3 nodes joined: a, b, c` of an Event of this program, with the names as diff has them; other text as it is. */
+export function shortList(text: string, terminalWidth = Infinity): string {
+  const at = text.lastIndexOf(': ') + 2;
+  const [, listed = '', more = '0'] = /^([a-z0-9., -]+?)(?:,? and (\d+) more)?$/.exec(text.slice(at)) ?? [];
+  const names = listed.split(', ');
+  const [head, others] = [text.slice(0, at), Number(more)];
+  // The number of nodes tells a list of names from other text.
+  if (names.length + others < 2 || !` ${head}`.includes(` ${names.length + others} nodes `)) return text;
+  const short = (most: number) => head + namesText(names, others, most);
+  let most = MAX_NAMED;
+  while (most > 1 && wrapWords(short(most), terminalWidth).length > LIST_LINES) most--;
+  return short(most);
 }

@@ -4,9 +4,9 @@ import { plural } from '../../../nodepool/text.ts';
 import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells.ts';
 import { type Column, fitColumns } from '../../../print/fit-columns.ts';
 import type { Style } from '../../../print/style.ts';
-import { type Cell, tablePrinter } from '../../../print/table.ts';
+import { BELOW_INDENT, type Cell, tablePrinter } from '../../../print/table.ts';
 import { formatAge, UNKNOWN } from '../../../print/time.ts';
-import { namesText } from '../changes/blocks.ts';
+import { namesText, shortList } from '../changes/blocks.ts';
 
 type EntrySource =
   | 'Event'
@@ -77,9 +77,12 @@ export function timelinePrinter(
   style: Style,
 ): (entries: readonly TimelineEntry[], now: Date) => string {
   const all = columnsOf(kind, wide, style);
+  const room = terminalWidth === undefined ? Infinity : terminalWidth - BELOW_INDENT.length;
   let table: { columns: Column<TimelineEntry>[]; render: (rows: Cell[][]) => string } | undefined;
   return (entries, now) => {
-    const short = entries.map(shortEntry);
+    const short = entries
+      .map(shortEntry)
+      .map(entry => (wide ? entry : { ...entry, detail: shortList(entry.detail, room) }));
     if (table === undefined) {
       const columns = terminalWidth === undefined ? all : fitColumns(all, short, now, terminalWidth);
       const header = headers ? columns.map(column => column.header) : undefined;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventEntry, timelinePrinter } from '../../../../../src/commands/shared/describe/print-timeline.ts';
 import type { Style } from '../../../../../src/print/style.ts';
+import { EKS, GKE } from '../../../../cloud-names.ts';
 import { colored, NOW, plain } from '../../../print/fixtures.ts';
 
 const events = [
@@ -81,4 +82,32 @@ test('cuts long text of others', () => {
   const text = print([{ ...event, type: long, reason: long, note: long, pool: long }], NOW);
   assert.ok(text.length < 2_000, `${text.length}`);
   assert.ok(text.endsWith('x…'));
+});
+
+test('a list of many nodes is short: three lines on a terminal, one in a pipe; wide has all', () => {
+  const [event] = events;
+  assert.ok(event);
+  const note = (names: readonly string[], more = '') => ({
+    ...event,
+    count: 1,
+    note: `18 nodes joined: ${names.join(', ')}${more}`,
+  });
+  const printed = (some: typeof event, terminalWidth?: number, wide = false) =>
+    timelinePrinter('Events', { wide, headers: false, terminalWidth }, plain)([eventEntry(some, { pool: 'web' })], NOW);
+  const short = /18 nodes joined: ip-10-0-1-10…, ip-10-0-1-11…, ip-10-0-1-12… and 15 more$/;
+  assert.match(printed(note(EKS)), short);
+  assert.match(printed(note(EKS), 80), short);
+  // As the recorder cuts what an Event has no room for.
+  assert.match(printed(note(EKS.slice(0, 12), ', and 6 more')), short);
+  assert.ok(printed(note(EKS), undefined, true).endsWith(EKS.join(', ')));
+  for (const width of [80, 120]) {
+    const lines = printed(note(GKE), width).split('\n');
+    assert.ok(lines.length <= 3 && lines.every(line => line.length <= width), lines.join('\n'));
+    assert.ok(
+      lines.some(line => / and 1[567] more$/.test(line)),
+      lines.join('\n'),
+    );
+  }
+  const others = { ...event, count: 1, note: 'Ready=True: on 3 nodes: a, b' };
+  assert.ok(printed(others).endsWith(others.note));
 });
