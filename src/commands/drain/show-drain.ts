@@ -169,25 +169,28 @@ const MAX_POOLS = 5;
 /** A script would wait for blocked pods until the timeout of each node, with all nodes cordoned. */
 function question(
   { pools, blocked }: Pick<PoolsDrainPlan, 'pools' | 'blocked'>,
-  { disableEviction, pools: choice }: { disableEviction: boolean; pools: PoolChoice },
+  { pools: choice, ...options }: Pick<ShownDrain, 'disableEviction' | 'isRolling' | 'pace' | 'pools'>,
 ): { action: string; question: Question } {
   const nodes = pools.flatMap(pool => pool.nodes).filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
   const all = nodes.reduce((sum, planned) => sum + planned.pods.length, 0);
   const pods = all - blocked.pods;
   const of = blocked.pods === 0 ? '' : `${pods} of `;
-  const evict = `${disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
+  const evict = `${options.disableEviction ? 'delete' : 'evict'} ${of}${plural(all, 'pod')}`;
   const names = firstFew(
     pools.map(({ pool }) => pool),
     MAX_POOLS,
   );
   const begun = pools.filter(pool => pool.nodes.length > 0).map(({ pool }) => pool);
+  // A percentage is another number in each pool.
+  const [pace = 0, ...otherPaces] = new Set(pools.map(pool => paceOf(pool, options).nodes));
+  const rate = options.isRolling && pace > 0 && otherPaces.length === 0 ? `, ${plural(pace, 'node')} at a time` : '';
   const reasons = [
     // The command line names them otherwise.
     ...('names' in choice || begun.length === 0 ? [] : [chosenText(begun, 'drained')]),
     ...(blocked.pods === 0 ? [] : [blockedText(blocked, all)]),
   ];
   return {
-    action: `Drain ${noun(pools.length, 'pool')} ${names}: ${cordonAnd(evict, nodes)}`,
+    action: `Drain ${noun(pools.length, 'pool')} ${names}${rate}: ${cordonAnd(evict, nodes)}`,
     question: {
       covers: [
         ...nodes.flatMap(({ node, warned }) => [`node ${node.uid}`, ...[...warned].map(uid => `warned pod ${uid}`)]),
@@ -198,12 +201,14 @@ function question(
   };
 }
 
-/** What is to be done to which nodes; those that are cordoned already are not cordoned. */
+/** What is to be done to which nodes; those that are cordoned already are not cordoned, and not named. */
 function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
-  const open = nodes.filter(({ node }) => !node.unschedulable).length;
-  const names = nodesText(nodes.map(({ node }) => node.name));
-  if (open === 0 && nodes.length > 0) return `${evict} from ${names.replace('node', 'cordoned node')}`;
-  return `cordon ${open < nodes.length ? `${open} of ` : ''}${names} and ${evict}`;
+  const open = nodes.filter(({ node }) => !node.unschedulable);
+  const names = (of: PlannedPool['nodes']) => nodesText(of.map(({ node }) => node.name));
+  if (open.length === 0 && nodes.length > 0) return `${evict} from ${names(nodes).replace('node', 'cordoned node')}`;
+  const which = open.length < nodes.length ? ` of ${plural(nodes.length, 'node')}` : '$&';
+  const pods = nodes.some(node => node.pods.length > 0) ? ` and ${evict}` : '';
+  return `cordon ${names(open).replace(/ nodes?/, which)}${pods}`;
 }
 
 function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number): string {

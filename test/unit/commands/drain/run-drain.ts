@@ -26,6 +26,9 @@ export async function runDrain(
     /** Cordoned and empty in the first list alone. */
     wasCordoned = false,
     isCordoned = false,
+    /** One of the two nodes. */
+    cordoned = '',
+    hasPods = true,
     pod = 'p',
     budgets = [] as Budget[],
     tolerations = [] as Toleration[],
@@ -47,7 +50,7 @@ export async function runDrain(
   };
   const client = {
     podsOn: async (node: string) =>
-      isEmpty() ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
+      isEmpty() || !hasPods ? [] : [{ ...rest, labels: { node }, name: `${pod}-${node}`, uid: node }],
     budgets: async () => budgets,
     evict: async () => removal,
   };
@@ -63,7 +66,7 @@ export async function runDrain(
       nodes: {
         async list() {
           reads++;
-          return nodes.map(node => ({ ...node, unschedulable: isCordoned || isEmpty() }));
+          return nodes.map(node => ({ ...node, unschedulable: isCordoned || node.name === cordoned || isEmpty() }));
         },
         get: async (name: string) => ({ ...makeNode(name), unschedulable: !choice.isRolling }),
         patch: async (name: string) => ({ kind: 'written', node: { ...makeNode(name), unschedulable: true } }),

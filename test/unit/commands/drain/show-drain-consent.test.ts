@@ -29,6 +29,21 @@ test('the question says that cordoned nodes are not cordoned', async () => {
   );
 });
 
+test('the question names the nodes that it cordons, how many at a time, and no pods where there are none', async () => {
+  const ask = async (choice: Parameters<typeof runDrain>[0], hasPods = true) => {
+    const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
+    const { stderr } = await runDrain(choice, { io, cordoned: 'a', hasPods });
+    return stderr.replaceAll(/\s+/g, ' ');
+  };
+  const rolling = { isRolling: true, pace: (members: number) => parsePace(undefined, '1', members) };
+  assert.match(await ask({}), /Drain pool worker: cordon 1 of 2 nodes \(b\) and evict 2 pods in context prod\?/);
+  assert.match(
+    await ask(rolling),
+    /Drain pool worker, 1 node at a time: cordon 1 of 2 nodes \(b\) and evict 2 pods in/,
+  );
+  assert.match(await ask(rolling, false), /Drain pool worker, 1 node at a time: cordon 1 of 2 nodes \(b\) in context/);
+});
+
 /** Of the pod on node a. */
 const NEVER = makeBudget({
   selector: { matchLabels: { node: 'a' } },
