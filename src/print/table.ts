@@ -33,14 +33,16 @@ export const BELOW_INDENT = '  ';
  * @param rows the header, if there is one, is the first
  * @param terminalWidth to which the last column is wrapped
  * @param widths of the columns, where the rows are a part of a table
+ * @param others rows of the table that are rendered elsewhere: all texts stand beside the other columns, or none
  */
 export function renderTable(
   rows: Cell[][],
   layout: Layout = GET,
   terminalWidth = Infinity,
   widths = columnWidths(rows, layout.minWidth),
+  others: Cell[][] = [],
 ): string {
-  return renderRows(rows, widths, layout, terminalWidth, true);
+  return renderRows(rows, widths, layout, terminalWidth, [...rows, ...others]);
 }
 
 /** As kubectl's TablePrinter: later rows keep the widths of the first. @param terminalWidth wraps the last column */
@@ -53,17 +55,17 @@ export function tablePrinter(
   return rows => {
     const all = widths === undefined && header !== undefined ? [header, ...rows] : rows;
     widths ??= columnWidths(all, layout.minWidth);
-    return renderRows(all, widths, layout, terminalWidth, false);
+    return renderRows(all, widths, layout, terminalWidth, []);
   };
 }
 
-/** @param isOne either all texts stand beside the other columns or none, as they belong together */
+/** @param together either all of their texts stand beside the other columns or none */
 function renderRows(
   rows: Cell[][],
   widths: number[],
   { gap, indent = '' }: Layout,
   terminalWidth: number,
-  isOne: boolean,
+  together: Cell[][],
 ): string {
   const between = ' '.repeat(gap);
   const lineOf = (row: Cell[], texts: string[]) =>
@@ -79,7 +81,7 @@ function renderRows(
   };
   const wrapped = (text: string, width: number) =>
     wrapWords(text, width).flatMap(line => (widthOf(line) > width ? breakWords(line, width) : [line]));
-  const areBelow = isOne && terminalWidth !== Infinity && rows.some(isTooLong);
+  const areBelow = terminalWidth !== Infinity && together.some(isTooLong);
   const lines = rows.flatMap(row => {
     const texts = row.map(safeText);
     if (terminalWidth === Infinity) return [lineOf(row, texts)];

@@ -33,11 +33,12 @@ export function renderChecks(checks: Check[], shown: ShownChecks, style: Style, 
     return { above: [first, ...more], permissions, last };
   });
   const widths = columnWidths(parts.flatMap(({ above, last }) => [...above, ...last]));
-  const render = (rows: Cell[][]) => (rows.length === 0 ? [] : [renderTable(rows, DESCRIBE, terminalWidth, widths)]);
+  const render = (rows: Cell[][], others: Cell[][]) =>
+    rows.length === 0 ? [] : [renderTable(rows, DESCRIBE, terminalWidth, widths, others)];
   const lines = parts.flatMap(({ above, permissions, last }) => [
-    ...render(above),
+    ...render(above, last),
     ...permissionLines(permissions, terminalWidth),
-    ...render(last),
+    ...render(last, above),
   ]);
   if (shown === 'quiet') return lines.join('\n');
   const hidden = checks.length > problems.length + rest.length ? '; --all shows them' : '';

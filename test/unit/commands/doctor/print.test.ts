@@ -68,6 +68,22 @@ error  overlaps
   );
 });
 
+test('a next step stands as the text of its problem: both beside the name, or both below', () => {
+  const long = `pods ${'a-name-without-spaces-'.repeat(3)} run`;
+  const [clock] = CHECKS.slice(1);
+  assert.ok(clock);
+  const permissions = [{ verbs: 'get', resource: 'pods', commands: ['drain'] }];
+  const rendered = (more: Partial<Check>) => renderChecks([{ ...clock, ...more }], 'quiet', plain, 80).split('\n');
+  for (const more of [[], permissions]) {
+    const lines = rendered({ permissions: more, message: long });
+    assert.deepEqual([lines[0], lines.at(-1)], ['warning  clock', '  next: set it']);
+    assert.deepEqual(rendered({ permissions: more, remedy: long }).slice(0, 2), [
+      'warning  clock',
+      `  ${clock.message}`,
+    ]);
+  }
+});
+
 test('prints missing permissions as a table in place of details, and skipped checks in a row as one line', () => {
   const details = ['patch nodes: needed by add, drain'];
   const permissions = [
