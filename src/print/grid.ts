@@ -1,6 +1,6 @@
 /** The tables of `describe`, as kubectl's: some dozens of rows. The time of cli-table3 grows with their square. */
 import Table from 'cli-table3';
-import { type Cell, DESCRIBE, paintAs, safeText } from './table.ts';
+import { type Cell, DESCRIBE, paintAs, safeText, tablePrinter } from './table.ts';
 
 export const GRID_INDENT = '  ';
 
@@ -11,13 +11,15 @@ const NO_CHARS = Object.fromEntries(
     .map(name => [name, '']),
 );
 
-/** Lines joined by newlines, without one at the end. */
-export function renderGrid(header: string[], rows: Cell[][]): string {
+/** Lines joined by newlines, without one at the end. @param terminalWidth to which the last column is wrapped */
+export function renderGrid(header: string[], rows: Cell[][], terminalWidth?: number): string {
+  const dashes = header.map(title => '-'.repeat(title.length));
+  if (terminalWidth !== undefined)
+    return tablePrinter(header, terminalWidth, { ...DESCRIBE, indent: GRID_INDENT })([dashes, ...rows]);
   const table = new Table({
     chars: NO_CHARS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': DESCRIBE.gap },
   });
-  const dashes = header.map(title => '-'.repeat(title.length));
   table.push(...[header, dashes, ...rows].map(row => row.map(cell => paintAs(cell, safeText(cell)))));
   const lines = table.toString().split('\n');
   return lines.map(line => `${GRID_INDENT}${line.trimEnd()}`).join('\n');

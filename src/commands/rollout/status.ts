@@ -2,6 +2,7 @@
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT, showError, showWarning } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
+import { terminalWidth } from '../../cli/io.ts';
 import { systemClock } from '../../controller/clock.ts';
 import type { NodePoolsClient, RawPool } from '../../kube/cluster.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -9,6 +10,7 @@ import { isPaused } from '../../nodepool/rollout/rollout.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { GROUP, type NodePool } from '../../nodepool/types.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
+import { wrapWords } from '../../print/width.ts';
 import { type FollowDeps, follow } from '../shared/follow.ts';
 import { controllerRuns } from '../shared/leases.ts';
 import { existingPool, type NamesDeps } from '../shared/pools/not-found.ts';
@@ -59,7 +61,7 @@ export async function rolloutStatus(
       },
       onState: ({ kind, text }, pool) => {
         isPausedNow = isPaused(pool);
-        if (kind !== 'failed') io.out(sanitizeLine(text));
+        if (kind !== 'failed') io.out(wrapWords(sanitizeLine(text), terminalWidth(io) ?? Infinity).join('\n'));
         cancelHint();
         if (kind !== 'waiting' || !flags.watch) return;
         if (!isLookedFor) void lookForController();

@@ -73,7 +73,7 @@ const BAD_WHEN_TRUE = [
 ];
 const NEITHER = ['Progressing', 'Reconciling'];
 
-/** Without the last newline. @param terminalWidth fits the table of nodes into it; undefined keeps every cell whole */
+/** Without the last newline. @param terminalWidth fits the tables into it; undefined keeps every cell whole */
 export function renderDescription(
   description: PoolDescription,
   now: Date,
@@ -90,10 +90,10 @@ export function renderDescription(
     ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
     ...nodesSection(pool, nodes, { now, style, terminalWidth }),
     ...runtimeClassSection(description, style),
-    ...section('Conditions', conditionsTable(description, now, style)),
+    ...section('Conditions', conditionsTable(description, now, style), terminalWidth),
     ...('forbidden' in events
       ? [forbiddenLine('Events', events.forbidden, style)]
-      : section('Events', describeEvents(events.value, now, style))),
+      : section('Events', describeEvents(events.value, now, style, terminalWidth), terminalWidth)),
   ].join('\n');
 }
 
@@ -240,9 +240,9 @@ function tolerationText({ key = '', operator = 'Equal', value, effect, toleratio
     .join(' ');
 }
 
-function section(title: string, { columns, rows }: Table): string[] {
+function section(title: string, { columns, rows }: Table, terminalWidth?: number): string[] {
   if (rows.length === 0) return [`${title}:  ${NONE}`];
-  return [`${title}:`, renderGrid(columns, rows)];
+  return [`${title}:`, renderGrid(columns, rows, terminalWidth)];
 }
 
 function fields(rows: LabelledField[], indent = ''): string {
@@ -292,12 +292,12 @@ function nodesSection(pool: NodePool, nodes: DescribedNode[], { now, style, term
       shown.map(described => columns.map(({ cell }) => cell(described, now, Infinity))),
     ),
     ...(many ? [moreText(pool, nodes.length - MAX_SHOWN)] : []),
-    ...maintenanceSection(nodes, now, style),
+    ...maintenanceSection(nodes, { now, style, terminalWidth }),
   ];
 }
 
 /** Overdue ones first. */
-function maintenanceSection(nodes: DescribedNode[], now: Date, style: Style): string[] {
+function maintenanceSection(nodes: DescribedNode[], { now, style, terminalWidth }: NodesTable): string[] {
   const noted = nodes.flatMap(({ node }) => {
     const text = maintenanceLine(node, now);
     if (text === undefined) return [];
@@ -308,7 +308,11 @@ function maintenanceSection(nodes: DescribedNode[], now: Date, style: Style): st
   const shown = noted.toSorted((a, b) => Number(b.late) - Number(a.late)).slice(0, MAX_SHOWN);
   const rows = shown.map(({ name, text, late }): Cell[] => [name, late ? { text, paint: style.red } : text]);
   const more = noted.length - shown.length;
-  return ['Maintenance:', renderGrid(['Node', 'Owner'], rows), ...(more > 0 ? [`  … and ${more} more`] : [])];
+  return [
+    'Maintenance:',
+    renderGrid(['Node', 'Owner'], rows, terminalWidth),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ];
 }
 
 /** `5, 4 ready, 1 unschedulable, 1 in maintenance, 2 to be changed, 1 to be cleaned, 1 held by another pool` */

@@ -4,6 +4,7 @@ import { MESSAGE_WIDTH, NONE, REASON_WIDTH, shorten } from '../../../print/cells
 import type { Style } from '../../../print/style.ts';
 import type { Cell } from '../../../print/table.ts';
 import { formatAge } from '../../../print/time.ts';
+import { shortList } from '../changes/blocks.ts';
 
 export type EventRow = Omit<PoolEventRecord, 'poolUid'>;
 
@@ -28,12 +29,23 @@ export function eventTypeCell({ type }: EventRow, style: Style): Cell {
 }
 
 /** Columns and rows as `kubectl describe` has them. */
-export function describeEvents(events: EventRow[], now: Date, style: Style): { columns: string[]; rows: Cell[][] } {
+export function describeEvents(
+  events: EventRow[],
+  now: Date,
+  style: Style,
+  terminalWidth?: number,
+): { columns: string[]; rows: Cell[][] } {
   return {
     columns: ['Type', 'Reason', 'Age', 'From', 'Message'],
     rows: events
       .map(shortEvent)
-      .map(event => [eventTypeCell(event, style), event.reason, seen(event, now), event.reporter || NONE, event.note]),
+      .map(event => [
+        eventTypeCell(event, style),
+        event.reason,
+        seen(event, now),
+        event.reporter || NONE,
+        shortList(event.note, terminalWidth),
+      ]),
   };
 }
 

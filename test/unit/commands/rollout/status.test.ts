@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followRollout } from '../../../../src/commands/rollout/status.ts';
+import type { Connection, Deps } from '../../../../src/cli/factory.ts';
+import { followRollout, rolloutStatus } from '../../../../src/commands/rollout/status.ts';
 import type { Clock } from '../../../../src/controller/clock.ts';
 import type { RawPool } from '../../../../src/kube/cluster.ts';
+import type { NodePoolStatus } from '../../../../src/nodepool/types.ts';
+import { EKS } from '../../../cloud-names.ts';
+import { testIo } from '../../cli/test-io.ts';
 import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
 import { FakeSource, initialEnd } from '../../controller/fake-source.ts';
 
@@ -59,4 +63,23 @@ test('a rollout whose end was seen is done, also where the time is over before t
   source.watches[1]?.send(line('MODIFIED', pool(3, true)));
   late();
   assert.equal((await ended).kind, 'done');
+});
+
+test('a state is wrapped between words on a terminal, and one line in a pipe', async () => {
+  const [name = ''] = EKS;
+  const raw = pool(1, false);
+  const message = `30 of 40 nodes updated, 9 waiting, and 1 settling (${name})`;
+  const [condition] = (raw.status as NodePoolStatus).conditions ?? [];
+  Object.assign(condition ?? {}, { message });
+  const cluster = { pools: { get: async () => raw }, nodes: {} };
+  const shown = async (columns?: number) => {
+    const io = testIo(columns === undefined ? {} : { stdoutIsTTY: true, columns });
+    const flags = { watch: false, timeout: '0', revision: 0 };
+    await rolloutStatus('web', flags, { io } as unknown as Deps, { cluster } as unknown as Connection);
+    return io.stdoutText();
+  };
+  const whole = `Waiting for nodepool "web" rollout to finish: ${message}...\n`;
+  assert.equal(await shown(), whole);
+  const lines = (await shown(80)).split('\n');
+  assert.ok(lines.every(line => line.length <= 80) && lines.join('').includes(`(${name})`), lines.join('\n'));
 });

@@ -5,6 +5,7 @@ import { renderDescription } from '../../../../../src/commands/shared/describe/p
 import { NodepoolError } from '../../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
 import type { RolloutStrategy, RuntimeClass } from '../../../../../src/nodepool/types.ts';
+import { EKS } from '../../../../cloud-names.ts';
 import { aRuntimeClass } from '../../../nodepool/fixtures.ts';
 import { freshPool, gpuPool, makeNode, NOW, plain, workerPool } from '../../../print/fixtures.ts';
 
@@ -247,4 +248,30 @@ test('cuts resource names and values of others', () => {
   const text = renderDescription({ pool, nodes: [], ...NONE }, NOW, plain);
   assert.match(text, /\br{127}… +1$/m);
   assert.match(text, /\bcpu +q{127}…/);
+});
+
+test('a terminal of 80 columns breaks no message within a word, and no name of a node', () => {
+  const pool = workerPool();
+  const [name = ''] = EKS;
+  const message = `30 of 40 nodes updated; 1 settling (${name}), and the next step waits for it to become Ready`;
+  const [condition] = pool.status?.conditions ?? [];
+  assert.ok(condition && pool.status);
+  pool.status.conditions = [{ ...condition, message }];
+  const seen = { lastSeen: '2026-11-21T08:55:00Z', firstSeen: '2026-11-21T08:55:00Z', count: 1 };
+  const joined = { pool: 'worker', reporter: 'r', type: 'Normal', reason: 'NodeJoined', ...seen };
+  const events = { value: [{ ...joined, note: `18 nodes joined: ${EKS.join(', ')}` }] };
+  const lines = renderDescription(
+    { pool, nodes: [], runtimeClass: { value: undefined }, events },
+    NOW,
+    plain,
+    80,
+  ).split('\n');
+  const shown = lines.slice(lines.indexOf('Conditions:'));
+  assert.deepEqual(
+    shown.filter(line => line.length > 80),
+    [],
+  );
+  assert.match(shown[1] ?? '', /^ {2}Type +Status +Reason +Age +Message$/);
+  assert.ok(shown.join(' ').replaceAll(/ +/g, ' ').includes(message), shown.join('\n'));
+  assert.ok(shown.some(line => line.endsWith('and 15 more')));
 });
