@@ -40,10 +40,11 @@ export function renderTopPools(
   const names: Cell[] = pools.map(({ pool }) => pool ?? NONE);
   const all = pools.length > 1 ? [...tallies, total] : tallies;
   const sum: Cell[] = pools.length > 1 ? [{ text: 'TOTAL', paint: style.bold }] : [];
+  const hasLabels = options.labelColumns !== undefined && options.labelColumns.length > 0;
   const columns = [
     { header: 'POOL', cells: [...names, ...sum], cutFrom: 1, isName: true },
-    { header: 'NODES', cells: all.map(nodesCell), rank: 3 },
-    ...resourceColumns(all, resources, measuresOf(usage, true, style), usage !== undefined),
+    { header: 'NODES', cells: all.map(nodesCell), rank: 2 },
+    ...resourceColumns(all, resources, measuresOf(usage, true, style, hasLabels), usage !== undefined),
     ...labelColumns(
       options,
       pools.map(({ members }) => members),
@@ -129,7 +130,7 @@ function labelColumns(
   }));
 }
 
-function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style): FigureColumn[] {
+function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style, hasLabels = false): FigureColumn[] {
   if (usage === undefined) {
     return [{ suffix: '', rank: 0, cell: ({ allocatable }, resource) => amount(allocatable, resource) }];
   }
@@ -142,7 +143,8 @@ function measuresOf(usage: TopResult['usage'], isOfPools: boolean, style: Style)
   // The last columns to be left out show what still fits: for a pool on one node, for a node all that is free.
   const maxFree: FigureColumn = {
     suffix: '-FIT',
-    rank: 0,
+    // Beside labels there is seldom room for these and for NODES and REQ%, which say more of a pool.
+    rank: hasLabels ? 3 : 0,
     cell: (figures, resource) => amount(figures.maxFree, resource),
   };
   return [

@@ -87,6 +87,15 @@ test('fits 80 and 60 columns with long names, and shows what still fits', async 
   }
 });
 
+test('beside labels, NODES and percentages stay in 80 columns, and what still fits goes', async () => {
+  const cluster = topCluster();
+  const labels = { zone: 'europe-west4a-with-a-long-name' };
+  const nodes = cluster.nodes.map(node => ({ ...node, labels: { ...node.labels, ...labels } }));
+  const found = await topOf({ ...cluster, nodes });
+  const [header] = renderTopPools(found, { ...terminal(80), labelColumns: ['zone'] }, plain).split('\n');
+  assert.match(header ?? '', /^POOL +NODES +CPU-REQ% +MEM-REQ% +GPU-REQ% +ZONE …$/);
+});
+
 test('prints a line for each node, without the largest of one', async () => {
   const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['cpu', 'pods'] });
   assert.equal(
