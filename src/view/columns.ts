@@ -228,13 +228,18 @@ export function eventColumns(pool: string | undefined, style: Style): Column<Eve
     {
       title: 'MESSAGE',
       letter: 'M',
-      cell: ({ event }) => event.note,
+      cell: ({ event }) => changeFirst(event.note),
       value: ({ event }) => event.note,
       rank: 0,
       // Enter shows it whole.
       shrinks: 12,
     },
   ];
+}
+
+/** `5 nodes updated (label tier set to "b" (spec)): a, b` begins as all such do: on a narrow screen they would read alike. */
+function changeFirst(note: string): string {
+  return note.replace(/^(\d+ nodes?) updated \((.*)\): /s, '$2, $1: ');
 }
 
 function name<Row>(of: (row: Row) => string): Column<Row> {

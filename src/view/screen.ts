@@ -2,10 +2,11 @@
 import { plural } from '../nodepool/text.ts';
 import { MESSAGE_WIDTH, shorten, troubleOf } from '../print/cells.ts';
 import { displayQuantity } from '../print/quantity.ts';
+import { sanitizeLine } from '../print/sanitize.ts';
 import type { Style } from '../print/style.ts';
 import { fit } from '../print/table.ts';
 import { formatDuration } from '../print/time.ts';
-import { widthOf, wrap } from '../print/width.ts';
+import { cutMiddle, widthOf, wrap } from '../print/width.ts';
 import type { ScreenContents } from './contents.ts';
 import { COMMANDS, jumpCandidates } from './keys.ts';
 import { type CordonTarget, isText, NO_POOL, type Place, placeOf, type ScreenData, type ViewState } from './places.ts';
@@ -128,19 +129,21 @@ function placeLine(
   const of = pool === undefined ? [] : [pool];
   const about = ['Pools', ...of, ...(subject === undefined ? [] : [subject])];
   const trail = {
-    pools: [`Pools${count}`],
-    nodes: ['Pools', ...of, `Nodes${count}`],
-    node: ['Pools', ...of, `${subject ?? ''}${count}`],
-    events: ['Pools', ...of, `Events${count}`],
-    event: ['Pools', ...of, `Event${count}`],
-    describe: [...about, `Describe${count}`],
-    yaml: [...about, `YAML${count}`],
-    pods: [...about, `Pods${count}`],
-    diff: [...about, `Diff${count}`],
-    why: [...about, `Why${count}`],
-    help: [`Help${count}`],
+    pools: ['Pools'],
+    nodes: ['Pools', ...of, 'Nodes'],
+    node: ['Pools', ...of, subject ?? ''],
+    events: ['Pools', ...of, 'Events'],
+    event: ['Pools', ...of, 'Event'],
+    describe: [...about, 'Describe'],
+    yaml: [...about, 'YAML'],
+    pods: [...about, 'Pods'],
+    diff: [...about, 'Diff'],
+    why: [...about, 'Why'],
+    help: ['Help'],
   }[kind];
-  const text = `${trail.join(' > ')}${filter === '' ? '' : `  /${filter}`}`;
+  // A long name is cut, not the number behind it.
+  const path = cutMiddle(sanitizeLine(trail.join(' > ')), width - count.length);
+  const text = `${path}${count}${filter === '' ? '' : `  /${filter}`}`;
   return fit({ text, paint: style.cyan }, width);
 }
 

@@ -1,8 +1,9 @@
 /** The texts: describe, YAML, a node, the help. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { withText } from '../../../src/view/state.ts';
-import { Desk, fixture } from './fixture.ts';
+import { Desk, fixture, node, pool, role } from './fixture.ts';
 
 test('shows the text of describe and YAML once it is read', () => {
   const desk = new Desk().type('d');
@@ -17,6 +18,26 @@ test('shows the text of describe and YAML once it is read', () => {
   assert.match(yaml.type('q').text(), /^Name: {2}gpu$/m);
   const ofNode = new Desk().type('enter', 'y');
   assert.deepEqual(ofNode.effects, [{ kind: 'read', place: { kind: 'yaml', pool: 'gpu', subject: 'gpu-1' } }]);
+});
+
+test('a long name is cut, and the number of lines behind it is whole', () => {
+  const name = 'gke-prod-europe-west4-backend-8f3c1d2e-a1b2';
+  const clusterState = new ClusterState([pool('backend', 200)], [node(name, { labels: role('backend') })], []);
+  const desk = new Desk({ ...fixture(), clusterState }).type('enter', 'd');
+  const place = { kind: 'describe', pool: 'backend', subject: name } as const;
+  desk.state = withText(desk.state, place, 'line\n'.repeat(84));
+  assert.match(desk.text(), /^Pools > backend > gke-prod-\S*…\S*-a1b2 > Describe \(lines 1-19 of 85\)$/m);
+});
+
+test('of an update of nodes, the list shows what was changed before how many nodes', () => {
+  const shown = fixture();
+  const [[, event] = []] = shown.events;
+  assert.ok(event);
+  const update = (label: string) => `5 nodes updated (label ${label} set to "gold" (spec)): ip-10-0-1-15, ip-10-0-1-16`;
+  shown.events = ['tier', 'team'].map(label => [label, { ...event, reason: 'NodesUpdated', note: update(label) }]);
+  const text = new Desk(shown).type('E').text();
+  assert.match(text, / label tier set to "gold" /);
+  assert.match(text, / label team set to "gold" /);
 });
 
 test('shows a node', () => {
