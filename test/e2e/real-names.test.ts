@@ -76,6 +76,9 @@ test('tables fit terminals of two sizes, and 18 names of a cloud differ in each'
     for (const args of [
       ['get'],
       ['events'],
+      ['describe', 'frontend'],
+      ['edit', 'frontend', '--taint', 'dedicated=web:NoExecute', '--dry-run'],
+      ['history', 'frontend'],
       ['history', 'backend'],
       ['history', `node/${GKE[0]}`],
       ['fit', '-f', file],
