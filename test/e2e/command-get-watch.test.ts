@@ -95,8 +95,34 @@ test('counts the matching nodes of a pool that was never reconciled, until it is
   assert.deepEqual([nodes(stdout), nodes(watching.lines()[0])], ['2', '2']);
   await label('gpu', { x: 'y' });
   await testEnv.edit('gpu', { spec: { nodeSelector: { a: 'b' } } });
+  await watching.has(4);
+  assert.deepEqual(watching.lines().slice(1).map(nodes), ['2', '<none>', '0']);
+});
+
+test('prints a pool again when its nodes change, without a controller', async t => {
+  await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') });
+  await testEnv.pool('gpu', { labels: { tier: 'gold' } });
+  await testEnv.pool('other');
+  await testEnv.reconcile();
+  const watching = follow(t, '-w');
   await watching.has(3);
-  assert.deepEqual(watching.lines().slice(1).map(nodes), ['2', '<none>']);
+  const header = watching.lines()[0]?.split(/ +/) ?? [];
+  const row = () => {
+    const cells = watching.lines().at(-1)?.split(/ +/) ?? [];
+    return Object.fromEntries(header.map((name, at) => [name, cells[at]]));
+  };
+  const shows = (wanted: Record<string, string>) =>
+    eventually(JSON.stringify(wanted), () => Object.entries(wanted).every(([name, text]) => row()[name] === text));
+  await kubectl(cluster(), ['cordon', 'a']);
+  await shows({ NAME: 'gpu', NODES: '2', CORDONED: '1', DRIFT: '0' });
+  await testEnv.patchNode('a', { metadata: { labels: { tier: 'silver' } } });
+  await shows({ NAME: 'gpu', STATUS: 'Drifted', CORDONED: '1', DUE: '1', DRIFT: '1' });
+  await raw(cluster()).expect('DELETE', '/api/v1/nodes/a');
+  await shows({ NAME: 'gpu', NODES: '1', CORDONED: '0', DRIFT: '0' });
+  const seen = watching.lines().length;
+  await testEnv.patchNode('b', { metadata: { annotations: { heartbeat: '1' } } });
+  await new Promise(resolve => setTimeout(resolve, 2_500));
+  assert.equal(watching.lines().length, seen, 'a change that no row shows prints none');
 });
 
 test('a label of a pool does not bring back the numbers of its last status', async t => {

@@ -150,6 +150,7 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'drain --check-fit', lines: ['drain two --check-fit --dry-run'] },
   { command: 'drain --disable-eviction', lines: ['drain two --disable-eviction --grace-period=0'] },
   { command: 'get --watch', lines: ['get --watch -o name'] },
+  { command: 'get --watch with nodes', lines: ['get --watch'] },
   { command: 'events --watch', lines: ['events --watch'] },
   { command: 'nodes --watch', lines: ['nodes --watch'] },
   { command: 'reconcile --watch', lines: ['reconcile --watch'] },

@@ -110,7 +110,13 @@ export default class Get extends BaseCommand<typeof Get> {
       if (order !== undefined) showWarning(io, '--sort-by sorts the first list only, not the changes that follow');
       const { 'output-watch-events': asEvents, 'watch-only': changesOnly, verbosity } = flags;
       const changes = { names, selector, fieldSelector, output, sort, asEvents, changesOnly, verbosity };
-      return showPoolChanges({ ...changes, requestTimeoutMs, live: new Map(live) }, io, connection);
+      // Without pools, nothing was counted yet.
+      const isCounted = live !== undefined || (isLive && pools.length === 0);
+      return showPoolChanges(
+        { ...changes, requestTimeoutMs, live: isCounted ? new Map(live) : undefined },
+        io,
+        connection,
+      );
     }
     if (!isNothing) await printPools(pools, asList, sort, withLiveOption(output, live), io);
     const late = isWide(output) ? overdueText(pools, live) : undefined;

@@ -5,7 +5,7 @@ import { sumResourceLists } from '../../nodepool/quantity/quantity.ts';
 import type { LiveState } from '../../nodepool/status/state-word.ts';
 import type { Node, NodePool, ResourceList } from '../../nodepool/types.ts';
 import { liveState } from '../../reconciler/plan/live-state.ts';
-import { clusterStateOf } from '../../reconciler/state/cluster-state.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
 import { readAnnotations } from '../../reconciler/state/unread-annotations.ts';
 
 export interface LivePool extends LiveState {
@@ -22,24 +22,21 @@ export async function livePools(
 ): Promise<ReadonlyMap<string, LivePool>> {
   const state = clusterStateOf(cluster, pools, listed);
   await readAnnotations(state, () => cluster.nodes.list());
-  const serverTime = cluster.nodes.serverTime();
-  return new Map(
-    pools.map(pool => {
-      const { name } = pool.metadata;
-      const members = state.members(name);
-      return [
-        name,
-        {
-          ...liveState(state, pool, serverTime),
-          cordoned: members.filter(({ unschedulable }) => unschedulable).length,
-          // What cannot be read is left out: `doctor` names it.
-          allocatable: sumResourceLists(
-            members.map(({ allocatable }) => allocatable),
-            () => {},
-          ),
-          maintenance: countMaintenance(members, serverTime),
-        },
-      ];
-    }),
-  );
+  const now = cluster.nodes.serverTime();
+  return new Map(pools.map(pool => [pool.metadata.name, livePool(state, pool, now)]));
+}
+
+/** @param now of the server */
+export function livePool(state: ClusterState, pool: NodePool, now: Date): LivePool {
+  const members = state.members(pool.metadata.name);
+  return {
+    ...liveState(state, pool, now),
+    cordoned: members.filter(({ unschedulable }) => unschedulable).length,
+    // What cannot be read is left out: `doctor` names it.
+    allocatable: sumResourceLists(
+      members.map(({ allocatable }) => allocatable),
+      () => {},
+    ),
+    maintenance: countMaintenance(members, now),
+  };
 }

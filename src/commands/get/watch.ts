@@ -1,12 +1,18 @@
 /** `get --watch`: prints the current pools, then each that changes. */
+
+import { showWarning } from '../../cli/errors.ts';
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import type { RawPool } from '../../kube/cluster.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
 import type { ChangeType } from '../../print/printers.ts';
 import { objectStream } from '../../print/printers.ts';
 import { makeStyle } from '../../print/style.ts';
-import { type FollowFlags, showChanges } from '../shared/follow.ts';
+import { clusterStateOf } from '../../reconciler/state/cluster-state.ts';
+import { type FollowFlags, follow, untilStopped } from '../shared/follow.ts';
+import { followCluster } from '../shared/follow-cluster.ts';
 import type { LivePool } from './live-counts.ts';
+import { LiveRows } from './live-rows.ts';
 import { type PoolOutput, poolsPrinter, widthFor, withLive } from './print.ts';
 
 export interface PoolChanges extends FollowFlags {
@@ -20,52 +26,102 @@ export interface PoolChanges extends FollowFlags {
   changesOnly: boolean;
   /** Sorts the current pools. */
   sort: (pools: RawPool[]) => RawPool[];
-  /** Pools by their nodes when the list was read: each until its status or spec changes. */
-  live: Map<string, LivePool>;
+  /** Pools by their nodes, which are then followed; undefined: rows are as the status says. */
+  live: Map<string, LivePool> | undefined;
 }
 
 /** Returns the exit code. */
-export function showPoolChanges(changes: PoolChanges, io: Io, connection: Connection): Promise<number> {
+export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Connection): Promise<number> {
   const { names, selector: labelSelector, fieldSelector, output, changesOnly, sort, live } = changes;
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
   const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
-  const seen = new Map<string, string>();
-  return showChanges<RawPool>(
-    {
-      resource: 'nodepools.nodes.lailin.xyz',
-      watched: connection.cluster.pools.watchRaw({ names, labelSelector, fieldSelector }),
-      onStart(pools) {
-        if (changesOnly) return;
-        for (const pool of pools) seen.set(pool.metadata.name, countedBy(pool));
-        const counted = pools.map(pool => withLive(pool, live.get(pool.metadata.name)));
-        if (pools.length > 0) print(sort(counted.toSorted(byNames)), 'ADDED');
-        else if (typeof output === 'object') io.err('No pools found; waiting for one.');
-      },
-      onChanged(pool, type) {
-        const { name } = pool.metadata;
-        // From now on its status says what it is; the nodes of another spec were not counted.
-        if (seen.get(name) !== countedBy(pool)) live.delete(name);
-        print([pool], type);
-      },
-      onDeleted: pool => print([pool], 'DELETED'),
+  /** As they were printed last. */
+  const shown = new Map<string, RawPool>();
+  let isFollowed = live !== undefined;
+  return untilStopped(
+    async (signal, guarded, deps) => {
+      const ofPools = follow<RawPool>(
+        {
+          resource: 'nodepools.nodes.lailin.xyz',
+          watched: cluster.pools.watchRaw({ names, labelSelector, fieldSelector }),
+          onStart: guarded(pools => {
+            for (const pool of pools) shown.set(pool.metadata.name, pool);
+            if (changesOnly) return;
+            const counted = pools.map(pool => withLive(pool, live?.get(pool.metadata.name)));
+            if (pools.length > 0) print(sort(counted.toSorted(byNames)), 'ADDED');
+            else if (typeof output === 'object') io.err('No pools found; waiting for one.');
+          }),
+          onChanged: guarded((pool, type) => {
+            const { name } = pool.metadata;
+            const before = shown.get(name);
+            // The nodes of another spec were not counted; where nobody counts them any more, the status says what they are.
+            const isCounted =
+              before !== undefined &&
+              countedBy(before, isFollowed ? undefined : before.status) ===
+                countedBy(pool, isFollowed ? undefined : pool.status);
+            if (!isCounted) live?.delete(name);
+            shown.set(name, pool);
+            print([pool], type);
+          }),
+          onDeleted: guarded(pool => {
+            shown.delete(pool.metadata.name);
+            print([pool], 'DELETED');
+          }),
+          signal,
+        },
+        deps,
+      );
+      if (live === undefined) return ofPools;
+      const onChanged = guarded((name: string) => {
+        const pool = shown.get(name);
+        if (pool !== undefined) print([pool], 'MODIFIED');
+      });
+      const { serverTime } = cluster.nodes;
+      const rows = new LiveRows({
+        state: clusterStateOf(cluster, [], []),
+        live,
+        onChanged,
+        clock: deps.clock,
+        serverTime,
+      });
+      const over = new AbortController();
+      const ofNodes = followCluster(rows, AbortSignal.any([signal, over.signal]), { cluster, ...deps }).catch(
+        (error: unknown) => {
+          if (!(error instanceof NodepoolError)) throw error;
+          isFollowed = false;
+          showWarning(io, { message: `the numbers of nodes are as of the start: ${error.oneLine}`, next: error.next });
+        },
+      );
+      try {
+        await ofPools;
+      } finally {
+        over.abort();
+        rows.stop();
+        await ofNodes;
+      }
     },
     changes,
     io,
   );
 }
 
-/** What a new count of its nodes comes with: another pool, spec or status, not a label of the pool. */
-function countedBy({ metadata: { uid, generation }, status }: RawPool): string {
+/** What a new count of its nodes comes with: another pool or spec, or status; not a label of the pool. */
+function countedBy({ metadata: { uid, generation } }: RawPool, status: RawPool['status']): string {
   return JSON.stringify([uid, generation, status]);
 }
 
 function poolRenderer({ output, asEvents, live }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true, live };
+    const options = {
+      ...output,
+      terminalWidth: widthFor(output, io),
+      isWatch: true,
+      ...(live === undefined ? {} : { live }),
+    };
     const render = poolsPrinter(options, makeStyle(io.color));
-    const shown = (pools: RawPool[]) => pools.map(pool => withLive(pool, live.get(pool.metadata.name)));
+    const shown = (pools: RawPool[]) => pools.map(pool => withLive(pool, live?.get(pool.metadata.name)));
     return (pools, type) => `${render(shown(pools), io.serverNow(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {

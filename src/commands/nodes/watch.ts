@@ -1,15 +1,12 @@
 /** `nodes --watch`: prints the current nodes, then each whose row changes. */
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
-import { Store } from '../../controller/store.ts';
-import type { ClusterPort, NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
 import { type MatchLabels, parseLabelSelector } from '../../nodepool/membership/label-selector.ts';
-import { sameOwnership } from '../../nodepool/membership/membership.ts';
-import type { Node, NodePool } from '../../nodepool/types.ts';
+import type { Node } from '../../nodepool/types.ts';
 import { makeStyle } from '../../print/style.ts';
 import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
-import { annotationReader } from '../../reconciler/state/unread-annotations.ts';
-import { type FollowDeps, type FollowFlags, follow, objectsOf, untilStopped } from '../shared/follow.ts';
+import { type FollowFlags, untilStopped } from '../shared/follow.ts';
+import { type ClusterRows, type FollowClusterDeps, followCluster } from '../shared/follow-cluster.ts';
 import { isListed, type NodesOptions, type PoolNode, poolNodeOf } from '../shared/pools/nodes.ts';
 import { type NodesTableOptions, nodesPrinter, withTerminal } from './print.ts';
 
@@ -55,98 +52,14 @@ interface FollowNodesOptions extends NodesOptions {
   signal: AbortSignal;
 }
 
-interface FollowNodesDeps extends FollowDeps {
-  cluster: Pick<ClusterPort, 'rules'> & {
-    pools: Pick<NodePoolsClient, 'watch'>;
-    nodes: Pick<NodesClient, 'watch' | 'list' | 'serverTime'>;
-  };
-}
-
 /** Resolves soon after the signal is aborted. The server has checked the selector: the nodes were listed by it. */
-export async function followNodes(options: FollowNodesOptions, deps: FollowNodesDeps): Promise<void> {
+export async function followNodes(options: FollowNodesOptions, deps: FollowClusterDeps): Promise<void> {
   const matches = parseLabelSelector(options.selector ?? '');
   const rows = new NodeRows(options, matches, clusterStateOf(deps.cluster, [], []));
-  const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
-  const onRestored = () => rows.restore(clusterStateOf(deps.cluster, objectsOf(stores.pools), objectsOf(stores.nodes)));
-  const [gotPools, gotNodes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const missing = new Set([gotPools, gotNodes]);
-  const started = (got: typeof gotPools) => {
-    missing.delete(got);
-    got.resolve();
-    if (missing.size > 0) return;
-    rows.start();
-    readAnnotations();
-  };
-  const readAnnotations = annotationReader(
-    deps.cluster.nodes.list,
-    () => rows.state,
-    () => rows.refreshAll(),
-  );
-  const over = new AbortController();
-  const signal = AbortSignal.any([options.signal, over.signal]);
-  const setPool = (pool: NodePool) => {
-    const before = rows.state.pool(pool.metadata.name);
-    rows.state.setPool(pool);
-    // No row depends on more of a pool. Every reconcile writes a status, and planning all nodes is expensive.
-    if (before !== undefined && sameOwnership(before, pool)) return;
-    rows.refreshAll();
-    readAnnotations();
-  };
-  const setNode = (node: Node) => {
-    rows.state.setNode(node);
-    rows.refresh(node);
-  };
-  const pools = follow<NodePool>(
-    {
-      resource: 'nodepools.nodes.lailin.xyz',
-      watched: deps.cluster.pools.watch(),
-      store: stores.pools,
-      onStart(found) {
-        for (const pool of found) rows.state.setPool(pool);
-        started(gotPools);
-      },
-      onChanged: setPool,
-      onDeleted({ metadata: { name, uid } }) {
-        rows.state.removePool(name, uid);
-        rows.refreshAll();
-      },
-      onRestored,
-      signal,
-    },
-    deps,
-  );
-  const nodes = follow<Node>(
-    {
-      resource: 'nodes',
-      watched: deps.cluster.nodes.watch(),
-      store: stores.nodes,
-      onStart(found) {
-        for (const node of found) rows.state.setNode(node);
-        started(gotNodes);
-      },
-      onChanged: setNode,
-      onDeleted(node) {
-        rows.remove(node);
-        rows.state.removeNode(node.name, node.uid);
-      },
-      onRestored,
-      signal,
-    },
-    deps,
-  );
-  // A refused watch also ends the other one, after its list.
-  const end = async (watch: Promise<void>, { resolve }: typeof gotPools) => {
-    await watch.finally(resolve).catch(() => undefined);
-    await Promise.all([gotPools.promise, gotNodes.promise]);
-    over.abort();
-    return watch;
-  };
-  const ends = [end(pools, gotPools), end(nodes, gotNodes)];
-  await Promise.allSettled(ends);
-  await Promise.all(ends);
+  return followCluster(rows, options.signal, deps);
 }
 
-class NodeRows {
+class NodeRows implements ClusterRows {
   #state: ClusterState;
   readonly #options: FollowNodesOptions;
   readonly #matches: MatchLabels;
@@ -186,6 +99,9 @@ class NodeRows {
     this.#state = state;
     this.refreshAll();
   }
+
+  /** No row depends on the status of a pool. Every reconcile writes one, and planning all nodes is expensive. */
+  statusChanged(): void {}
 
   refreshAll(): void {
     for (const node of this.#state.nodes()) this.refresh(node);

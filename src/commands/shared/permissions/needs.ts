@@ -75,6 +75,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   // Its table; without it that is as of the last reconcile.
   'get with nodes': LOOK,
   'get --watch': [`list,watch ${POOLS}`],
+  'get --watch with nodes': [`list,watch ${POOLS}`, 'list,watch nodes'],
   describe: [...LOOK, `list ${CLASSES}`, `list ${EVENTS}`],
   nodes: LOOK,
   'nodes -o wide': ['get nodes'],

@@ -1,0 +1,89 @@
+/** `get --watch`: which pools' numbers of nodes have changed. */
+import type { Clock } from '../../controller/clock.ts';
+import type { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import type { ClusterRows } from '../shared/follow-cluster.ts';
+import { type LivePool, livePool } from './live-counts.ts';
+
+/** Nodes that join or leave together are one row of their pool. */
+const REPORT_MS = 1_000;
+
+export interface LiveRowsOptions {
+  state: ClusterState;
+  /** By name of the pool; updated before `onChanged`. */
+  live: Map<string, LivePool>;
+  onChanged: (pool: string) => void;
+  clock: Pick<Clock, 'after'>;
+  serverTime: () => Date;
+}
+
+export class LiveRows implements ClusterRows {
+  readonly #options: LiveRowsOptions;
+  #state: ClusterState;
+  readonly #changed = new Set<string>();
+  #cancel: (() => void) | undefined;
+  #isStarted = false;
+
+  constructor(options: LiveRowsOptions) {
+    this.#options = options;
+    this.#state = options.state;
+  }
+
+  get state(): ClusterState {
+    return this.#state;
+  }
+
+  start(): void {
+    this.#isStarted = true;
+    this.#observe();
+    this.refreshAll();
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  restore(state: ClusterState): void {
+    this.#state = state;
+    this.#observe();
+    this.refreshAll();
+  }
+
+  refreshAll(): void {
+    for (const { metadata } of this.#state.pools()) this.statusChanged(metadata.name);
+  }
+
+  statusChanged(pool: string): void {
+    this.#changed.add(pool);
+    if (this.#isStarted) this.#cancel ??= this.#options.clock.after(REPORT_MS, () => this.#report());
+  }
+
+  // The state tells which pools a node concerned, and concerns now.
+  refresh(): void {}
+  remove(): void {}
+
+  /** Not from the beginning: for each of the first pools, all would be computed again. */
+  #observe(): void {
+    const concerned = (pools: Iterable<string>) => {
+      for (const pool of pools) this.statusChanged(pool);
+    };
+    this.#state.observe({ concerned, nodeGone() {} });
+  }
+
+  #report(): void {
+    this.#cancel = undefined;
+    const { live, onChanged, serverTime } = this.#options;
+    const changed = [...this.#changed].sort();
+    this.#changed.clear();
+    for (const name of changed) {
+      const pool = this.#state.pool(name);
+      if (pool === undefined) {
+        live.delete(name);
+        continue;
+      }
+      const found = livePool(this.#state, pool, serverTime());
+      if (JSON.stringify(found) === JSON.stringify(live.get(name))) continue;
+      live.set(name, found);
+      onChanged(name);
+    }
+  }
+}

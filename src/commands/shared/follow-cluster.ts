@@ -1,0 +1,116 @@
+/** Follows pools and nodes in a ClusterState, for rows that depend on both. */
+import { Store } from '../../controller/store.ts';
+import type { ClusterPort, NodePoolsClient, NodesClient } from '../../kube/cluster.ts';
+import { sameOwnership } from '../../nodepool/membership/membership.ts';
+import type { Node, NodePool } from '../../nodepool/types.ts';
+import { type ClusterState, clusterStateOf } from '../../reconciler/state/cluster-state.ts';
+import { annotationReader } from '../../reconciler/state/unread-annotations.ts';
+import { type FollowDeps, follow, objectsOf } from './follow.ts';
+
+export interface FollowClusterDeps extends FollowDeps {
+  cluster: Pick<ClusterPort, 'rules'> & {
+    pools: Pick<NodePoolsClient, 'watch'>;
+    nodes: Pick<NodesClient, 'watch' | 'list' | 'serverTime'>;
+  };
+}
+
+export interface ClusterRows {
+  /** What is seen is set here. Replaced by restore(). */
+  readonly state: ClusterState;
+  /** Called once, with all pools and nodes in the state. */
+  start(): void;
+  /** etcd was restored: the state so far would ignore what is there now as older. */
+  restore(state: ClusterState): void;
+  /** Which node is whose, or what is due, may differ from now on. */
+  refreshAll(): void;
+  /** Something else of the pool has changed. */
+  statusChanged(pool: string): void;
+  /** The node is in the state as it is now. */
+  refresh(node: Node): void;
+  /** The node is about to leave the state. */
+  remove(node: Node): void;
+}
+
+/** Resolves soon after the signal is aborted. A missing permission rejects, after start(). */
+export async function followCluster(rows: ClusterRows, ended: AbortSignal, deps: FollowClusterDeps): Promise<void> {
+  const stores = { pools: new Store<NodePool | undefined>(), nodes: new Store<Node | undefined>() };
+  const onRestored = () => rows.restore(clusterStateOf(deps.cluster, objectsOf(stores.pools), objectsOf(stores.nodes)));
+  const [gotPools, gotNodes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const missing = new Set([gotPools, gotNodes]);
+  const started = (got: typeof gotPools) => {
+    missing.delete(got);
+    got.resolve();
+    if (missing.size > 0) return;
+    rows.start();
+    readAnnotations();
+  };
+  const readAnnotations = annotationReader(
+    deps.cluster.nodes.list,
+    () => rows.state,
+    () => rows.refreshAll(),
+  );
+  const over = new AbortController();
+  const signal = AbortSignal.any([ended, over.signal]);
+  const setPool = (pool: NodePool) => {
+    const before = rows.state.pool(pool.metadata.name);
+    rows.state.setPool(pool);
+    if (before !== undefined && sameOwnership(before, pool)) {
+      rows.statusChanged(pool.metadata.name);
+      return;
+    }
+    rows.refreshAll();
+    readAnnotations();
+  };
+  const setNode = (node: Node) => {
+    rows.state.setNode(node);
+    rows.refresh(node);
+  };
+  const pools = follow<NodePool>(
+    {
+      resource: 'nodepools.nodes.lailin.xyz',
+      watched: deps.cluster.pools.watch(),
+      store: stores.pools,
+      onStart(found) {
+        for (const pool of found) rows.state.setPool(pool);
+        started(gotPools);
+      },
+      onChanged: setPool,
+      onDeleted({ metadata: { name, uid } }) {
+        rows.state.removePool(name, uid);
+        rows.refreshAll();
+      },
+      onRestored,
+      signal,
+    },
+    deps,
+  );
+  const nodes = follow<Node>(
+    {
+      resource: 'nodes',
+      watched: deps.cluster.nodes.watch(),
+      store: stores.nodes,
+      onStart(found) {
+        for (const node of found) rows.state.setNode(node);
+        started(gotNodes);
+      },
+      onChanged: setNode,
+      onDeleted(node) {
+        rows.remove(node);
+        rows.state.removeNode(node.name, node.uid);
+      },
+      onRestored,
+      signal,
+    },
+    deps,
+  );
+  // A refused watch also ends the other one, after its list.
+  const end = async (watch: Promise<void>, { resolve }: typeof gotPools) => {
+    await watch.finally(resolve).catch(() => undefined);
+    await Promise.all([gotPools.promise, gotNodes.promise]);
+    over.abort();
+    return watch;
+  };
+  const ends = [end(pools, gotPools), end(nodes, gotNodes)];
+  await Promise.allSettled(ends);
+  await Promise.all(ends);
+}
