@@ -91,6 +91,12 @@ node ${names[7]} (pool web)
   }
   const why = 'error: --by-node is for --dry-run, which shows the changes; next: add --dry-run, or leave it out';
   await refused(['reconcile', '--by-node'], 2, `${why}\nSee 'kubectl nodepool reconcile --help'.`);
+  for (const words of [['diff'], ['reconcile', '--dry-run']])
+    await refused(
+      [...words, '--by-node', '-o', 'json'],
+      2,
+      /^error: --by-node is for tables, and -o json is none; next: leave it out\n/,
+    );
   // Before anything is asked of a cluster, or of a plugin that logs in.
   const noCluster = ['reconcile', '--wait', '--kubeconfig', '/none'];
   await refused([...noCluster, '--dry-run'], 2, /^error: --wait and --dry-run exclude each other/);

@@ -43,6 +43,8 @@ ${DIFF_EXIT_STATUS}`;
   };
 
   protected async execute(flags: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
+    if (flags['by-node'] && flags.output !== undefined)
+      throw new NodepoolError('usage', `--by-node is for tables, and -o ${flags.output} is none`, 'leave it out');
     const declared = await declaredPools(flags, args.name, deps);
     const choice = declared === undefined ? parsePoolChoice(args.name, flags, { all: true }) : { all: true as const };
     const paths = flags.impact ? (flags['impact-path'] ?? []) : undefined;

@@ -115,6 +115,8 @@ ${EXIT_STATUS}`;
         'add --dry-run, or leave it out',
       );
     }
+    if (flags['by-node'] && flags.output !== undefined)
+      throw new NodepoolError('usage', `--by-node is for tables, and -o ${flags.output} is none`, 'leave it out');
     if (flags.wait && dryRun !== 'none')
       throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
     const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
