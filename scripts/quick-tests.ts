@@ -24,7 +24,7 @@ const BEHAVIOUR = files(
 
 const FAULTS = files(
   'fault/',
-  'bad-objects conflicts crd dead-connections missed-events permission response-lost silence stale-reads',
+  'bad-objects conflicts crd missed-events permission response-lost silence stale-reads',
 );
 
 /** Paths of the project. */

@@ -69,7 +69,7 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
         : undefined,
       identity: candidateIdentity(newId),
       clock: systemClock,
-      now: () => connection.cluster.nodes.serverTime(),
+      now: io.now,
       random: Math.random,
       newId,
       log,

@@ -119,7 +119,8 @@ export function createWatch(options: PoolWatchOptions, deps: WatchDeps): { manag
     cluster: { ...deps.cluster, createEvent: async (pool, event) => record(pool, event) },
     state,
     ...limitersOf(options.concurrency),
-    now,
+    // One clock for rollouts, whoever reconciles. The machine's is for what must see that it slept.
+    now: deps.cluster.nodes.serverTime,
     sleep: ms => sleep(clock, ms),
     clock,
     signal: stopping.signal,
