@@ -22,10 +22,7 @@ const BEHAVIOUR = files(
   kube-errors kube-server-time kube-transport kube-refusals kube-credentials command-login offline uninstall`,
 );
 
-const FAULTS = files(
-  'fault/',
-  'bad-objects conflicts crd missed-events permission response-lost silence stale-reads',
-);
+const FAULTS = files('fault/', 'bad-objects conflicts crd missed-events permission response-lost silence stale-reads');
 
 /** Paths of the project. */
 export const quickFiles: readonly string[] = [...PAGES, ...BEHAVIOUR, ...FAULTS];
