@@ -1,5 +1,6 @@
 /** The dependencies of a command, created when it asks for them: `--help` never loads the Kubernetes client. */
 import type { Connection } from '../kube/connect.ts';
+import type { CommandLookup } from '../kube/look-path.ts';
 import type { NamesPort } from '../kube/resources/names.ts';
 import type { WebAnswer, WebRequest } from '../kube/web.ts';
 import { NodepoolError } from '../nodepool/errors.ts';
@@ -204,4 +205,10 @@ export async function transientKeysFrom(text: string | undefined): Promise<reado
 export async function getFromWeb(url: URL, request: WebRequest): Promise<WebAnswer> {
   const { askWeb } = await import('../kube/web.ts');
   return askWeb(url, request);
+}
+
+/** As lookPath(). */
+export async function lookUpProgram(command: string, env: Io['env']): Promise<CommandLookup> {
+  const { lookPath } = await import('../kube/look-path.ts');
+  return lookPath(command, env);
 }

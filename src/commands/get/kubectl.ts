@@ -1,8 +1,9 @@
 /** `get` by kubectl, for the formats that this program does not print: Go's templates and KYAML. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute } from 'node:path';
 import { EXIT } from '../../cli/errors.ts';
+import { lookUpProgram } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
 import { endBySignal, onEndingSignal } from '../../cli/signals.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
@@ -35,7 +36,7 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
     child?.kill(signal);
   });
   try {
-    const program = kubectlIn(io.env);
+    const program = await kubectlIn(io.env);
     const outcome = await new Promise<number | NodeJS.Signals | null>((resolve, reject) => {
       child = spawn(program, args, { env: io.env, stdio: 'inherit' });
       child.once('error', reject);
@@ -65,23 +66,14 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
 class NoKubectlError extends Error {}
 
 /** The first of the PATH that may be executed, except in relative folders, where anybody may have put one. */
-function kubectlIn({ PATH, Path }: Io['env']): string {
+async function kubectlIn({ PATH, Path, ...env }: Io['env']): Promise<string> {
   const file = process.platform === 'win32' ? 'kubectl.exe' : 'kubectl';
   const folders = (PATH ?? Path ?? '').split(delimiter).filter(isAbsolute);
-  const program = folders.map(folder => join(folder, file)).find(isExecutable);
-  if (program === undefined) throw new NoKubectlError('is not in the PATH');
+  const found = await lookUpProgram(file, { ...env, PATH: folders.join(delimiter) });
+  if (!('path' in found)) throw new NoKubectlError('is not in the PATH');
   // Node would run it by a shell.
-  if (isText(program)) throw new NoKubectlError(`${program} is no program, but text without #!`);
-  return program;
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
+  if (isText(found.path)) throw new NoKubectlError(`${found.path} is no program, but text without #!`);
+  return found.path;
 }
 
 /** Without the zero bytes at the head of a program. */

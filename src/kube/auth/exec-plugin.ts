@@ -5,11 +5,11 @@
  * Not guaranteed: that concurrent callers share a run. Sessions and watchedLogin do that.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { isObject } from '../../nodepool/json.ts';
+import { type CommandLookup, lookPath } from '../look-path.ts';
 import type { AuthInfo, AuthInfoSource, LoginSurroundings } from './auth-info.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 import {
@@ -318,53 +318,6 @@ function endWithUs(end: () => void): () => void {
   for (const signal of SIGNALS) process.on(signal, onSignal);
   process.on('exit', end);
   return release;
-}
-
-// Looks up a command as Go's exec.LookPath, which kubectl uses for plugins.
-
-type Env = Record<string, string | undefined>;
-
-/** As Go, a command that PATH finds in the current folder is not run: anybody may have put it there. */
-type CommandLookup = { path: string } | { missing: true } | { inCurrentFolder: string };
-
-/** Only a command without a separator is looked up in PATH. @param env of this process: as Go, not the plugin's own */
-function lookPath(command: string, env: Env, platform = process.platform): CommandLookup {
-  const windows = platform === 'win32';
-  const endings = windows ? endingsOf(command, env) : [''];
-  const isPath = windows ? /[\\/:]/.test(command) : command.includes('/');
-  if (isPath) return firstOf([command], endings, windows) ?? { missing: true };
-  const folders = (env.PATH ?? env.Path ?? '').split(windows ? ';' : ':');
-  const found = firstOf(
-    folders.map(folder => path.join(folder, command)),
-    endings,
-    windows,
-  );
-  if (found === undefined) return { missing: true };
-  return path.isAbsolute(found.path) ? found : { inCurrentFolder: found.path };
-}
-
-function firstOf(files: string[], endings: string[], windows: boolean): { path: string } | undefined {
-  for (const file of files) {
-    const ending = endings.find(one => isProgram(file + one, windows));
-    if (ending !== undefined) return { path: file + ending };
-  }
-  return undefined;
-}
-
-function isProgram(file: string, windows: boolean): boolean {
-  try {
-    if (statSync(file).isDirectory()) return false;
-    if (!windows) accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Extensions to try; none for a name that has one already. */
-function endingsOf(command: string, env: Env): string[] {
-  const endings = (env.PATHEXT || '.COM;.EXE;.BAT;.CMD').toLowerCase().split(';').filter(Boolean);
-  return endings.some(ending => command.toLowerCase().endsWith(ending)) ? [''] : endings;
 }
 
 // The `exec` section of a kubeconfig user, validated as kubectl does.
