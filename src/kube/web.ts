@@ -2,7 +2,7 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { NodepoolError } from '../nodepool/errors.ts';
-import { publicAuthorities } from './auth/tls-material.ts';
+import { publicAuthorities, UNKNOWN_AUTHORITY } from './auth/tls-material.ts';
 import { proxyFromEnvironment } from './proxy/proxy.ts';
 import { newAgent } from './proxy/proxy-agent.ts';
 import { isNoRoute, NO_ROUTE_NEXT, NO_ROUTE_TEXT, withRoute } from './route.ts';
@@ -69,14 +69,12 @@ function send(url: URL, agent: http.Agent, { headers = {}, body, signal }: Sent)
   });
 }
 
-const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|SELF_SIGNED_|DEPTH_ZERO_|CERT_SIGNATURE_)/;
-
 function explain(error: unknown, { hostname }: URL, hasOwnCa: boolean): [reason: string, next: string] {
   const { code = '', message } = error as NodeJS.ErrnoException;
   if (isNoRoute(error)) return [NO_ROUTE_TEXT, NO_ROUTE_NEXT];
   if (code === 'HPE_HEADER_OVERFLOW') return ['the head of its answer is too long', 'check the URL'];
   if (code.startsWith('HPE_')) return ['it answered with something else than valid HTTP', 'check the URL'];
-  if (UNKNOWN_AUTHORITY.test(code)) {
+  if (UNKNOWN_AUTHORITY.has(code)) {
     const next = hasOwnCa
       ? 'check the certificate-authority that is set for it'
       : 'add that authority to those of this machine, or to NODE_EXTRA_CA_CERTS';

@@ -62,6 +62,16 @@ export function caOf({ name, caData, caFile }: ClusterAccess['cluster']): Buffer
   return readMaterial(caData, caFile, `certificate-authority of cluster "${name}"`);
 }
 
+/** Codes of errors of node:tls: no known authority has signed the certificate. */
+export const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'CERT_SIGNATURE_FAILURE',
+]);
+
 /** As Go, the system's authorities; and NODE_EXTRA_CA_CERTS; if there are none, Node's. */
 export function publicAuthorities(): string[] {
   const systemCertificates = new Set([...getCACertificates('system'), ...getCACertificates('extra')]);

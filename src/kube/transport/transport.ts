@@ -23,6 +23,7 @@ import { createLimiter, type Limiter } from '../../controller/limiter.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import type { Credentials } from '../auth/credentials.ts';
 import { addressPlace, type ClusterAccess } from '../auth/kubeconfig.ts';
+import { UNKNOWN_AUTHORITY } from '../auth/tls-material.ts';
 import { isNoRoute, NO_ROUTE_NEXT, NO_ROUTE_TEXT, withRoute } from '../route.ts';
 import { MAX_ANSWER_LENGTH, MAX_PIECES } from '../wire.ts';
 import { within } from '../within.ts';
@@ -319,6 +320,12 @@ function explain(
     };
   }
   if (isNoRoute(error)) return { message: `${unreachable}: ${NO_ROUTE_TEXT}`, next: NO_ROUTE_NEXT };
+  if (UNKNOWN_AUTHORITY.has(error.code ?? '')) {
+    return {
+      message: `${untrusted} is signed by an unknown authority`,
+      next: `check certificate-authority of cluster "${cluster.name}" in ${source}`,
+    };
+  }
   switch (error.code) {
     case 'ECONNREFUSED':
       return {
@@ -341,16 +348,6 @@ function explain(
         next: access.isNameFlag
           ? 'give --tls-server-name a name that the certificate is for'
           : `correct the server's name, or set tls-server-name in ${source}`,
-      };
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNABLE_TO_GET_ISSUER_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'CERT_SIGNATURE_FAILURE':
-      return {
-        message: `${untrusted} is signed by an unknown authority`,
-        next: `check certificate-authority of cluster "${cluster.name}" in ${source}`,
       };
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
