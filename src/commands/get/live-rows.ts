@@ -49,12 +49,7 @@ export class LiveRows implements ClusterRows {
   }
 
   refreshAll(): void {
-    for (const { metadata } of this.#state.pools()) this.statusChanged(metadata.name);
-  }
-
-  statusChanged(pool: string): void {
-    this.#changed.add(pool);
-    if (this.#isStarted) this.#cancel ??= this.#options.clock.after(REPORT_MS, () => this.#report());
+    for (const { metadata } of this.#state.pools()) this.#mark(metadata.name);
   }
 
   // The state tells which pools a node concerned, and concerns now.
@@ -64,9 +59,16 @@ export class LiveRows implements ClusterRows {
   /** Not from the beginning: for each of the first pools, all would be computed again. */
   #observe(): void {
     const concerned = (pools: Iterable<string>) => {
-      for (const pool of pools) this.statusChanged(pool);
+      for (const pool of pools) this.#mark(pool);
     };
     this.#state.observe({ concerned, nodeGone() {} });
+  }
+
+  #mark(pool: string): void {
+    // Before, some nodes may not be counted.
+    if (!this.#isStarted) return;
+    this.#changed.add(pool);
+    this.#cancel ??= this.#options.clock.after(REPORT_MS, () => this.#report());
   }
 
   #report(): void {

@@ -1,5 +1,4 @@
 /** `get --watch`: prints the current pools, then each that changes. */
-
 import { showWarning } from '../../cli/errors.ts';
 import type { Connection } from '../../cli/factory.ts';
 import type { Io } from '../../cli/io.ts';
@@ -36,6 +35,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
   const byNames = (a: RawPool, b: RawPool) =>
     names.indexOf(a.metadata.name) - names.indexOf(b.metadata.name) || (a.metadata.name < b.metadata.name ? -1 : 1);
   const render = poolRenderer(changes, io);
+  const counted = (pools: RawPool[]) => pools.map(pool => withLive(pool, live?.get(pool.metadata.name)));
   const print = (pools: RawPool[], type: ChangeType) => io.write(render(pools, type));
   /** As they were printed last. */
   const shown = new Map<string, RawPool>();
@@ -49,8 +49,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
           onStart: guarded(pools => {
             for (const pool of pools) shown.set(pool.metadata.name, pool);
             if (changesOnly) return;
-            const counted = pools.map(pool => withLive(pool, live?.get(pool.metadata.name)));
-            if (pools.length > 0) print(sort(counted.toSorted(byNames)), 'ADDED');
+            if (pools.length > 0) print(sort(counted(pools).toSorted(byNames)), 'ADDED');
             else if (typeof output === 'object') io.err('No pools found; waiting for one.');
           }),
           onChanged: guarded((pool, type) => {
@@ -63,11 +62,11 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
                 countedBy(pool, isFollowed ? undefined : pool.status);
             if (!isCounted) live?.delete(name);
             shown.set(name, pool);
-            print([pool], type);
+            print(counted([pool]), type);
           }),
           onDeleted: guarded(pool => {
             shown.delete(pool.metadata.name);
-            print([pool], 'DELETED');
+            print(counted([pool]), 'DELETED');
           }),
           signal,
         },
@@ -76,7 +75,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
       if (live === undefined) return ofPools;
       const onChanged = guarded((name: string) => {
         const pool = shown.get(name);
-        if (pool !== undefined) print([pool], 'MODIFIED');
+        if (pool !== undefined) print(counted([pool]), 'MODIFIED');
       });
       const { serverTime } = cluster.nodes;
       const rows = new LiveRows({
@@ -114,15 +113,9 @@ function countedBy({ metadata: { uid, generation } }: RawPool, status: RawPool['
 
 function poolRenderer({ output, asEvents, live }: PoolChanges, io: Io): (pools: RawPool[], type: ChangeType) => string {
   if (typeof output === 'object') {
-    const options = {
-      ...output,
-      terminalWidth: widthFor(output, io),
-      isWatch: true,
-      ...(live === undefined ? {} : { live }),
-    };
+    const options = { ...output, terminalWidth: widthFor(output, io), isWatch: true, live };
     const render = poolsPrinter(options, makeStyle(io.color));
-    const shown = (pools: RawPool[]) => pools.map(pool => withLive(pool, live?.get(pool.metadata.name)));
-    return (pools, type) => `${render(shown(pools), io.serverNow(), asEvents ? type : undefined)}\n`;
+    return (pools, type) => `${render(pools, io.serverNow(), asEvents ? type : undefined)}\n`;
   }
   if (typeof output === 'string') {
     const render = objectStream(output, asEvents);

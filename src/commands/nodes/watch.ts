@@ -100,9 +100,6 @@ class NodeRows implements ClusterRows {
     this.refreshAll();
   }
 
-  /** No row depends on the status of a pool. Every reconcile writes one, and planning all nodes is expensive. */
-  statusChanged(): void {}
-
   refreshAll(): void {
     for (const node of this.#state.nodes()) this.refresh(node);
   }

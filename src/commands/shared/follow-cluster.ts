@@ -23,8 +23,6 @@ export interface ClusterRows {
   restore(state: ClusterState): void;
   /** Which node is whose, or what is due, may differ from now on. */
   refreshAll(): void;
-  /** Something else of the pool has changed. */
-  statusChanged(pool: string): void;
   /** The node is in the state as it is now. */
   refresh(node: Node): void;
   /** The node is about to leave the state. */
@@ -54,10 +52,8 @@ export async function followCluster(rows: ClusterRows, ended: AbortSignal, deps:
   const setPool = (pool: NodePool) => {
     const before = rows.state.pool(pool.metadata.name);
     rows.state.setPool(pool);
-    if (before !== undefined && sameOwnership(before, pool)) {
-      rows.statusChanged(pool.metadata.name);
-      return;
-    }
+    // Every reconcile writes a status, and planning all nodes is expensive. What depends on it observes the state.
+    if (before !== undefined && sameOwnership(before, pool)) return;
     rows.refreshAll();
     readAnnotations();
   };
