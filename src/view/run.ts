@@ -73,9 +73,8 @@ export function runView(options: RunOptions): RunningView {
   let isStopped = false;
   /** When the question about a node was shown. */
   let askedAt = now();
-  /** What writes of nodes had to say after the end. */
-  const late: { text: string; isError: boolean }[] = [];
-  const writes = new Set<Promise<void>>();
+  /** Those of nodes that were under way at the end. */
+  const writes = new Set<Promise<ViewEnd['late'][number]>>();
   let cached: { key: readonly unknown[]; contents: ScreenContents } | undefined;
   let cancelDraw: (() => void) | undefined;
   /** Places whose text is on its way: for those no second one is requested. */
@@ -180,9 +179,9 @@ export function runView(options: RunOptions): RunningView {
       const told = line.to === 'error' ? formatError([line.message], line.next) : line.text;
       const text = warning === undefined ? told : `${told}; ${warning}`;
       state = withMessage(state, text, isError);
-      if (isStopped) late.push({ text, isError });
-      writes.delete(write);
+      if (!isStopped) writes.delete(write);
       draw();
+      return { text, isError };
     });
     writes.add(write);
   }
@@ -231,7 +230,7 @@ export function runView(options: RunOptions): RunningView {
       .waitUntilExit()
       .finally(() => stdin.setRawMode(false))
       .then(async () => {
-        await Promise.all(writes);
+        const late = await Promise.all(writes);
         return { state, command, late };
       }),
   };

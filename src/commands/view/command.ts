@@ -84,7 +84,6 @@ async function showView(
   try {
     const { runView } = await started(cluster.pools, live).finally(() => spinner.stop());
     let ended: ViewEnd | undefined;
-    let hasFailed = false;
     do {
       running = runView({
         ...{ stdin: io.stdin, stdout: io.stdout, live, usage, clusterName },
@@ -95,11 +94,10 @@ async function showView(
       ended = await running.ended.finally(stopOnSignal(running));
       running = undefined;
       for (const { text } of ended.late) io.err(text);
-      hasFailed = ended.command === undefined && ended.late.some(({ isError }) => isError);
       if (ended.command !== undefined) await runCommand(ended.command, connection);
       // After Ctrl-D no more keys come.
     } while (ended.command !== undefined && !io.stdin.readableEnded);
-    return hasFailed ? EXIT.error : EXIT.done;
+    return ended.command === undefined && ended.late.some(({ isError }) => isError) ? EXIT.error : EXIT.done;
   } finally {
     leaveSoon();
     await live.stop();
