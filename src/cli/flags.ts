@@ -113,6 +113,12 @@ export const filenameFlags = {
 
 export const byNodeFlag = Flags.boolean({ summary: 'Show each node by itself.' });
 
+/** Throws a usage error for --by-node with an object as output, which has each node anyway. */
+export function refuseByNode(flags: { 'by-node': boolean; output?: string | undefined }): void {
+  if (flags['by-node'] && flags.output !== undefined)
+    throw new NodepoolError('usage', `--by-node is for tables, and -o ${flags.output} is none`, 'leave it out');
+}
+
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
 export function dryRunFlag(summary = 'Change nothing; with "server", the server validates every write.') {
   return Flags.option({

@@ -2,7 +2,7 @@ import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
 import { DIFF_EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { byNodeFlag, filenameFlags, namesArg, outputFlag } from '../../cli/flags.ts';
+import { byNodeFlag, filenameFlags, namesArg, outputFlag, refuseByNode } from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/choose-pools.ts';
@@ -43,8 +43,7 @@ ${DIFF_EXIT_STATUS}`;
   };
 
   protected async execute(flags: FlagsOf<typeof Diff>, args: ArgsOf<typeof Diff>, deps: Deps): Promise<number> {
-    if (flags['by-node'] && flags.output !== undefined)
-      throw new NodepoolError('usage', `--by-node is for tables, and -o ${flags.output} is none`, 'leave it out');
+    refuseByNode(flags);
     const declared = await declaredPools(flags, args.name, deps);
     const choice = declared === undefined ? parsePoolChoice(args.name, flags, { all: true }) : { all: true as const };
     const paths = flags.impact ? (flags['impact-path'] ?? []) : undefined;

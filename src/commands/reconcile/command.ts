@@ -3,7 +3,15 @@ import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.t
 import { parseDuration } from '../../cli/duration.ts';
 import { EXIT_STATUS } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
-import { byNodeFlag, concurrencyFlag, dryRunFlag, namesArg, outputFlag, yesFlag } from '../../cli/flags.ts';
+import {
+  byNodeFlag,
+  concurrencyFlag,
+  dryRunFlag,
+  namesArg,
+  outputFlag,
+  refuseByNode,
+  yesFlag,
+} from '../../cli/flags.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined } from '../../nodepool/json.ts';
 import { dnsLabelProblem } from '../../nodepool/spec/syntax.ts';
@@ -115,8 +123,7 @@ ${EXIT_STATUS}`;
         'add --dry-run, or leave it out',
       );
     }
-    if (flags['by-node'] && flags.output !== undefined)
-      throw new NodepoolError('usage', `--by-node is for tables, and -o ${flags.output} is none`, 'leave it out');
+    refuseByNode(flags);
     if (flags.wait && dryRun !== 'none')
       throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
     const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
