@@ -163,21 +163,30 @@ export function laterCordonOf(
   theirs: readonly ForeignCordon[],
   change: Pick<CordonChange, 'takeover'>,
   deps: CordonReaders,
-): (node: Node) => Promise<ForeignCordon | undefined> {
+): FindCordon {
   const covered = new Set(theirs.map(coverOf));
-  return async node => (await foreignCordons([node], change, deps)).find(found => !covered.has(coverOf(found)));
+  return laterCordon(change, deps, found => !covered.has(coverOf(found)));
 }
 
-/** As laterCordonOf(), for a question that named no cordons. @param askedAt when it was shown, by the server's clock */
+/** The same for a question that named no cordons. @param askedAt when it was shown, by the server's clock */
 export function laterCordonSince(
   askedAt: Date,
   change: Pick<CordonChange, 'takeover'>,
   deps: CordonReaders,
-): (node: Node) => Promise<ForeignCordon | undefined> {
+): FindCordon {
   // The server's times have no fractions of a second.
   const since = Math.floor(askedAt.getTime() / 1000) * 1000;
-  return async node =>
-    (await foreignCordons([node], change, deps)).find(({ time }) => time === undefined || Date.parse(time) >= since);
+  return laterCordon(change, deps, ({ time }) => time === undefined || Date.parse(time) >= since);
+}
+
+type FindCordon = (node: Node) => Promise<ForeignCordon | undefined>;
+
+function laterCordon(
+  change: Pick<CordonChange, 'takeover'>,
+  deps: CordonReaders,
+  isLater: (found: ForeignCordon) => boolean,
+): FindCordon {
+  return async node => (await foreignCordons([node], change, deps)).find(isLater);
 }
 
 function coverOf({ node, by }: ForeignCordon): string {
