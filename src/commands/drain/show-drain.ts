@@ -10,7 +10,7 @@ import { interruptible } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { firstFew, noun, plural } from '../../nodepool/text.ts';
-import { nodesText } from '../../print/question.ts';
+import { fewNames, nodesText } from '../../print/question.ts';
 import { sanitizeText } from '../../print/sanitize.ts';
 import { makeStyle } from '../../print/style.ts';
 import { PREEMPTION } from '../../scheduling/not-judged.ts';
@@ -204,11 +204,12 @@ function question(
 /** What is to be done to which nodes; those that are cordoned already are not cordoned, and not named. */
 function cordonAnd(evict: string, nodes: PlannedPool['nodes']): string {
   const open = nodes.filter(({ node }) => !node.unschedulable);
-  const names = (of: PlannedPool['nodes']) => nodesText(of.map(({ node }) => node.name));
-  if (open.length === 0 && nodes.length > 0) return `${evict} from ${names(nodes).replace('node', 'cordoned node')}`;
-  const which = open.length < nodes.length ? ` of ${plural(nodes.length, 'node')}` : '$&';
+  const names = (of: PlannedPool['nodes']) => of.map(({ node }) => node.name);
+  if (open.length === 0 && nodes.length > 0)
+    return `${evict} from ${nodesText(names(nodes)).replace('node', 'cordoned node')}`;
+  const some = `${open.length} of ${plural(nodes.length, 'node')} (${fewNames(names(open))})`;
   const pods = nodes.some(node => node.pods.length > 0) ? ` and ${evict}` : '';
-  return `cordon ${names(open).replace(/ nodes?/, which)}${pods}`;
+  return `cordon ${open.length < nodes.length ? some : nodesText(names(open))}${pods}`;
 }
 
 function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number): string {

@@ -73,8 +73,8 @@ export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): st
   const pending = evicted.reduce((sum, { next }) => sum + (next?.pending ?? 0), 0);
   return [
     ...(pending === 0 ? [] : [`${pending} of them would stay Pending`]),
-    // That a taint asks no budget is said beside it.
-    ...budgets.map(each => `PodDisruptionBudget ${budgetLine(each)}`.replace(ASKS_NO_BUDGET, '')),
+    // evictionLosses() says that budgets do not hold these back.
+    ...budgets.map(each => `PodDisruptionBudget ${budgetText(each)}`),
   ];
 }
 
@@ -181,14 +181,16 @@ function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['s
   return `${kind} ${namespace === '' ? name : `${namespace}/${name}`} (${where}${pending})`;
 }
 
-const ASKS_NO_BUDGET = ': a taint asks no budget';
-
 function budgetLine(impact: BudgetImpact): string {
+  return impact.kind === 'undercut' ? `${budgetText(impact)}: a taint asks no budget` : budgetText(impact);
+}
+
+function budgetText(impact: BudgetImpact): string {
   const { budget, pods } = impact;
   switch (impact.kind) {
     case 'undercut': {
       const { allowed } = impact;
-      return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go${ASKS_NO_BUDGET}`;
+      return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go`;
     }
     case 'stuck': {
       const { pending, notRecreated = 0, needs, allowed } = impact;
