@@ -22,12 +22,6 @@ export function renderFit(fits: readonly PodFit[], options: FitTable, style: Sty
   return fits.map(fit => renderOne(fit, options, style)).join('\n\n');
 }
 
-function tolerationText({ tolerates }: { tolerates: string | undefined }): string {
-  const tolerations =
-    tolerates === undefined ? 'no tolerations' : `no toleration but of the taint ${tolerates}:NoSchedule`;
-  return `It has ${tolerations} and no selector; -f FILE takes a pod with its own.`;
-}
-
 function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style: Style): string {
   const { rows, total, subject } = fit;
   const all = rows.length > 1 ? [...rows, total] : rows;
@@ -43,6 +37,12 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
     ...fit.notJudged.map(text => `Not judged: ${text}.`),
   ];
   return [...title, ...(all.length > 0 ? [table] : ['No pools found.']), ...lines.map(sanitizeLine)].join('\n');
+}
+
+function tolerationText({ tolerates }: { tolerates: string | undefined }): string {
+  const tolerations =
+    tolerates === undefined ? 'no tolerations' : `no toleration but of the taint ${tolerates}:NoSchedule`;
+  return `It has ${tolerations} and no selector; -f FILE takes a pod with its own.`;
 }
 
 function titleOf({ subject, pod }: PodFit): string {

@@ -8,12 +8,10 @@ import { firstFew } from '../../../nodepool/text.ts';
 import type { NodePool } from '../../../nodepool/types.ts';
 import { valueOrRefusal } from '../refusals.ts';
 
-/**
- * `policy`: the cluster keeps kubelets from joining pools. `known`: another pool has such a risk already, so that this was said.
- * Reads nothing where no kubelet gains anything by that.
- */
+/** `policy`: the cluster keeps kubelets from joining pools. `known`: another pool has such a risk already, so that this was said. */
 export type Protection = 'policy' | 'known' | 'none';
 
+/** Reads nothing where no kubelet gains anything by joining one of the pools. */
 export async function readProtection(
   pools: readonly NodePool[],
   { manifests, cluster }: { manifests: Connection['manifests']; cluster: { pools: Pick<NodePoolsClient, 'list'> } },
