@@ -5,6 +5,7 @@ import { printDocument } from '../../print/printers.ts';
 import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { DESCRIBE, tablePrinter } from '../../print/table.ts';
+import { wrapWords } from '../../print/width.ts';
 import { reasonsText } from '../../scheduling/fit-reasons.ts';
 import { amountText } from '../../scheduling/node/resources.ts';
 import type { FitRow, PodFit } from './run.ts';
@@ -36,7 +37,11 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
     ...fit.notJudged.map(text => `Not judged: ${text}.`),
   ];
-  return [...title, ...(all.length > 0 ? [table] : ['No pools found.']), ...lines.map(sanitizeLine)].join('\n');
+  return [
+    ...title,
+    ...(all.length > 0 ? [table] : ['No pools found.']),
+    ...lines.flatMap(line => wrapWords(sanitizeLine(line), columns ?? Infinity)),
+  ].join('\n');
 }
 
 function tolerationText({ tolerates }: { tolerates: string | undefined }): string {
