@@ -120,7 +120,7 @@ async function demo(): Promise<number> {
 async function introduction(names: readonly Binary[]): Promise<string> {
   const found = await Promise.all(names.map(name => findBinary(name)));
   const missing = names.filter((_, at) => found[at] === undefined);
-  const first = `; ${missing.join(', ')} are downloaded first, or built by Go, which takes 5 to 10 minutes once`;
+  const first = `; ${missing.join(', ')} are downloaded first, or built by Go, which takes 5 to 12 minutes once`;
   const guide = readFileSync(join(ROOT, 'docs/guide.md'), 'utf8');
   const [table = ''] = /^\$ kubectl nodepool get\n[^`]*/m.exec(guide) ?? [];
   return `Pools of nodes on a real API server, in half a minute${missing.length > 0 ? first : ''}. It comes to this:\n\n${table}`;

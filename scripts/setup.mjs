@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 const TICK_MS = 1000;
 /** Said before the packages are installed, as that is before the script can say anything. */
 const FIRST_TIME = {
-  'scripts/demo.ts': 'The first time, the demo takes 5 to 10 minutes; later half a minute.\n',
+  'scripts/demo.ts': 'The first time, the demo takes 5 to 12 minutes; later half a minute.\n',
   'scripts/test.ts': 'The first time, programs that the tests need are built; later they are in the cache.\n',
 };
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
