@@ -19,7 +19,7 @@ export function openTransport({ kubeconfig }: Pick<ControlPlane, 'kubeconfig'>, 
   });
 }
 
-export async function until(condition: () => boolean, ms = 10_000): Promise<void> {
+export async function until(condition: () => boolean, ms = 40_000): Promise<void> {
   const deadline = performance.now() + ms;
   while (!condition()) {
     assert.ok(performance.now() < deadline, `not within ${ms} ms`);
