@@ -74,7 +74,10 @@ test('reconcile, move and delete stop between two writes, report what is left, a
   assert.equal((await cliHere(cluster(), ['reconcile'])).code, 0);
   assert.equal(await withRecord('p'), NODES);
 
-  const second = await interrupted(['move', '--from', 'p', '--to', 'q'], async () => (await withRecord('q', FIRST)) > 0);
+  const second = await interrupted(
+    ['move', '--from', 'p', '--to', 'q'],
+    async () => (await withRecord('q', FIRST)) > 0,
+  );
   assert.equal(second.code, 130, second.stderr);
   const moved = reports(second.stderr);
   assert.deepEqual([moved.written, await withRecord('p')], [await withRecord('q'), moved.left]);

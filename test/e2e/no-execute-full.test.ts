@@ -62,7 +62,10 @@ describe('noExecute: Drain on a whole cluster', () => {
     const { items } = (await api().expect('GET', BUDGETS)) as { items: { status: { disruptedPods?: object } }[] };
     const pods = items.flatMap(({ status }) => Object.keys(status.disruptedPods ?? {}));
     const statuses = await Promise.all(pods.map(async pod => (await api().request('DELETE', `${PODS}/${pod}`)).status));
-    assert.ok(statuses.every(status => status === 200 || status === 404), `${statuses}`);
+    assert.ok(
+      statuses.every(status => status === 200 || status === 404),
+      `${statuses}`,
+    );
   };
   const allRun = (what: string) =>
     eventually(what, async () => (await running()) === APPS * REPLICAS, 120_000).then(() =>
