@@ -230,7 +230,10 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
     const message = `${moving - fitting} of ${plural(moving, 'pod')} would find no place on other nodes; nothing was cordoned`;
     throw new NodepoolError('cluster', message, nextStep(moving - fitting, bound), { items: [...unfit, ...stuck] });
   }
-  showNote(io, `All ${plural(moving, 'pod')} that are recreated fit on the other nodes.`);
+  showNote(
+    io,
+    `${moving === 1 ? 'The pod that is recreated fits' : `All ${moving} pods that are recreated fit`} on the other nodes.`,
+  );
 }
 
 /** No new node helps pods whose volumes only their own node reaches. */
