@@ -1,8 +1,12 @@
-/** The rules of kube-scheduler 1.36's default profile, in its order and words. What is left out: not-judged.ts. */
+/**
+ * The rules of kube-scheduler 1.36's default profile, in its order and words. What is left out: not-judged.ts. A pod with
+ * spec.nodeName comes past the scheduler: for it, the rules of the kubelet (pkg/kubelet/lifecycle/predicate.go).
+ */
 import type { Node } from '../nodepool/types.ts';
 import {
   judgeAffinity,
   judgeName,
+  judgeNoExecute,
   judgeTaints,
   judgeUnschedulable,
   NAMES_CONFLICT,
@@ -34,7 +38,10 @@ export class Judge {
     this.#snapshot = snapshot;
     this.#named = namedNodes(pod.placement.nodeTerms);
     this.volumes = new PodVolumes(pod, snapshot);
-    this.refusal = gatesRefusal(pod) ?? (this.#named?.size === 0 ? NAMES_CONFLICT : this.volumes.refusal);
+    this.refusal =
+      pod.nodeName !== undefined
+        ? undefined
+        : (gatesRefusal(pod) ?? (this.#named?.size === 0 ? NAMES_CONFLICT : this.volumes.refusal));
   }
 
   get spread(): TopologySpread {
@@ -63,25 +70,45 @@ export class Judge {
     return reasons;
   }
 
+  /** Whether the place of one replica matters to the next. */
+  get isSelfMatching(): boolean {
+    if (this.pod.nodeName !== undefined) return false;
+    return this.spread.isSelfMatching || this.affinity.isSelfMatching || this.volumes.isSelfMatching;
+  }
+
   /** Whether the node takes the pod by all rules but resources, spread and pod affinity, which placed replicas change. */
   isAllowed(node: string): boolean {
     if (this.refusal !== undefined) return false;
     const state = this.#stateOf(node);
-    for (const reasons of [this.#fixedReasons(state), this.#volumeReasons(state)]) {
+    const volumes = this.pod.nodeName === undefined ? this.#volumeReasons(state) : [];
+    for (const reasons of [this.#fixedReasons(state), volumes]) {
       for (const _ of reasons) return false;
     }
     return true;
   }
 
-  /** Counts one more pod of this kind on the node, for spread and pod affinity. */
+  /** Counts one more pod of this kind on the node, for spread, pod affinity and volumes. */
   place(node: Node): void {
     this.spread.place(node);
     this.affinity.place(node);
+    this.volumes.place(node);
+  }
+
+  /** Whether placed replicas leave the node open to the next one, resources aside. */
+  takesNext(node: Node): boolean {
+    if (this.pod.nodeName !== undefined) return true;
+    if (this.spread.judge(node) !== undefined || this.affinity.judge(node).length > 0) return false;
+    if (this.pod.claims.length === 0) return true;
+    return this.volumes.judge(node).length === 0 && this.volumes.judgeZone(node) === undefined;
   }
 
   *#reasons(state: NodeState): Generator<UnfitReason> {
     if (this.refusal !== undefined) yield this.refusal;
     yield* this.#fixedReasons(state);
+    if (this.pod.nodeName !== undefined) {
+      yield* judgeResources(this.pod.requests, state);
+      return;
+    }
     yield* judgeResources(this.pod.requests, state);
     yield* this.#volumeReasons(state);
     yield* some(this.spread.judge(state.node));
@@ -90,11 +117,17 @@ export class Judge {
 
   *#fixedReasons({ node, hostPorts }: NodeState): Generator<UnfitReason> {
     const { placement, nodeName, hostPorts: requested } = this.pod;
+    if (nodeName !== undefined) {
+      yield* some(judgeName(node, nodeName));
+      yield* some(judgeNoExecute(node, placement.tolerations));
+      yield* some(judgeAffinity(node, placement));
+      yield* some(judgePorts(requested, hostPorts));
+      return;
+    }
     const isNamed = this.#named === undefined || this.#named.has(node.name);
     // The scheduler asks no other rule of a node that is not named.
     if (!isNamed) yield NOT_NAMED;
     yield* some(judgeUnschedulable(node, placement));
-    yield* some(judgeName(node, nodeName));
     yield* some(judgeTaints(node, placement.tolerations));
     if (isNamed) yield* some(judgeAffinity(node, placement));
     yield* some(judgePorts(requested, hostPorts));

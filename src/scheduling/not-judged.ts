@@ -1,12 +1,17 @@
 /** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
 import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
 import type { PodTraits } from './types.ts';
+import type { Storage } from './volumes/storage.ts';
+import { defaultClass } from './volumes/volumes.ts';
 
 export interface ClusterFacts {
   /** Whether the labels of namespaces were read. */
   namespaces: boolean;
   /** Extended resources that some node offers. */
   offered: ReadonlySet<string>;
+  /** Extended resources that a DeviceClass stands for. */
+  classes?: ReadonlySet<string>;
+  storage?: Storage;
 }
 
 /** Preemption is not considered: which pods would be evicted for a pod of higher priority is not known. */
@@ -35,16 +40,23 @@ export function podNotJudged(spec: RawPodSpec): readonly string[] {
 }
 
 /** Sentences as podNotJudged() returns them. */
-export function notJudged({ spec = {} }: RawPod, { namespaces, offered }: ClusterFacts): string[] {
+export function notJudged({ spec = {} }: RawPod, { namespaces, offered, classes, storage }: ClusterFacts): string[] {
   const texts = [...podNotJudged(spec)];
   const { affinity } = spec;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const requested = containers.flatMap(({ resources = {} }) =>
     Object.keys({ ...resources.limits, ...resources.requests }),
   );
-  const unknown = [...new Set(requested.filter(name => name.includes('/') && !offered.has(name)))];
+  const isByClass = (name: string) => name.includes('/') && (!offered.has(name) || classes?.has(name) === true);
+  const unknown = [...new Set(requested.filter(isByClass))];
   if (unknown.length > 0)
     texts.push(`whether a DeviceClass provides ${unknown.join(', ')} (dynamic resource allocation)`);
+  for (const { name = '', ephemeral } of spec.volumes ?? []) {
+    const className =
+      ephemeral?.volumeClaimTemplate?.spec?.storageClassName ?? (storage && defaultClass(storage)) ?? '';
+    if (ephemeral === undefined || storage === undefined || storage.classes.get(className)?.waits) continue;
+    texts.push(`where the volume of ${name} will be: its StorageClass ${className} does not wait for the pod`);
+  }
   if (needsFeatures(spec)) texts.push('which nodes declare the features that it needs (NodeDeclaredFeatures)');
   const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(
     each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],

@@ -1,5 +1,6 @@
 /** How many more replicas of a pod nodes take, one placed after another as the scheduler would. */
 import { ownValue } from '../nodepool/json.ts';
+import { type Bounds, replicaBounds } from './bounds.ts';
 import { Judge } from './judge.ts';
 import { roomFor } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
@@ -7,12 +8,14 @@ import type { PodTraits } from './types.ts';
 import { disksClash } from './volumes/storage.ts';
 
 export interface PlacedReplicas {
-  /** At most the limit. */
+  /** In one order of the nodes; at most the limit. */
   replicas: number;
-  /** How many are placed on each node that takes one. */
+  /** How many of these are placed on each node that takes one. */
   byNode: ReadonlyMap<string, number>;
-  /** Another order may fit more: spread, affinity or a claim that the first binds depends on the earlier replicas. */
-  isAtLeast: boolean;
+  /** Volumes that they use up. */
+  volumes: Iterable<string>;
+  /** In whatever order the scheduler takes the nodes, and in the best one; at most the limit. */
+  bounds: Bounds;
 }
 
 /** @param nodes by name, that are asked; the others count for topology spread and pod affinity */
@@ -31,14 +34,33 @@ export function placeBy(
   const most = Math.min(perNode, alone(pod));
   const sites = sitesOf(judge, nodes, snapshot, most);
   const total = Math.min(limit, perCluster(pod, snapshot));
-  const isDependent = dependsOnItself(judge);
+  const isDependent = judge.isSelfMatching;
   // Anti-affinity alone does not rank nodes, so a single replica takes the first one; the others are not judged.
-  const isOrdered = pod.spread.length > 0 || pod.affinity.length > 0;
+  const isOrdered = pod.spread.length > 0 || pod.affinity.length > 0 || judge.volumes.isSelfMatching;
   const inTurns = isDependent && (total > 1 || isOrdered);
-  const taken = inTurns ? placeInTurns(judge, [...sites], total) : fill(judge, sites, total);
-  const byNode = new Map(taken.map(({ state, placed }) => [state.node.name, placed]));
+  if (!inTurns) return placed(fill(judge, sites, total), judge);
+  const all = [...sites];
+  const bounds = replicaBounds(
+    judge,
+    all.map(({ state, room }) => ({ node: state.node, room })),
+  );
+  const { replicas, ...rest } = placed(placeInTurns(judge, all, total), judge);
+  const atMost = (bound: number) => Math.min(total, bound);
+  // What is placed shows what is possible.
+  return {
+    ...{ replicas, ...rest },
+    bounds: { least: Math.min(replicas, atMost(bounds.least)), most: Math.max(replicas, atMost(bounds.most)) },
+  };
+}
+
+function placed(taken: readonly CandidateNode[], { volumes }: Judge): PlacedReplicas {
   const replicas = taken.reduce((sum, { placed }) => sum + placed, 0);
-  return { replicas, byNode, isAtLeast: replicas < limit && (isDependent || judge.volumes.isSharedAndUnbound) };
+  return {
+    replicas,
+    byNode: new Map(taken.map(({ state, placed }) => [state.node.name, placed])),
+    volumes: volumes.taken,
+    bounds: { least: replicas, most: replicas },
+  };
 }
 
 function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, most: number): Generator<CandidateNode> {
@@ -48,11 +70,6 @@ function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, mos
     const room = Math.min(roomFor(judge.pod.requests, state), most);
     if (room > 0) yield { state, room, placed: 0 };
   }
-}
-
-/** Whether the place of one replica matters to the next. */
-export function dependsOnItself({ spread, affinity }: Judge): boolean {
-  return spread.isSelfMatching || affinity.isSelfMatching;
 }
 
 interface CandidateNode {
@@ -122,5 +139,5 @@ function startNear(judge: Judge, sites: CandidateNode[]): void {
 }
 
 function takes(judge: Judge, { state }: CandidateNode): boolean {
-  return judge.spread.judge(state.node) === undefined && judge.affinity.judge(state.node).length === 0;
+  return judge.takesNext(state.node);
 }

@@ -56,6 +56,8 @@ export class Snapshot {
   storage: Storage;
   /** Labels by name; undefined: only the label with the name that every namespace has is known. */
   namespaces: ReadonlyMap<string, Record<string, string>> | undefined;
+  /** Volumes that pods which were placed have taken. */
+  readonly takenVolumes = new Set<string>();
   /** Whether a term of anti-affinity of a pod on a node asks for labels of namespaces. */
   selectsNamespaces = false;
   #isCounted: (pod: CountedPod) => boolean;

@@ -13,6 +13,8 @@ export interface Pod extends PodTraits {
 export interface PodTraits {
   namespace: string;
   labels: Record<string, string>;
+  /** Of another replica of the same workload, where its controller gives each labels of its own. Absent: the same. */
+  labelsOfNext?: Record<string, string>;
   /** spec.nodeName: the only node that may run it. Absent: the scheduler chooses one. */
   nodeName?: string | undefined;
   placement: RunningPlacement;

@@ -269,7 +269,7 @@ test('-o json has every figure', async () => {
     nodeCount: 3,
     fittingNodeCount: 2,
     replicas: 3,
-    replicasIsLowerBound: false,
+    maxReplicas: 3,
     reasons: [{ message: 'node(s) were unschedulable', nodeCount: 1, details: [] }],
   });
 });

@@ -134,3 +134,32 @@ test('--check-fit places pods with ephemeral volumes where a new claim can be pr
     /1 pod would not fit: 1 node\(s\) didn't find available persistent volumes to bind \(claim of volume scratch\): default\/tied$/m,
   );
 });
+
+test('--check-fit gives a local volume to one pod alone', async () => {
+  await createClasses(api());
+  const name = 'free-disk';
+  const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['other'] }];
+  await api().expect('POST', VOLUMES, {
+    metadata: { name },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'static',
+      capacity: { storage: '1Gi' },
+      local: { path: '/mnt' },
+      nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
+    },
+  });
+  await api().expect('PATCH', `${VOLUMES}/${name}/status`, { status: { phase: 'Available' } });
+  await pod({ name: 'one', node: 'w-1', more: scratch('static') });
+  assert.match(
+    (await drain('--check-fit', '--dry-run')).stderr,
+    /^The pod that is recreated fits on the other nodes\.$/m,
+  );
+  await pod({ name: 'two', node: 'w-2', more: scratch('static') });
+  const { code, stderr } = await drain('--check-fit', '--dry-run');
+  assert.equal(code, 1, stderr);
+  assert.match(
+    stderr,
+    /1 pod would not fit: 1 node\(s\) didn't find available persistent volumes to bind \(claim of volume scratch\): default\/(one|two)$/m,
+  );
+});

@@ -8,16 +8,16 @@ const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
 const VOLUMES = '/api/v1/persistentvolumes';
 export const ZONE = 'topology.kubernetes.io/zone';
 
-/** `anywhere`, and `east`, which provisions in that zone alone. */
+/** `anywhere`, `east`, which provisions in that zone alone, and `static`, which provisions nothing. */
 export async function createClasses(api: Api): Promise<void> {
   await api.expect('DELETE', CLASSES);
-  for (const name of ['anywhere', 'east']) {
+  for (const name of ['anywhere', 'east', 'static']) {
     const allowedTopologies = [{ matchLabelExpressions: [{ key: ZONE, values: [name] }] }];
     await api.expect('POST', CLASSES, {
       metadata: { name },
-      provisioner: 'example.com/disk',
+      provisioner: name === 'static' ? 'kubernetes.io/no-provisioner' : 'example.com/disk',
       volumeBindingMode: 'WaitForFirstConsumer',
-      ...(name === 'anywhere' ? {} : { allowedTopologies }),
+      ...(name === 'east' ? { allowedTopologies } : {}),
     });
   }
 }

@@ -37,6 +37,12 @@ interface PodKind {
   takers: number;
 }
 
+const UNCERTAIN: WhyUnfit = {
+  words: 'it depends on which nodes the scheduler takes first',
+  nodes: undefined,
+  details: [],
+};
+
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
 export async function drainFit(
   { pools, budgets }: PoolsDrainPlan,
@@ -66,9 +72,12 @@ export async function drainFit(
   const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
   for (const kind of inOrder(podKindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
-    const { replicas, byNode } = placeBy(judge, others, snapshot, { limit: kind.names.length });
+    const { replicas, byNode, volumes, bounds } = placeBy(judge, others, snapshot, { limit: kind.names.length });
     for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
-    fitting += replicas;
+    for (const volume of volumes) snapshot.takenVolumes.add(volume);
+    fitting += bounds.least;
+    const uncertain = kind.names.slice(bounds.least, replicas);
+    if (uncertain.length > 0) unfit.push({ owner: kind.owner, names: uncertain, reasons: [UNCERTAIN] });
     const unplaced = kind.names.slice(replicas);
     if (unplaced.length === 0) continue;
     unfit.push({ owner: kind.owner, names: unplaced, reasons: whyNoMore(kind.pod, others, snapshot) });
@@ -151,21 +160,25 @@ export interface UnfitPods {
   owner: string;
   names: string[];
   /** Empty: there is no other node. */
-  reasons: FitReason[];
+  reasons: readonly WhyUnfit[];
 }
+
+/** `nodes`: how many give the reason; undefined: it is none of nodes. */
+type WhyUnfit = Omit<FitReason, 'nodes'> & { nodes: number | undefined };
 
 export function unfitLines(unfit: readonly UnfitPods[]): string[] {
   const alike = Map.groupBy(unfit, ({ owner, reasons }) => `${owner} ${reasonsText(reasons, true)}`);
   const ofOwners = [...alike.values()].map(together);
   return [...Map.groupBy(ofOwners, whyText)].map(([why, groups]) => {
     const pods = groups.flatMap(({ names }) => names);
-    return `${plural(pods.length, 'pod')} would not fit: ${why}: ${namesText(groups)}`;
+    const isCertain = groups.every(({ reasons }) => reasons.every(({ words }) => words !== UNCERTAIN.words));
+    return `${plural(pods.length, 'pod')} ${isCertain ? 'would' : 'may'} not fit: ${why}: ${namesText(groups)}`;
   });
 }
 
 /** Of one owner, with the same reasons but for their details, as the names of their volumes. */
 function together(groups: readonly UnfitPods[]): UnfitPods {
-  const [{ owner, reasons } = { owner: '', reasons: [] }] = groups;
+  const [{ owner, reasons } = { owner: '', reasons: [] as readonly WhyUnfit[] }] = groups;
   const names = groups.flatMap(each => each.names);
   const details = (at: number) => [...new Set(groups.flatMap(each => each.reasons[at]?.details ?? []))];
   return { owner, names, reasons: reasons.map((reason, at) => ({ ...reason, details: details(at) })) };

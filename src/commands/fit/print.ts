@@ -33,7 +33,8 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
     ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
     ...(subject.ofRequests === undefined ? [] : [tolerationText(subject.ofRequests)]),
-    ...(all.some(({ isAtLeast }) => isAtLeast) ? ['+: at least; more may fit in another order.'] : []),
+    ...(all.some(({ replicas: { least, most } }) => least < most) ? [ORDER] : []),
+    ...(quotaText(fit, replicas) ?? []),
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
     ...fit.notJudged.map(text => `Not judged: ${text}.`),
   ];
@@ -55,11 +56,23 @@ function titleOf({ subject, pod }: PodFit): string {
   return `${subject.title}: ${requests.length === 0 ? 'requests nothing' : requests.join(', ')}`;
 }
 
-function enoughText({ total, refused }: PodFit, replicas: number): string {
-  const isShort = total.replicas < replicas;
-  const fit = isShort
-    ? `${total.isAtLeast ? 'At least ' : ''}${total.replicas} of ${plural(replicas, 'replica')} fit`
-    : `${plural(replicas, 'replica')} fit`;
+const ORDER =
+  'N-M: N replicas fit in every case, M in the best one; it depends on which nodes the scheduler takes first.';
+
+/** Undefined: it does not matter here. */
+function quotaText({ quota, subject, total }: PodFit, replicas: number | undefined): string[] | undefined {
+  if (quota === undefined || quota.replicas >= (replicas ?? total.replicas.most)) return undefined;
+  const { quota: name, resource } = quota;
+  return [`ResourceQuota ${subject.namespace}/${name} allows ${plural(quota.replicas, 'more pod')}: ${resource}.`];
+}
+
+function enoughText({ total, refused, quota }: PodFit, replicas: number): string {
+  const allowed = quota?.replicas ?? Infinity;
+  const [least, most] = [Math.min(total.replicas.least, allowed), Math.min(total.replicas.most, allowed)];
+  const fit =
+    least >= replicas
+      ? `${plural(replicas, 'replica')} fit`
+      : `${least < most ? `Between ${least} and ${Math.min(most, replicas)}` : least} of ${plural(replicas, 'replica')} fit`;
   return refused === undefined ? `${fit}.` : `${fit}, by the scheduler's rules.`;
 }
 
@@ -73,10 +86,11 @@ function columnsOf(total: FitRow, style: Style): Column<FitRow>[] {
     },
     {
       header: 'FITS',
-      cell: ({ replicas }) => (replicas > 0 ? { text: 'yes', paint: style.green } : { text: 'no', paint: style.red }),
+      cell: ({ replicas }) =>
+        replicas.least > 0 ? { text: 'yes', paint: style.green } : { text: 'no', paint: style.red },
     },
     { header: 'NODES', cell: ({ takers, nodes }) => `${takers}/${nodes}` },
-    { header: 'REPLICAS', cell: ({ replicas, isAtLeast }) => `${replicas}${isAtLeast ? '+' : ''}` },
+    { header: 'REPLICAS', cell: ({ replicas: { least, most } }) => (least < most ? `${least}-${most}` : `${least}`) },
     {
       header: 'WHY',
       cell: row => (row.takers === row.nodes ? NONE : reasonsText(row.reasons.list(), row === total)),
@@ -92,7 +106,7 @@ export function printFit(fits: readonly PodFit[], format: 'json' | 'yaml'): stri
   return printDocument('PodFitList', { items: fits.map(fitJson) }, format);
 }
 
-function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: PodFit) {
+function fitJson({ subject, pod, rows, total, refused, quota, fits, notJudged }: PodFit) {
   const { kind, namespace, name, exists } = subject;
   const poolRows = rows.filter(({ pool }) => pool !== undefined);
   const rest = rows.find(({ pool }) => pool === undefined);
@@ -107,17 +121,20 @@ function fitJson({ subject, pod, rows, total, refused, fits, notJudged }: PodFit
     ...(rest === undefined ? {} : { unassigned: rowJson(rest) }),
     total: rowJson(total),
     ...(refused === undefined ? {} : { refused }),
+    ...(quota === undefined
+      ? {}
+      : { quota: { name: quota.quota, resource: quota.resource, replicas: quota.replicas } }),
     notJudged,
   };
 }
 
-function rowJson({ nodes, takers, replicas, isAtLeast, reasons }: FitRow) {
+function rowJson({ nodes, takers, replicas: { least, most }, reasons }: FitRow) {
   return {
-    fits: replicas > 0,
+    fits: least > 0,
     nodeCount: nodes,
     fittingNodeCount: takers,
-    replicas,
-    replicasIsLowerBound: isAtLeast,
+    replicas: least,
+    maxReplicas: most,
     reasons: reasons.list().map(({ words, nodes: count, details }) => ({ message: words, nodeCount: count, details })),
   };
 }

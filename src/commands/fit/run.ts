@@ -2,26 +2,28 @@
 import type { ClusterReader } from '../../kube/cluster.ts';
 import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
-import { defined, isObject, ownValue } from '../../nodepool/json.ts';
-import { quantityReader, wholeAccelerators } from '../../nodepool/quantity/amounts.ts';
+import { matchesQuery } from '../../nodepool/membership/label-query.ts';
+import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { firstFew } from '../../nodepool/text.ts';
-import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
+import type { Bounds } from '../../scheduling/bounds.ts';
 import { FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { notJudged } from '../../scheduling/not-judged.ts';
-import { dependsOnItself, placeBy } from '../../scheduling/place.ts';
-import { daemonTolerations } from '../../scheduling/pod/daemon.ts';
-import { CLAIM_TEMPLATES, checkedShape, POD } from '../../scheduling/pod/pod-shape.ts';
-import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
-import { readPod } from '../../scheduling/pod/read-pod.ts';
+import { placeBy } from '../../scheduling/place.ts';
+import { whyNoDaemon } from '../../scheduling/pod/daemon.ts';
+import type { RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
+import { readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
+import { type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod } from '../../scheduling/types.ts';
+import { defaultClass } from '../../scheduling/volumes/volumes.ts';
 import { chosenPools } from '../shared/pools/load-cluster-state.ts';
 import { readSelector } from '../shared/pools/not-found.ts';
-import { readSnapshot } from '../shared/read-snapshot.ts';
-import { allPermitted } from '../shared/refusals.ts';
+import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
+import { allPermitted, permitted } from '../shared/refusals.ts';
+import { type FitSubject, requestsSubject, type SubjectDocument, subjectsOf } from './subjects.ts';
 
 export interface FitOptions {
   /** A pod that exists, documents of files, or a pod with these requests alone. */
@@ -55,9 +57,7 @@ export interface FitRow {
   nodes: number;
   /** Nodes that take at least one. */
   takers: number;
-  replicas: number;
-  /** Another order of placing may fit more. */
-  isAtLeast: boolean;
+  replicas: Bounds;
   /** Of the nodes that take none. */
   reasons: FitReasons;
 }
@@ -69,6 +69,8 @@ export interface PodFit {
   total: FitRow;
   /** The server would not create it, with the reason. */
   refused: string | undefined;
+  /** The ResourceQuota that allows the fewest more pods. */
+  quota: QuotaLimit | undefined;
   /** As many as were asked for fit. */
   fits: boolean;
   notJudged: string[];
@@ -79,9 +81,6 @@ export interface FitResult {
   /** Objects that were left out, and pods on nodes whose amounts cannot be read; each a sentence. */
   problems: string[];
 }
-
-/** Kinds of objects that are named. */
-const MAX_KINDS = 5;
 
 /** Throws NodepoolError: what is not there, cannot be read or is invalid, a cluster that refuses. */
 export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult> {
@@ -95,15 +94,25 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
       ? { subjects: [requestsSubject(options.of.requests, (await cluster)[1], options, port)], others: [] }
       : await subjectsOf({ ...options, of: options.of }, port);
   const rehearsals = await Promise.all(subjects.map(subject => rehearsed(subject, port)));
-  const itself = subjects.find(({ exists }) => exists);
-  const keep = ({ namespace, name }: Pod) => namespace === itself?.namespace && name === itself.name;
-  const snapshotOptions = { pods: rehearsals.map(({ pod }) => pod), keep, judgesKept: false };
-  const { snapshot, problems, kept, knows } = await readSnapshot(
-    cluster.then(([, nodes]) => nodes),
-    snapshotOptions,
-    port,
-  );
+  const isReplaced = replacedBy(subjects);
+  const snapshotOptions = {
+    pods: rehearsals.map(({ pod }) => pod),
+    keep: isReplaced,
+    judgesKept: false,
+    keepsByLabels: subjects.some(({ daemon }) => daemon !== undefined),
+  };
+  const [{ snapshot, problems, kept, knows }, quotas, waiting, classes] = await Promise.all([
+    readSnapshot(
+      cluster.then(([, nodes]) => nodes),
+      snapshotOptions,
+      port,
+    ),
+    quotasOf(rehearsals, port),
+    permitted(port.pendingPods()),
+    deviceClassesOf(rehearsals, port),
+  ]);
   for (const { pod, node } of kept) snapshot.remove(pod, node);
+  const pending = 'value' in waiting ? waiting.value.filter(raw => !isReplaced(podIn(raw))) : [];
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
   const groups = chosenPools('fit', options.pools, isSelected, state).map(pool => {
@@ -116,82 +125,101 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
   const sites = groups.map(group => ({ pool: group.pool, nodes: group.nodes.map(({ name }) => name) }));
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
   const fits = rehearsals.map(({ subject, pod, refused, unknown }): PodFit => {
-    const { rows, total } = rowsOf(pod, sites, snapshot, subject.isDaemon);
-    const unjudged = notJudged(subject.pod, { namespaces: knows.namespaces, offered });
-    const isEnough = total.replicas >= (options.replicas ?? 1);
+    const nominated = addNominated(pending, subject.pod, snapshot);
+    const { daemon } = subject;
+    const { rows, total } = rowsOf(daemon === undefined ? pod : pinned(pod), sites, snapshot, daemon?.template);
+    for (const each of nominated) snapshot.remove(each.pod, each.node);
+    const ofNamespace = quotas.get(subject.namespace) ?? { quotas: [], refusal: undefined };
+    const quota = quotaOf(subject, ofNamespace.quotas, snapshot);
+    const wanted = options.replicas ?? 1;
+    const isEnough = total.replicas.least >= wanted && (quota?.replicas ?? Infinity) >= wanted;
     return {
-      ...{ subject, pod, rows, total, refused },
+      ...{ subject, pod, rows, total, refused, quota },
       fits: refused === undefined && isEnough,
-      notJudged: [...unknown, ...knows.refusals, ...unjudged],
+      notJudged: [
+        ...unknown,
+        ...knows.refusals,
+        ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
+        ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),
+        ...('forbidden' in waiting ? [`pods that are Pending: ${waiting.forbidden.oneLine}`] : pendingText(pending)),
+      ],
     };
   });
   return { fits, problems: [...others, ...problems] };
 }
 
-/** @returns `others`: about objects without a pod, which stand beside workloads in most files */
-async function subjectsOf(
-  { of, namespace: requested }: FitOptions & { of: Exclude<FitOptions['of'], { requests: PodRequests }> },
-  port: SchedulingPort,
-): Promise<{ subjects: FitSubject[]; others: string[] }> {
-  const namespace = requested ?? port.namespace;
-  if ('documents' in of) {
-    const skipped = of.documents.flatMap(document => kindWithoutPod(document) ?? []);
-    const isSkipped = skipped.length < of.documents.length ? kindWithoutPod : () => undefined;
-    const subjects = of.documents.filter(document => isSkipped(document) === undefined);
-    const kinds = [...new Set(skipped)].toSorted();
-    const others = kinds.length === 0 ? [] : [`left out, as they have no pod template: ${firstFew(kinds, MAX_KINDS)}`];
-    return { subjects: subjects.map(document => subjectOf(document, namespace)), others };
-  }
-  const slash = of.pod.indexOf('/');
-  const [where, name] = slash < 0 ? [namespace, of.pod] : [of.pod.slice(0, slash), of.pod.slice(slash + 1)];
-  const pod = await port.pod(where, name);
-  if (pod === undefined) {
-    const next = `see \`kubectl get pods -n ${where}\`, or name another namespace: NAMESPACE/NAME or -n`;
-    throw new NodepoolError('input', `there is no pod "${name}" in the namespace ${where}`, next);
-  }
-  return { subjects: [existingSubject(pod, where, name)], others: [] };
+/** Pods that exist and whose place counts as free: the one in question, those of a DaemonSet in question. */
+function replacedBy(subjects: readonly FitSubject[]): (pod: Pod) => boolean {
+  const itself = subjects.find(({ exists }) => exists);
+  const daemons = subjects.filter(({ daemon }) => daemon !== undefined);
+  return ({ namespace, name, labels }) =>
+    (namespace === itself?.namespace && name === itself.name) ||
+    daemons.some(subject => subject.namespace === namespace && matchesQuery(subject.daemon?.selector, labels));
 }
 
-const NVIDIA = 'nvidia.com/gpu';
+// ResourceQuotas.
 
-/** A pod that the strictest PodSecurity admits: only its size is asked about. */
-function requestsSubject(
-  { cpu, memory, gpu }: PodRequests,
-  nodes: readonly Node[],
-  { namespace: requested }: FitOptions,
+async function quotasOf(
+  trials: readonly FitTrial[],
   port: SchedulingPort,
-): FitSubject {
-  const namespace = requested ?? port.namespace;
-  const device = gpu === undefined ? undefined : gpuOf(nodes);
-  const devices = device === undefined || gpu === undefined ? {} : { [device]: gpu };
-  const container = {
-    name: 'main',
-    image: 'pause',
-    // Of extended resources, the server wants limits.
-    resources: { requests: defined({ cpu, memory, ...devices }), limits: devices },
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-  };
-  const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
-  // As the admission plugin ExtendedResourceToleration gives it: nodes with devices have a taint with their name.
-  const tolerations = device === undefined ? [] : [{ key: device, operator: 'Exists', effect: 'NoSchedule' }];
-  const pod = { metadata: { name: 'pod', namespace }, spec: { securityContext, tolerations, containers: [container] } };
-  const others = { isDaemon: false, exists: false, ofRequests: { tolerates: device } };
-  return { kind: 'Pod', namespace, name: '', title: 'A pod with these requests', pod, ...others };
+): Promise<Map<string, { quotas: RawQuota[]; refusal: string | undefined }>> {
+  const namespaces = [...new Set(trials.map(({ subject }) => subject.namespace))];
+  const found = await Promise.all(namespaces.map(namespace => permitted(port.quotas(namespace))));
+  return new Map(
+    found.map((each, at) => [
+      namespaces[at] ?? '',
+      'value' in each
+        ? { quotas: each.value, refusal: undefined }
+        : { quotas: [], refusal: `ResourceQuotas: ${each.forbidden.oneLine}` },
+    ]),
+  );
 }
 
-/** nvidia.com/gpu, unless the nodes offer one other accelerator alone, as amd.com/gpu. */
-function gpuOf(nodes: readonly Node[]): string {
-  const gpus = wholeAccelerators(
-    nodes.flatMap(({ allocatable }) => Object.keys(allocatable).filter(name => allocatable[name] !== '0')),
+/** What a pod that exists uses of a quota counts as free. */
+function quotaOf(
+  { pod, exists }: FitSubject,
+  quotas: readonly RawQuota[],
+  { storage }: Snapshot,
+): QuotaLimit | undefined {
+  const limit = quotaLimit(pod, quotas, quantityReader(), defaultClass(storage));
+  return limit && { ...limit, replicas: limit.replicas + (exists ? 1 : 0) };
+}
+
+// Pods that are on no node yet.
+
+function podIn(raw: RawPod): Pod {
+  return readPlacedPod(raw, quantityReader(), () => {});
+}
+
+/** As the scheduler: pods of the same or a higher priority, for which it has evicted others from a node. */
+function addNominated(pending: readonly RawPod[], { spec = {} }: RawPod, snapshot: Snapshot): KeptPod[] {
+  const nominated = pending.flatMap((raw): KeptPod[] => {
+    const { nominatedNodeName: node = '' } = raw.status ?? {};
+    return node === '' || (raw.spec?.priority ?? 0) < (spec.priority ?? 0) ? [] : [{ pod: podIn(raw), node }];
+  });
+  for (const { pod, node } of nominated) snapshot.add(pod, node);
+  return nominated;
+}
+
+const MAX_PODS = 3;
+
+function pendingText(pending: readonly RawPod[]): string[] {
+  const names = pending.flatMap(({ metadata = {}, spec = {}, status }) =>
+    (spec.schedulingGates ?? []).length > 0 || status?.nominatedNodeName
+      ? []
+      : [`${metadata.namespace}/${metadata.name}`],
   );
-  if (gpus.includes(NVIDIA) || gpus.length === 0) return NVIDIA;
-  const [only = NVIDIA, ...more] = gpus;
-  if (more.length === 0) return only;
-  throw new NodepoolError(
-    'input',
-    `--gpu: the nodes offer several resources: ${firstFew(gpus, MAX_KINDS)}`,
-    'write a pod that requests one of them to a file, and give it with -f',
-  );
+  if (names.length === 0) return [];
+  const what = names.length === 1 ? 'a Pending pod' : `${names.length} Pending pods`;
+  return [`${what} that may take this room first: ${firstFew(names, MAX_PODS)}`];
+}
+
+/** DeviceClasses that stand for an extended resource; read where a pod asks for one. */
+async function deviceClassesOf(trials: readonly FitTrial[], port: SchedulingPort): Promise<ReadonlySet<string>> {
+  const isAsked = trials.some(({ pod }) => [...pod.requests.keys()].some(name => name.includes('/')));
+  if (!isAsked) return new Set();
+  const found = await permitted(port.deviceResources());
+  return new Set('value' in found ? found.value : []);
 }
 
 interface FitTrial {
@@ -230,177 +258,53 @@ async function rehearsed(subject: FitSubject, port: SchedulingPort): Promise<Fit
 
 function read(subject: FitSubject): Pod {
   try {
-    return readPod(subject.pod, quantityReader());
+    const pod = readPod(subject.pod, quantityReader());
+    const { labelsOfNext } = subject;
+    return labelsOfNext === undefined ? pod : { ...pod, labelsOfNext: { ...pod.labels, ...labelsOfNext } };
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
     throw new NodepoolError('input', `${subject.title}: resources: ${error.message}`, 'correct the quantity');
   }
 }
 
+/** @param daemon the pod template of a DaemonSet, whose controller knows nothing of what admission adds */
 function rowsOf(
   pod: Pod,
   sites: readonly { pool: string | undefined; nodes: readonly string[] }[],
   snapshot: Snapshot,
-  isDaemon: boolean,
+  daemon: RawPodSpec | undefined,
 ): { rows: FitRow[]; total: FitRow } {
   const judge = new Judge(pod, snapshot);
-  const isDependent = dependsOnItself(judge);
-  const limits = isDaemon ? { perNode: 1 } : {};
+  const isDependent = judge.isSelfMatching;
+  const limits = daemon === undefined ? {} : { perNode: 1 };
+  const refusedBy = (name: string) => {
+    const node = snapshot.nodes.get(name)?.node;
+    return daemon === undefined || node === undefined ? undefined : whyNoDaemon(daemon, node);
+  };
   const placed = (nodes: readonly string[]) =>
-    placeBy(isDependent ? new Judge(pod, snapshot) : judge, nodes, snapshot, limits);
-  const rows = sites.map(({ pool, nodes }): FitRow => {
+    placeBy(isDependent ? new Judge(pod, snapshot) : judge, nodes, snapshot, limits).bounds;
+  const rows = sites.map(({ pool, nodes }): FitRow & { open: string[] } => {
     const reasons = new FitReasons();
-    const takers = nodes.filter(node => reasons.add(judge.firstWhyNot(node)));
-    const { replicas, isAtLeast } = takers.length === 0 ? { replicas: 0, isAtLeast: false } : placed(nodes);
-    return { pool, nodes: nodes.length, takers: takers.length, replicas, isAtLeast, reasons };
+    const open = nodes.filter(node => refusedBy(node) === undefined);
+    const takers = nodes.filter(node => {
+      const refusal = refusedBy(node);
+      return reasons.add(refusal === undefined ? judge.firstWhyNot(node) : [refusal]);
+    });
+    const replicas = takers.length === 0 ? NO_REPLICAS : placed(open);
+    return { pool, nodes: nodes.length, takers: takers.length, replicas, reasons, open };
   });
   const reasons = new FitReasons();
   for (const row of rows) reasons.addAll(row.reasons);
   const takers = rows.reduce((sum, row) => sum + row.takers, 0);
-  const { replicas, isAtLeast } =
-    takers === 0 ? { replicas: 0, isAtLeast: false } : placed(sites.flatMap(({ nodes }) => nodes));
+  const replicas = takers === 0 ? NO_REPLICAS : placed(rows.flatMap(({ open }) => open));
   const nodes = rows.reduce((sum, row) => sum + row.nodes, 0);
-  return { rows, total: { pool: undefined, nodes, takers, replicas, isAtLeast, reasons } };
+  return { rows, total: { pool: undefined, nodes, takers, replicas, reasons } };
 }
 
-// The pods that `fit` is asked about: of a file with a pod or a pod template, or one that exists.
-
-interface FitSubject {
-  /** Of the object: `Deployment`. */
-  kind: string;
-  namespace: string;
-  name: string;
-  /** `Deployment shop/web`. */
-  title: string;
-  /** One that could be created: of a pod that exists, without its node. */
-  pod: RawPod;
-  /** One pod a node at most. */
-  isDaemon: boolean;
-  /** It exists: its own place counts as free. */
-  exists: boolean;
-  /** It has requests, and no selector and no tolerations but one of taints with the name of a device. */
-  ofRequests?: { tolerates: string | undefined };
+/** Each pod of a DaemonSet has a node affinity for one node: spread that honors it looks at no other. */
+function pinned(pod: Pod): Pod {
+  const spread = pod.spread.map(each => (each.honorsAffinity ? { ...each, maxSkew: Infinity, minDomains: 1 } : each));
+  return { ...pod, spread };
 }
 
-interface SubjectDocument {
-  value: unknown;
-  /** `web.yaml:12`. */
-  source: string;
-  placeOf(field: string): string;
-}
-
-/** Where each kind has its pod template; `[]`: it is a pod itself. */
-const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
-  Pod: [],
-  Deployment: ['spec', 'template'],
-  ReplicaSet: ['spec', 'template'],
-  ReplicationController: ['spec', 'template'],
-  StatefulSet: ['spec', 'template'],
-  DaemonSet: ['spec', 'template'],
-  Job: ['spec', 'template'],
-  CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
-};
-
-/** The kind of an object of a kind without a pod template, as a Service. */
-function kindWithoutPod({ value }: SubjectDocument): string | undefined {
-  const kind = isObject(value) ? value.kind : undefined;
-  return typeof kind === 'string' && kind !== '' && ownValue(TEMPLATES, kind) === undefined ? kind : undefined;
-}
-
-/** Throws NodepoolError (input) with the field. @param namespace of objects that name none */
-function subjectOf(document: SubjectDocument, namespace: string): FitSubject {
-  const { value, source } = document;
-  const { kind, metadata } = isObject(value) ? value : {};
-  const path = typeof kind === 'string' ? ownValue(TEMPLATES, kind) : undefined;
-  if (typeof kind !== 'string' || path === undefined) {
-    const what = typeof kind === 'string' ? `a ${kind} has no pod template` : 'it has no kind';
-    throw new NodepoolError('input', `${source}: ${what}`, `give one of ${Object.keys(TEMPLATES).join(', ')}`);
-  }
-  const template = path.reduce<unknown>((part, name) => (isObject(part) ? part[name] : undefined), value);
-  const prefix = path.join('.');
-  const pod = shapedAt<RawPod>(template, POD, prefix, document);
-  const specField = [...path, 'spec'].join('.');
-  if ((pod.spec?.containers ?? []).length === 0)
-    throw wrong(document, `${specField}.containers`, 'at least one container');
-  const { name, namespace: itsOwn } = isObject(metadata) ? metadata : {};
-  const where = typeof itsOwn === 'string' && itsOwn !== '' ? itsOwn : namespace;
-  const named = typeof name === 'string' ? name : '';
-  const claims = kind === 'StatefulSet' ? claimTemplates(value, document) : [];
-  const spec = withDefaults(withClaims(pod.spec ?? {}, claims), kind === 'DaemonSet');
-  return {
-    ...{ kind, namespace: where, name: named, title: `${kind} ${where}/${named === '' ? '<no name>' : named}` },
-    pod: { metadata: { ...pod.metadata, name: named === '' ? 'pod' : named, namespace: where }, spec },
-    isDaemon: kind === 'DaemonSet',
-    exists: false,
-  };
-}
-
-/** As if it were created again: it goes where the scheduler puts it. */
-function existingSubject(pod: RawPod, namespace: string, name: string): FitSubject {
-  const { nodeName: _, ...spec } = pod.spec ?? {};
-  const { deletionTimestamp: _deletion, ...metadata } = pod.metadata ?? {};
-  return {
-    kind: 'Pod',
-    namespace,
-    name,
-    title: `Pod ${namespace}/${name}`,
-    pod: { metadata, spec },
-    isDaemon: false,
-    exists: true,
-  };
-}
-
-interface ClaimTemplate {
-  metadata?: { name?: string };
-  spec?: RawClaimSpec;
-}
-
-function claimTemplates(value: unknown, document: SubjectDocument): ClaimTemplate[] {
-  const spec = isObject(value) && isObject(value.spec) ? value.spec : {};
-  const templates = spec.volumeClaimTemplates ?? [];
-  return shapedAt<ClaimTemplate[]>(templates, CLAIM_TEMPLATES, 'spec.volumeClaimTemplates', document);
-}
-
-/** Each pod gets its own claim, as for an ephemeral volume. */
-function withClaims(spec: RawPodSpec, templates: readonly ClaimTemplate[]): RawPodSpec {
-  if (templates.length === 0) return spec;
-  const names = templates.map(({ metadata }) => metadata?.name);
-  const others = (spec.volumes ?? []).filter(({ name }) => !names.includes(name));
-  const claims = templates.map(({ metadata, spec: claim = {} }) => ({
-    name: metadata?.name ?? '',
-    ephemeral: { volumeClaimTemplate: { spec: claim } },
-  }));
-  return { ...spec, volumes: [...others, ...claims] };
-}
-
-/** Those of the API server that decide on scheduling, for where it is not asked. */
-function withDefaults(spec: RawPodSpec, isDaemon: boolean): RawPodSpec {
-  const withRequests = (container: RawContainer): RawContainer => {
-    const { limits, requests } = container.resources ?? {};
-    return limits === undefined
-      ? container
-      : { ...container, resources: { ...container.resources, requests: { ...limits, ...requests } } };
-  };
-  return {
-    ...spec,
-    ...(spec.containers === undefined ? {} : { containers: spec.containers.map(withRequests) }),
-    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withRequests) }),
-    ...(isDaemon ? { tolerations: daemonTolerations(spec.tolerations ?? [], spec.hostNetwork ?? false) } : {}),
-  };
-}
-
-function shapedAt<T>(
-  value: unknown,
-  shape: Parameters<typeof checkedShape>[1],
-  field: string,
-  document: SubjectDocument,
-): T {
-  const found = checkedShape(value, shape, field);
-  if ('field' in found) throw wrong(document, found.field, found.expected);
-  return found.value as T;
-}
-
-function wrong({ source, placeOf }: SubjectDocument, field: string, expected: string): NodepoolError {
-  if (field === '') return new NodepoolError('input', `${source}: it must be an object`, 'correct the file');
-  return new NodepoolError('input', `${placeOf(field)}: ${field} must be ${expected}`, 'correct the file');
-}
+const NO_REPLICAS: Bounds = { least: 0, most: 0 };

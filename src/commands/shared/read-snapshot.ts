@@ -34,18 +34,22 @@ interface SnapshotOptions {
   keep: (pod: Pod) => boolean;
   /** Whether those that are kept are in question themselves. */
   judgesKept: boolean;
+  /** `keep` asks for labels. */
+  keepsByLabels?: boolean;
 }
 
 export async function readSnapshot(
   reading: Promise<Node[]>,
-  { pods, keep, judgesKept }: SnapshotOptions,
+  { pods, keep, judgesKept, keepsByLabels = false }: SnapshotOptions,
   port: SchedulingPort,
 ): Promise<ReadSnapshot> {
   // Known before the list of pods ends, unless the pods of that list are in question.
   const early = judgesKept ? undefined : storageOf(pods, port);
   early?.catch(() => {});
   const isCounted = countedBy(pods);
-  const fields = judgesKept ? { labels: true, placement: true } : { labels: isCounted !== undefined, placement: false };
+  const fields = judgesKept
+    ? { labels: true, placement: true }
+    : { labels: keepsByLabels || isCounted !== undefined, placement: false };
   const collector = new Collector(keep, judgesKept ? undefined : (isCounted ?? (() => false)));
   const podsRead = readPods(fields, collector, port);
   podsRead.catch(() => {});

@@ -1,5 +1,6 @@
 /** Pods, namespaces and volumes, with the fields that decide on the scheduling of pods. */
-import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
+import { type RawPod, TEMPLATE_HASH } from '../../scheduling/pod/raw-pod.ts';
+import type { RawQuota } from '../../scheduling/quota.ts';
 import type { CountedPod } from '../../scheduling/snapshot.ts';
 import {
   type RawClaim,
@@ -23,7 +24,24 @@ const STORAGE_GROUP = { group: 'storage.k8s.io', version: 'v1' };
 const NAMESPACES: Resource = { ...CORE, plural: 'namespaces', kind: 'Namespace', ...ONLY_METADATA };
 const CLAIMS: Resource = { ...CORE, plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' };
 const VOLUMES: Resource = { ...CORE, plural: 'persistentvolumes', kind: 'PersistentVolume' };
+const QUOTAS: Resource = { ...CORE, plural: 'resourcequotas', kind: 'ResourceQuota' };
+const REPLICA_SETS: Resource = { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' };
+const DEVICE_CLASSES: Resource = {
+  group: 'resource.k8s.io',
+  version: 'v1',
+  plural: 'deviceclasses',
+  kind: 'DeviceClass',
+};
 const CLASSES: Resource = { ...STORAGE_GROUP, plural: 'storageclasses', kind: 'StorageClass' };
+
+interface RawDeviceClass {
+  spec?: { extendedResourceName?: string };
+}
+
+interface RawReplicaSet {
+  metadata?: RawPod['metadata'];
+  spec?: { template?: unknown };
+}
 
 export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
   return {
@@ -46,6 +64,27 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
     pod: (namespace, name) => api.get<RawPod>({ ...inJson(PODS), namespace }, name),
 
     rehearse: (namespace, pod) => rehearse(api, namespace, pod),
+
+    pendingPods: () =>
+      api.list(inJson(PODS), (pod: RawPod) => pod, { fieldSelector: 'spec.nodeName=,status.phase=Pending' }),
+
+    quotas: namespace => api.list({ ...QUOTAS, namespace }, (quota: RawQuota) => quota),
+
+    async deviceResources() {
+      if (!(await api.isServed(DEVICE_CLASSES))) return [];
+      const resources = await api.list(DEVICE_CLASSES, ({ spec }: RawDeviceClass) => spec?.extendedResourceName ?? '');
+      return resources.filter(name => name !== '');
+    },
+
+    async templateHash(namespace, deployment, isSame) {
+      const hashes = await api.list({ ...REPLICA_SETS, namespace }, ({ metadata = {}, spec = {} }: RawReplicaSet) => {
+        const isOwned = metadata.ownerReferences?.some(
+          ({ kind, name }) => kind === 'Deployment' && name === deployment,
+        );
+        return isOwned && isSame(spec.template) ? metadata.labels?.[TEMPLATE_HASH] : undefined;
+      });
+      return hashes.find(hash => hash !== undefined);
+    },
 
     async namespaces() {
       // The metadata itself in protobuf, an object with it in JSON.
@@ -118,6 +157,17 @@ export interface SchedulingPort {
   pod(namespace: string, name: string): Promise<RawPod | undefined>;
   /** A pod as the server would create it; a dry run. */
   rehearse(namespace: string, pod: RawPod): Promise<PodTrial>;
+  /** Pods that have no node yet. */
+  pendingPods(): Promise<RawPod[]>;
+  quotas(namespace: string): Promise<RawQuota[]>;
+  /** Extended resources that a DeviceClass stands for; empty on servers without DeviceClasses. */
+  deviceResources(): Promise<string[]>;
+  /** The hash of the revision of a Deployment with this pod template; undefined: there is none. */
+  templateHash(
+    namespace: string,
+    deployment: string,
+    isSame: (template: unknown) => boolean,
+  ): Promise<string | undefined>;
   namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
   /** All claims of these namespaces, and all volumes. */
   boundVolumes(namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>>;

@@ -315,6 +315,7 @@ export function placeAgain(
         found.set(node, (found.get(node) ?? 0) + count);
         for (let at = 0; at < count; at++) snapshot.add(pod, node);
       }
+      for (const volume of placed.volumes) snapshot.takenVolumes.add(volume);
     }
     if (remaining === 0) continue;
     pending.push(...alike.slice(alike.length - remaining));

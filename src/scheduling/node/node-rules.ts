@@ -26,6 +26,11 @@ export function judgeTaints(node: Node, tolerations: readonly Toleration[]): Unf
   return { rule: 'taints', words: 'node(s) had untolerated taint(s)', detail: formatTaint(taint) };
 }
 
+/** As the kubelet, which admits pods in spite of other taints. */
+export function judgeNoExecute(node: Node, tolerations: readonly Toleration[]): UnfitReason | undefined {
+  return judgeTaints({ ...node, taints: node.taints.filter(({ effect }) => effect === 'NoExecute') }, tolerations);
+}
+
 export function judgeAffinity(node: Node, placement: PodPlacement): UnfitReason | undefined {
   if (isMatching(placement, node)) return undefined;
   return { rule: 'nodeAffinity', words: "node(s) didn't match Pod's node affinity/selector" };

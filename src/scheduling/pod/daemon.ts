@@ -2,6 +2,8 @@
 import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { tolerates } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
+import { judgeAffinity, judgeName, judgeTaints } from '../node/node-rules.ts';
+import type { UnfitReason } from '../types.ts';
 import type { RawPodSpec } from './raw-pod.ts';
 import { placementOf } from './read-pod.ts';
 
@@ -24,6 +26,18 @@ export function shouldRunOn(template: RawPodSpec, node: Node): DaemonVerdict {
     taint => taint.effect === 'NoExecute' && !tolerations.some(toleration => tolerates(toleration, taint)),
   );
   return { shouldRun: false, shouldContinue: !isEvicted };
+}
+
+/** Why its controller creates no pod on the node; undefined: it does. @param template as shouldRunOn() */
+export function whyNoDaemon(template: RawPodSpec, node: Node): UnfitReason | undefined {
+  const { nodeName } = template;
+  const placement = placementOf(template);
+  const tolerations = daemonTolerations(placement.tolerations, template.hostNetwork ?? false);
+  return (
+    judgeName(node, nodeName === '' ? undefined : nodeName) ??
+    judgeTaints(node, tolerations) ??
+    judgeAffinity(node, placement)
+  );
 }
 
 const ADDED: readonly [string, string][] = [

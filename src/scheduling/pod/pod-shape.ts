@@ -37,6 +37,9 @@ const POD_TERMS: Shape = {
         },
       },
     },
+    preferredDuringSchedulingIgnoredDuringExecution: {
+      list: { fields: { podAffinityTerm: { fields: { namespaces: TEXTS, namespaceSelector: SELECTOR } } } },
+    },
   },
 };
 const NODE_TERMS: Shape = {
@@ -102,6 +105,7 @@ const SPEC: Shape = {
     schedulerName: 'text',
     priorityClassName: 'text',
     priority: 'number',
+    activeDeadlineSeconds: 'number',
     schedulingGates: { list: { fields: { name: 'text' } } },
     affinity: { fields: { nodeAffinity: NODE_TERMS, podAffinity: POD_TERMS, podAntiAffinity: POD_TERMS } },
     tolerations: {
@@ -114,6 +118,7 @@ const SPEC: Shape = {
 
 /** Of a pod, or of a pod template. */
 export const POD: Shape = { fields: { metadata: { fields: { labels: 'map' } }, spec: SPEC } };
+export const LABEL_SELECTOR = SELECTOR;
 /** spec.volumeClaimTemplates of a StatefulSet. */
 export const CLAIM_TEMPLATES: Shape = {
   list: { fields: { metadata: { fields: { name: 'text' } }, spec: CLAIM_SPEC } },

@@ -5,6 +5,9 @@ import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import type { Container, DemandingPod, ResourceRequirements } from '../../nodepool/quantity/pod-resources.ts';
 import type { ResourceList, Toleration } from '../../nodepool/types.ts';
 
+/** The label of pods by which a Deployment tells its revisions apart. */
+export const TEMPLATE_HASH = 'pod-template-hash';
+
 export interface RawPod {
   metadata?: {
     name?: string;
@@ -15,7 +18,7 @@ export interface RawPod {
     ownerReferences?: { apiVersion?: string; kind?: string; name?: string; controller?: boolean }[];
   };
   spec?: RawPodSpec;
-  status?: DemandingPod['status'];
+  status?: DemandingPod['status'] & { nominatedNodeName?: string };
 }
 
 export interface RawPodSpec {
@@ -29,6 +32,9 @@ export interface RawPodSpec {
   hostNetwork?: boolean;
   hostUsers?: boolean;
   runtimeClassName?: string;
+  priorityClassName?: string;
+  priority?: number;
+  activeDeadlineSeconds?: number;
   schedulerName?: string;
   schedulingGates?: { name?: string }[];
   schedulingGroup?: object;
@@ -37,12 +43,17 @@ export interface RawPodSpec {
       requiredDuringSchedulingIgnoredDuringExecution?: { nodeSelectorTerms?: NodeTerm[] };
       preferredDuringSchedulingIgnoredDuringExecution?: { preference?: NodeTerm }[];
     };
-    podAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[] };
-    podAntiAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[] };
+    podAffinity?: RawPodAffinity;
+    podAntiAffinity?: RawPodAffinity;
   };
   tolerations?: Toleration[];
   topologySpreadConstraints?: RawSpreadConstraint[];
   volumes?: RawVolume[];
+}
+
+export interface RawPodAffinity {
+  requiredDuringSchedulingIgnoredDuringExecution?: RawPodTerm[];
+  preferredDuringSchedulingIgnoredDuringExecution?: { podAffinityTerm?: RawPodTerm }[];
 }
 
 export interface RawContainer extends Container {

@@ -67,13 +67,18 @@ export class PodAffinity {
   readonly #refusedKeys = new Set<string>();
   /** The pod matches all of its own terms: the first of its kind may go anywhere. */
   readonly #isNearItself: boolean;
-  readonly #farFromItself: readonly PodTerm[];
+  /** A replica placed counts for the next one. */
+  readonly #isNearNext: boolean;
+  /** The terms that keep the next replica away from this one. */
+  readonly #farFromNext: readonly PodTerm[];
 
   constructor(pod: PodTraits, snapshot: Snapshot) {
     this.#pod = pod;
     const { affinity, antiAffinity } = pod;
     this.#isNearItself = affinity.length > 0 && affinity.every(term => selects(term, pod, snapshot));
-    this.#farFromItself = antiAffinity.filter(term => selects(term, pod, snapshot));
+    const next = { namespace: pod.namespace, labels: pod.labelsOfNext ?? pod.labels };
+    this.#isNearNext = affinity.length > 0 && affinity.every(term => selects(term, next, snapshot));
+    this.#farFromNext = antiAffinity.filter(term => selects(term, next, snapshot));
     if (affinity.length > 0 || antiAffinity.length > 0) this.#countRunning(snapshot);
     for (const { term, nodes } of snapshot.antiAffinity(pod.labels)) {
       if (!selects(term, pod, snapshot)) continue;
@@ -84,7 +89,17 @@ export class PodAffinity {
 
   /** Whether a pod placed makes a difference for the next one of its kind. */
   get isSelfMatching(): boolean {
-    return this.#isNearItself || this.#farFromItself.length > 0;
+    return this.#isNearNext || this.#farFromNext.length > 0;
+  }
+
+  /** No pod is there that it must be near: its first replica decides on the domains of these keys for all others. */
+  get keysOfFirst(): string[] {
+    return this.#isNearNext && this.#near.isEmpty ? this.#pod.affinity.map(({ topologyKey }) => topologyKey) : [];
+  }
+
+  /** Each domain of these keys takes one replica. */
+  get keysOfOne(): string[] {
+    return [...new Set(this.#farFromNext.map(({ topologyKey }) => topologyKey))];
   }
 
   judge(node: Node): UnfitReason[] {
@@ -110,8 +125,8 @@ export class PodAffinity {
   }
 
   place(node: Node): void {
-    if (this.#isNearItself) for (const { topologyKey } of this.#pod.affinity) this.#near.add(topologyKey, node);
-    for (const { topologyKey } of this.#farFromItself) this.#far.add(topologyKey, node);
+    if (this.#isNearNext) for (const { topologyKey } of this.#pod.affinity) this.#near.add(topologyKey, node);
+    for (const { topologyKey } of this.#farFromNext) this.#far.add(topologyKey, node);
   }
 
   /** A node without one of the labels takes not even the first. */

@@ -31,8 +31,10 @@ export function spreadOf(
 class TopologyDomains {
   readonly constraint: SpreadConstraint;
   readonly counts = new Map<string, number>();
-  /** 1: a pod placed counts for the next one. */
+  /** 1: the pod itself counts. */
   readonly selfMatch: 0 | 1;
+  /** A replica placed counts for the next one. An empty selector selects all pods, but the scheduler counts none of them. */
+  readonly countsNext: boolean;
   /** Undefined: to be found again. */
   #min: number | undefined;
   /** Domains that have as few pods as that. */
@@ -41,6 +43,8 @@ class TopologyDomains {
   constructor(constraint: SpreadConstraint, pod: PodTraits) {
     this.constraint = constraint;
     this.selfMatch = matchesQuery(constraint.selector, pod.labels) ? 1 : 0;
+    this.countsNext =
+      matchesQuery(constraint.selector, pod.labelsOfNext ?? pod.labels) && !isEmpty(constraint.selector ?? {});
   }
 
   /** @param pods at least 0 */
@@ -70,6 +74,16 @@ class TopologyDomains {
 
 const WORDS = "node(s) didn't match pod topology spread constraints";
 
+/** A constraint and the pods of its domains. */
+export interface SpreadState {
+  topologyKey: string;
+  maxSkew: number;
+  /** Pods, by domain. */
+  counts: ReadonlyMap<string, number>;
+  /** There are fewer domains than minDomains: the fewest pods of a domain count as 0. */
+  isShort: boolean;
+}
+
 /** The constraints of one pod, with what counts for them in a snapshot. */
 export class TopologySpread {
   readonly #pod: PodTraits;
@@ -96,11 +110,30 @@ export class TopologySpread {
 
   /** Whether a pod placed makes a difference for the next one of its kind. */
   get isSelfMatching(): boolean {
-    return this.#domains.some(({ selfMatch }) => selfMatch === 1);
+    return this.#domains.some(({ countsNext }) => countsNext);
   }
 
-  judge({ name, labels }: Node): UnfitReason | undefined {
+  /** Whether the constraints that placed replicas do not change take the node. */
+  isOpen(node: Node): boolean {
+    return hasAllKeys(node, this.#domains) && this.#refusal(node, ({ countsNext }) => !countsNext) === undefined;
+  }
+
+  /** The constraints that placed replicas change. */
+  get counting(): SpreadState[] {
+    return this.#domains
+      .filter(({ countsNext }) => countsNext)
+      .map(({ constraint: { topologyKey, maxSkew, minDomains }, counts }) => {
+        return { topologyKey, maxSkew, counts, isShort: counts.size < minDomains };
+      });
+  }
+
+  judge(node: Node): UnfitReason | undefined {
+    return this.#refusal(node, () => true);
+  }
+
+  #refusal({ name, labels }: Node, isAsked: (domains: TopologyDomains) => boolean): UnfitReason | undefined {
     for (const domains of this.#domains) {
+      if (!isAsked(domains)) continue;
       const { topologyKey, maxSkew } = domains.constraint;
       const domain = ownValue(labels, topologyKey);
       if (domain === undefined) {
@@ -123,8 +156,8 @@ export class TopologySpread {
   place(node: Node): void {
     if (!hasAllKeys(node, this.#domains)) return;
     for (const domains of this.#domains) {
-      const { constraint, selfMatch } = domains;
-      if (selfMatch === 0 || !this.#counts(constraint, node) || isEmpty(constraint.selector ?? {})) continue;
+      const { constraint, countsNext } = domains;
+      if (!countsNext || !this.#counts(constraint, node)) continue;
       domains.add(ownValue(node.labels, constraint.topologyKey) ?? '', 1);
     }
   }

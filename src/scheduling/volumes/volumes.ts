@@ -21,6 +21,9 @@ const SHOWN_NODES = 3;
 
 const NONE: readonly ClaimUse[] = [];
 const NO_VOLUMES: ReadonlySet<string> = new Set();
+const NOWHERE = { labels: {} };
+/** What a claim waits for on a node: a volume, or a new one of its class. */
+type Binding = Volume | 'new';
 
 export function claimsOf(volumes: readonly RawVolume[] | undefined): readonly ClaimUse[] {
   let claims: ClaimUse[] | undefined;
@@ -45,11 +48,17 @@ export class PodVolumes {
   readonly #waiting: WaitingClaim[] = [];
   /** A claim that one pod alone may use is in use. */
   readonly #usedClaim: string | undefined;
+  readonly #suitableOf = new Map<WaitingClaim, readonly Volume[]>();
+  /** By pods that were placed. */
+  readonly #taken: Set<string>;
+  /** Where the first replica has a claim's new volume made: which other nodes reach it, only the provisioner knows. */
+  #madeOn: string | undefined;
 
   constructor(pod: PodTraits, snapshot: Snapshot) {
     const { storage } = snapshot;
     this.#storage = storage;
     this.#nodes = snapshot.nodes;
+    this.#taken = new Set(snapshot.takenVolumes);
     const claims = pod.claims.map((use): NamedClaim => ({ use, claim: claimOf(pod, use, storage) }));
     const words = firstProblem(claims, storage);
     this.refusal = words === undefined ? undefined : { rule: 'claims', words };
@@ -64,9 +73,99 @@ export class PodVolumes {
     }
   }
 
-  /** The first pod binds a claim of these volumes: after it, other nodes may be out of reach. */
-  get isSharedAndUnbound(): boolean {
-    return this.#waiting.some(({ use }) => use.template === undefined);
+  /** Whether a pod placed makes a difference for the next one of its kind: it binds their claim, or takes a volume. */
+  get isSelfMatching(): boolean {
+    return this.#waiting.some(({ use, claim }) => use.template === undefined || !this.#isMade(claim));
+  }
+
+  /** Names of the volumes that placed replicas have taken. */
+  get taken(): Iterable<string> {
+    return this.#taken;
+  }
+
+  /** Binds the claims of one more replica on a node that takes it. */
+  place(node: Node): void {
+    const bindings = this.#bind(node, this.#taken);
+    if ('unmet' in bindings) return;
+    for (const [{ use, claim }, binding] of bindings.found) {
+      if (binding !== 'new') this.#taken.add(binding.name);
+      if (use.template !== undefined) continue;
+      if (binding === 'new') this.#madeOn = node.name;
+      else this.#bound.push(binding);
+      this.#waiting.splice(
+        this.#waiting.findIndex(other => other.claim === claim),
+        1,
+      );
+    }
+  }
+
+  /**
+   * Where further replicas can go once the first is on the node, as it binds the claims that they share. Undefined:
+   * anywhere. `made`: some volume is made then, and may be out of reach of every other node.
+   */
+  boundOn(node: Node): { id: string; made: boolean; reaches(other: Node): boolean } | undefined {
+    const bindings = this.#bind(node, this.#taken);
+    if ('unmet' in bindings) return undefined;
+    const shared = [...bindings.found].filter(([{ use }]) => use.template === undefined).map(([, binding]) => binding);
+    if (shared.length === 0) return undefined;
+    const volumes = shared.filter(binding => binding !== 'new');
+    const made = volumes.length < shared.length;
+    const id = [...volumes.map(({ name }) => name).toSorted(), ...(made ? [`@${node.name}`] : [])].join();
+    return { id, made, reaches: other => volumes.every(volume => isWithin(volume, other)) };
+  }
+
+  /** Nodes that share volumes which replicas use up, and how many replicas these serve. Undefined: nothing is used up. */
+  usedUp(nodes: readonly Node[]): VolumeLimits | undefined {
+    const own = this.#waiting.filter(({ use, claim }) => use.template !== undefined && !this.#isMade(claim));
+    if (own.length === 0) return undefined;
+    const groups = new Map<string, string>();
+    const limits = new Map<string, number>();
+    const users = new Map<string, string>();
+    let isShared = false;
+    for (const node of nodes) {
+      const found = own.flatMap(waiting => {
+        if (canProvision(this.#storage.classes.get(waiting.claim.className), node)) return [];
+        const isOpen = ({ name, nodeTerms }: Volume) => !this.#taken.has(name) && isReachable(nodeTerms, node);
+        return this.#suitable(waiting).filter(isOpen);
+      });
+      if (found.length === 0) continue;
+      const group = [...new Set(found.map(({ name }) => name))].toSorted().join();
+      groups.set(node.name, group);
+      if (limits.has(group)) continue;
+      limits.set(group, this.#replicasOn(node));
+      for (const { name } of found) {
+        isShared ||= (users.get(name) ?? group) !== group;
+        users.set(name, group);
+      }
+    }
+    return { groups, limits, isShared, volumes: users.size };
+  }
+
+  /** How many replicas the volumes serve that the node reaches. */
+  #replicasOn(node: Node): number {
+    const taken = new Set(this.#taken);
+    for (let replicas = 0; ; replicas++) {
+      const bindings = this.#bind(node, taken);
+      if ('unmet' in bindings) return replicas;
+      const volumes = [...bindings.found.values()].filter(binding => binding !== 'new');
+      if (volumes.length === 0) return Infinity;
+      for (const { name } of volumes) taken.add(name);
+    }
+  }
+
+  #suitable(waiting: WaitingClaim): readonly Volume[] {
+    let suitable = this.#suitableOf.get(waiting);
+    if (suitable === undefined) {
+      suitable = suitableVolumes(waiting.claim, this.#storage);
+      this.#suitableOf.set(waiting, suitable);
+    }
+    return suitable;
+  }
+
+  /** Whether every volume of the claim's class can be made wherever a pod goes. */
+  #isMade({ className }: Claim): boolean {
+    const storageClass = this.#storage.classes.get(className);
+    return canProvision(storageClass, NOWHERE) && (storageClass?.allowedTopologies.length ?? 0) === 0;
   }
 
   /** Names of all nodes that its bound volumes can be used on; undefined: it has none. */
@@ -85,12 +184,16 @@ export class PodVolumes {
   judge(node: Node): UnfitReason[] {
     const reasons: UnfitReason[] = [];
     const add = (words: string, detail: string) => reasons.push({ rule: 'volumes', words, detail });
+    if (this.#madeOn !== undefined && this.#madeOn !== node.name) {
+      add("node(s) didn't match PersistentVolume's node affinity", `a volume is made on node ${this.#madeOn}`);
+    }
     const elsewhere = this.#bound.find(({ nodeTerms }) => !isReachable(nodeTerms, node));
     if (elsewhere !== undefined) {
       add("node(s) didn't match PersistentVolume's node affinity", this.#placeOf(elsewhere));
     }
-    const unmet = this.#unmetClaim(node);
-    if (unmet !== undefined) {
+    const bindings = this.#bind(node, this.#taken);
+    if ('unmet' in bindings) {
+      const { unmet } = bindings;
       const detail = `claim ${unmet.template === undefined ? '' : 'of volume '}${unmet.name}`;
       add("node(s) didn't find available persistent volumes to bind", detail);
     }
@@ -130,26 +233,40 @@ export class PodVolumes {
     if (volume !== undefined) this.#bound.push(volume);
   }
 
-  /** A claim that the node can neither be given an existing volume for, nor a new one. */
-  #unmetClaim(node: Node): ClaimUse | undefined {
-    const taken = new Set<string>();
+  /** `unmet`: a claim that the node can neither be given an existing volume for, nor a new one. @param taken volumes */
+  #bind(node: Node, taken: ReadonlySet<string>): { found: Map<WaitingClaim, Binding> } | { unmet: ClaimUse } {
+    const found = new Map<WaitingClaim, Binding>();
     const toFind: WaitingClaim[] = [];
     // Volumes are of one class: those of a class that provisions on the node are not looked for.
-    for (const { use, claim } of this.#waiting) {
-      const { selectedNode } = claim;
-      if (selectedNode !== undefined && selectedNode !== node.name) return use;
-      if (canProvision(this.#storage.classes.get(claim.className), node)) continue;
-      if (selectedNode !== undefined) return use;
-      toFind.push({ use, claim });
+    for (const waiting of this.#waiting) {
+      const { selectedNode, className } = waiting.claim;
+      if (selectedNode !== undefined && selectedNode !== node.name) return { unmet: waiting.use };
+      if (canProvision(this.#storage.classes.get(className), node)) found.set(waiting, 'new');
+      else if (selectedNode !== undefined) return { unmet: waiting.use };
+      else toFind.push(waiting);
     }
+    const ofPod = new Set(taken);
     // The smallest first, as the scheduler does.
-    for (const { use, claim } of toFind.toSorted((a, b) => compareQuantities(a.claim.size, b.claim.size))) {
-      const volume = chooseVolume(claim, this.#storage.volumes.values(), node, taken);
-      if (volume === undefined) return use;
-      taken.add(volume.name);
+    for (const waiting of toFind.toSorted((a, b) => compareQuantities(a.claim.size, b.claim.size))) {
+      const volume = chooseVolume(waiting.claim, this.#suitable(waiting), node, ofPod);
+      if (volume === undefined) return { unmet: waiting.use };
+      ofPod.add(volume.name);
+      found.set(waiting, volume);
     }
-    return undefined;
+    return { found };
   }
+}
+
+/** See PodVolumes.usedUp(). */
+export interface VolumeLimits {
+  /** By node: the nodes of a group reach the same volumes. Nodes without one need none. */
+  groups: ReadonlyMap<string, string>;
+  /** Replicas, by group. */
+  limits: ReadonlyMap<string, number>;
+  /** Some volume belongs to two groups. */
+  isShared: boolean;
+  /** How many there are. */
+  volumes: number;
 }
 
 interface NamedClaim {
@@ -179,12 +296,12 @@ export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage
       return volume === undefined || isWithin(volume, node);
     }
     if (claim === undefined || canProvision(storage.classes.get(claim.className), node)) return true;
-    return chooseVolume(claim, storage.volumes.values(), node, NO_VOLUMES) !== undefined;
+    return chooseVolume(claim, suitableVolumes(claim, storage), node, NO_VOLUMES) !== undefined;
   });
 }
 
 /** Of several the newest, as the server fills it in (GetDefaultClass of pkg/volume/util). */
-function defaultClass({ classes }: Storage): string {
+export function defaultClass({ classes }: Storage): string {
   const defaults = [...classes.values()].filter(({ isDefault }) => isDefault);
   const isFirst = (a: StorageClass, b: StorageClass) =>
     a.created === b.created ? a.name < b.name : a.created > b.created;
@@ -212,7 +329,7 @@ function firstProblem(claims: readonly NamedClaim[], storage: Storage): string |
   return undefined;
 }
 
-function canProvision(storageClass: StorageClass | undefined, { labels }: Node): boolean {
+function canProvision(storageClass: StorageClass | undefined, { labels }: Pick<Node, 'labels'>): boolean {
   const { provisioner = '', allowedTopologies = [] } = storageClass ?? {};
   if (provisioner === '' || provisioner === 'kubernetes.io/no-provisioner') return false;
   if (allowedTopologies.length === 0) return true;
@@ -223,29 +340,42 @@ function canProvision(storageClass: StorageClass | undefined, { labels }: Node):
 
 // Which volume a claim is bound to on a node (FindMatchingVolume of k8s.io/component-helpers/storage/volume).
 
-/** The volume that is reserved for the claim, or else the smallest that suits. @param taken by other claims of the pod */
+/** The volume that is reserved for the claim, or else the smallest. @param taken by other claims */
 function chooseVolume(
   claim: Claim,
-  volumes: Iterable<Volume>,
+  suitable: readonly Volume[],
   node: Node,
   taken: ReadonlySet<string>,
 ): Volume | undefined {
   let smallest: Volume | undefined;
-  for (const volume of volumes) {
-    const isReserved = isReservedFor(volume, claim);
-    // The scheduler looks at volumes of the claim's class alone.
-    if (taken.has(volume.name) || volume.className !== claim.className || volume.isDeleting) continue;
-    if (volume.claimRef !== undefined && !isReserved) continue;
-    if (compareQuantities(volume.size, claim.size) < 0 || volume.volumeMode !== claim.volumeMode) continue;
-    if (volume.attributesClass !== claim.attributesClass) continue;
+  for (const volume of suitable) {
+    if (taken.has(volume.name)) continue;
     const isOnNode = isReachable(volume.nodeTerms, node);
-    if (isReserved) return isOnNode ? volume : undefined;
-    if (volume.phase !== 'Available' || !isOnNode) continue;
-    if (claim.selector !== undefined && !matchesQuery(claim.selector, volume.labels)) continue;
-    if (!claim.accessModes.every(mode => volume.accessModes.includes(mode))) continue;
+    if (isReservedFor(volume, claim)) return isOnNode ? volume : undefined;
+    if (!isOnNode) continue;
     if (smallest === undefined || compareQuantities(smallest.size, volume.size) > 0) smallest = volume;
   }
   return smallest;
+}
+
+/** On whatever node. */
+function suitableVolumes(claim: Claim, { volumes }: Storage): Volume[] {
+  const suitable: Volume[] = [];
+  for (const volume of volumes.values()) {
+    const isReserved = isReservedFor(volume, claim);
+    // The scheduler looks at volumes of the claim's class alone.
+    if (volume.className !== claim.className || volume.isDeleting) continue;
+    if (volume.claimRef !== undefined && !isReserved) continue;
+    if (compareQuantities(volume.size, claim.size) < 0 || volume.volumeMode !== claim.volumeMode) continue;
+    if (volume.attributesClass !== claim.attributesClass) continue;
+    if (!isReserved) {
+      if (volume.phase !== 'Available') continue;
+      if (claim.selector !== undefined && !matchesQuery(claim.selector, volume.labels)) continue;
+      if (!claim.accessModes.every(mode => volume.accessModes.includes(mode))) continue;
+    }
+    suitable.push(volume);
+  }
+  return suitable;
 }
 
 /** As CheckNodeAffinity: a volume without terms is everywhere. Its terms see labels alone. */

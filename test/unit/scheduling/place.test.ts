@@ -23,29 +23,30 @@ const NODES = [
 ];
 const ALL = NODES.map(({ name }) => name);
 
-const CASES: [string, RawPodSpec, [string, Pod][], string[], number, boolean][] = [
-  ['by places', {}, [], ALL, 30, false],
-  ['by cpu', asks({ cpu: '1500m' }), [], ALL, 6, false],
-  ['beside others', asks({ cpu: '1' }), [['a1', pod(asks({ cpu: '3500m' }))]], ALL, 8, false],
-  ['on some nodes', asks({ cpu: '1' }), [], ['a1', 'b1'], 8, false],
-  ['nowhere', asks({ cpu: '5' }), [], ALL, 0, false],
-  ['one a node by host port', { containers: [{ ports: [{ hostPort: 80 }] }] }, [], ALL, 3, false],
-  ['one a node by anti-affinity', affinity('podAntiAffinity', HOST), [], ALL, 3, true],
-  ['one a zone by anti-affinity', affinity('podAntiAffinity', 'zone'), [['b1', pod()]], ALL, 1, true],
-  ['in the zone with the most room', affinity('podAffinity', 'zone'), [], ALL, 20, true],
-  ['in the zone of the others', affinity('podAffinity', 'zone'), [['b1', pod()]], ALL, 9, true],
+const CASES: [string, RawPodSpec, [string, Pod][], string[], number, number][] = [
+  ['by places', {}, [], ALL, 30, 30],
+  ['by cpu', asks({ cpu: '1500m' }), [], ALL, 6, 6],
+  ['beside others', asks({ cpu: '1' }), [['a1', pod(asks({ cpu: '3500m' }))]], ALL, 8, 8],
+  ['on some nodes', asks({ cpu: '1' }), [], ['a1', 'b1'], 8, 8],
+  ['nowhere', asks({ cpu: '5' }), [], ALL, 0, 0],
+  ['one a node by host port', { containers: [{ ports: [{ hostPort: 80 }] }] }, [], ALL, 3, 3],
+  ['one a node by anti-affinity', affinity('podAntiAffinity', HOST), [], ALL, 3, 3],
+  ['one a zone by anti-affinity', affinity('podAntiAffinity', 'zone'), [['b1', pod()]], ALL, 1, 1],
+  ['in the zone of the first', affinity('podAffinity', 'zone'), [], ALL, 10, 20],
+  ['in the zone of the others', affinity('podAffinity', 'zone'), [['b1', pod()]], ALL, 9, 9],
   // The zone of the node with a taint counts, and takes no pod.
-  ['spread over zones', spread('zone'), [], ALL, 2, true],
-  ['spread over zones with more skew', spread('zone', 4), [], ALL, 8, true],
-  ['spread over nodes that take pods', { ...spread(HOST), ...{ nodeSelector: { zone: 'a' } } }, [], ALL, 20, true],
+  ['spread over zones', spread('zone'), [], ALL, 2, 2],
+  ['spread over zones with more skew', spread('zone', 4), [], ALL, 8, 8],
+  ['spread over nodes that take pods', { ...spread(HOST), ...{ nodeSelector: { zone: 'a' } } }, [], ALL, 20, 20],
 ];
 
-for (const [name, spec, running, nodes, replicas, isAtLeast] of CASES) {
+for (const [name, spec, running, nodes, least, most] of CASES) {
   test(name, () => {
-    const placed = place(pod(spec), nodes, snapshot(NODES, running));
-    assert.deepEqual([placed.replicas, placed.isAtLeast], [replicas, isAtLeast]);
+    const { bounds, replicas, byNode } = place(pod(spec), nodes, snapshot(NODES, running));
+    assert.deepEqual(bounds, { least, most });
+    assert.ok(replicas >= least && replicas <= most);
     assert.equal(
-      [...placed.byNode.values()].reduce((sum, count) => sum + count, 0),
+      [...byNode.values()].reduce((sum, count) => sum + count, 0),
       replicas,
     );
   });
@@ -54,7 +55,7 @@ for (const [name, spec, running, nodes, replicas, isAtLeast] of CASES) {
 test('stops at the limit', () => {
   assert.deepEqual(place(pod(), ALL, snapshot(NODES), 12).replicas, 12);
   const spreading = place(pod(spread(HOST, 5)), ALL, snapshot(NODES), 7);
-  assert.deepEqual([spreading.replicas, spreading.isAtLeast], [7, false]);
+  assert.deepEqual([spreading.replicas, spreading.bounds], [7, { least: 7, most: 7 }]);
   assert.deepEqual([...spreading.byNode.values()].toSorted(), [2, 2, 3]);
 });
 
@@ -63,10 +64,11 @@ test('250,000 replicas that spread over 5,001 nodes take seconds at most', { tim
     site(`n${at}`, { labels: { zone: `z${at % 3}` }, allocatable: { cpu: '50', pods: '50' } }),
   );
   const both = [...(spread('zone').topologySpreadConstraints ?? []), ...(spread(HOST).topologySpreadConstraints ?? [])];
-  const { replicas } = place(
+  const { replicas, bounds } = place(
     pod({ topologySpreadConstraints: both }),
     nodes.map(({ name }) => name),
     snapshot(nodes),
   );
   assert.ok(replicas > 249_000, `${replicas} replicas`);
+  assert.deepEqual(bounds, { least: 5_001, most: 250_050 });
 });

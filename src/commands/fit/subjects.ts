@@ -1,0 +1,314 @@
+/** The pods that `fit` is asked about: of a file with a pod or a pod template, one that exists, or one of a given size. */
+import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
+import { NodepoolError } from '../../nodepool/errors.ts';
+import { defined, isObject, ownValue } from '../../nodepool/json.ts';
+import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
+import { wholeAccelerators } from '../../nodepool/quantity/amounts.ts';
+import { firstFew } from '../../nodepool/text.ts';
+import type { Node } from '../../nodepool/types.ts';
+import { daemonTolerations } from '../../scheduling/pod/daemon.ts';
+import { CLAIM_TEMPLATES, checkedShape, LABEL_SELECTOR, POD } from '../../scheduling/pod/pod-shape.ts';
+import {
+  type RawClaimSpec,
+  type RawContainer,
+  type RawPod,
+  type RawPodSpec,
+  TEMPLATE_HASH,
+} from '../../scheduling/pod/raw-pod.ts';
+import type { FitOptions, PodRequests } from './run.ts';
+
+/** Kinds of objects that are named. */
+const MAX_KINDS = 5;
+
+export interface FitSubject {
+  /** Of the object: `Deployment`. */
+  kind: string;
+  namespace: string;
+  name: string;
+  /** `Deployment shop/web`. */
+  title: string;
+  /** One that could be created: of a pod that exists, without its node. */
+  pod: RawPod;
+  /** Labels by which its controller tells another replica of the workload from this one. */
+  labelsOfNext?: Record<string, string>;
+  /** Of a DaemonSet, which has one pod a node: spec.template.spec, and what selects its pods. */
+  daemon?: { template: RawPodSpec; selector: LabelQuery };
+  /** It exists: its own place counts as free. */
+  exists: boolean;
+  /** It has requests, and no selector and no tolerations but one of taints with the name of a device. */
+  ofRequests?: { tolerates: string | undefined };
+}
+
+/** @returns `others`: about objects without a pod, which stand beside workloads in most files */
+export async function subjectsOf(
+  { of, namespace: requested }: FitOptions & { of: Exclude<FitOptions['of'], { requests: PodRequests }> },
+  port: SchedulingPort,
+): Promise<{ subjects: FitSubject[]; others: string[] }> {
+  const namespace = requested ?? port.namespace;
+  if ('documents' in of) {
+    const skipped = of.documents.flatMap(document => kindWithoutPod(document) ?? []);
+    const isSkipped = skipped.length < of.documents.length ? kindWithoutPod : () => undefined;
+    const subjects = of.documents.filter(document => isSkipped(document) === undefined);
+    const kinds = [...new Set(skipped)].toSorted();
+    const others = kinds.length === 0 ? [] : [`left out, as they have no pod template: ${firstFew(kinds, MAX_KINDS)}`];
+    return { subjects: await Promise.all(subjects.map(document => subjectOf(document, namespace, port))), others };
+  }
+  const slash = of.pod.indexOf('/');
+  const [where, name] = slash < 0 ? [namespace, of.pod] : [of.pod.slice(0, slash), of.pod.slice(slash + 1)];
+  const pod = await port.pod(where, name);
+  if (pod === undefined) {
+    const next = `see \`kubectl get pods -n ${where}\`, or name another namespace: NAMESPACE/NAME or -n`;
+    throw new NodepoolError('input', `there is no pod "${name}" in the namespace ${where}`, next);
+  }
+  return { subjects: [existingSubject(pod, where, name)], others: [] };
+}
+
+const NVIDIA = 'nvidia.com/gpu';
+
+/** A pod that the strictest PodSecurity admits: only its size is asked about. */
+export function requestsSubject(
+  { cpu, memory, gpu }: PodRequests,
+  nodes: readonly Node[],
+  { namespace: requested }: FitOptions,
+  port: SchedulingPort,
+): FitSubject {
+  const namespace = requested ?? port.namespace;
+  const device = gpu === undefined ? undefined : gpuOf(nodes);
+  const devices = device === undefined || gpu === undefined ? {} : { [device]: gpu };
+  const container = {
+    name: 'main',
+    image: 'pause',
+    // Of extended resources, the server wants limits.
+    resources: { requests: defined({ cpu, memory, ...devices }), limits: devices },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  };
+  const securityContext = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+  // As the admission plugin ExtendedResourceToleration gives it: nodes with devices have a taint with their name.
+  const tolerations = device === undefined ? [] : [{ key: device, operator: 'Exists', effect: 'NoSchedule' }];
+  const pod = { metadata: { name: 'pod', namespace }, spec: { securityContext, tolerations, containers: [container] } };
+  const others = { exists: false, ofRequests: { tolerates: device } };
+  return { kind: 'Pod', namespace, name: '', title: 'A pod with these requests', pod, ...others };
+}
+
+/** nvidia.com/gpu, unless the nodes offer one other accelerator alone, as amd.com/gpu. */
+function gpuOf(nodes: readonly Node[]): string {
+  const gpus = wholeAccelerators(
+    nodes.flatMap(({ allocatable }) => Object.keys(allocatable).filter(name => allocatable[name] !== '0')),
+  );
+  if (gpus.includes(NVIDIA) || gpus.length === 0) return NVIDIA;
+  const [only = NVIDIA, ...more] = gpus;
+  if (more.length === 0) return only;
+  throw new NodepoolError(
+    'input',
+    `--gpu: the nodes offer several resources: ${firstFew(gpus, MAX_KINDS)}`,
+    'write a pod that requests one of them to a file, and give it with -f',
+  );
+}
+
+export interface SubjectDocument {
+  value: unknown;
+  /** `web.yaml:12`. */
+  source: string;
+  placeOf(field: string): string;
+}
+
+/** Where each kind has its pod template; `[]`: it is a pod itself. */
+const TEMPLATES: Readonly<Record<string, readonly string[]>> = {
+  Pod: [],
+  Deployment: ['spec', 'template'],
+  ReplicaSet: ['spec', 'template'],
+  ReplicationController: ['spec', 'template'],
+  StatefulSet: ['spec', 'template'],
+  DaemonSet: ['spec', 'template'],
+  Job: ['spec', 'template'],
+  CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
+};
+
+/** The kind of an object of a kind without a pod template, as a Service. */
+function kindWithoutPod({ value }: SubjectDocument): string | undefined {
+  const kind = isObject(value) ? value.kind : undefined;
+  return typeof kind === 'string' && kind !== '' && ownValue(TEMPLATES, kind) === undefined ? kind : undefined;
+}
+
+/** Throws NodepoolError (input) with the field. @param namespace of objects that name none */
+async function subjectOf(
+  document: SubjectDocument,
+  namespace: string,
+  port: Pick<SchedulingPort, 'templateHash'>,
+): Promise<FitSubject> {
+  const { value, source } = document;
+  const { kind, metadata } = isObject(value) ? value : {};
+  const path = typeof kind === 'string' ? ownValue(TEMPLATES, kind) : undefined;
+  if (typeof kind !== 'string' || path === undefined) {
+    const what = typeof kind === 'string' ? `a ${kind} has no pod template` : 'it has no kind';
+    throw new NodepoolError('input', `${source}: ${what}`, `give one of ${Object.keys(TEMPLATES).join(', ')}`);
+  }
+  const template = path.reduce<unknown>((part, name) => (isObject(part) ? part[name] : undefined), value);
+  const prefix = path.join('.');
+  const pod = shapedAt<RawPod>(template, POD, prefix, document);
+  const specField = [...path, 'spec'].join('.');
+  if ((pod.spec?.containers ?? []).length === 0)
+    throw wrong(document, `${specField}.containers`, 'at least one container');
+  const { name, namespace: itsOwn } = isObject(metadata) ? metadata : {};
+  const where = typeof itsOwn === 'string' && itsOwn !== '' ? itsOwn : namespace;
+  const named = typeof name === 'string' ? name : '';
+  const claims = kind === 'StatefulSet' ? claimTemplates(value, document) : [];
+  const spec = withDefaults(withClaims(pod.spec ?? {}, claims), kind === 'DaemonSet');
+  const isSame = (other: unknown) => isPartOf(template, other);
+  const given = await controllerLabels(kind, named === '' ? 'new' : named, value, {
+    hash: () => (named === '' ? undefined : port.templateHash(where, named, isSame)),
+    reads: key => JSON.stringify(pod.spec ?? {}).includes(key),
+  });
+  const labels = { ...pod.metadata?.labels, ...given.labels };
+  const selector = path.length > 0 && isObject(value) && isObject(value.spec) ? value.spec.selector : undefined;
+  return {
+    ...{ kind, namespace: where, name: named, title: `${kind} ${where}/${named === '' ? '<no name>' : named}` },
+    pod: { metadata: { ...pod.metadata, labels, name: named === '' ? 'pod' : named, namespace: where }, spec },
+    ...(given.ofNext === undefined ? {} : { labelsOfNext: given.ofNext }),
+    ...(kind === 'DaemonSet'
+      ? {
+          daemon: {
+            template: pod.spec ?? {},
+            selector:
+              selector === undefined
+                ? { matchLabels: pod.metadata?.labels ?? {} }
+                : shapedAt<LabelQuery>(selector, LABEL_SELECTOR, 'spec.selector', document),
+          },
+        }
+      : {}),
+    exists: false,
+  };
+}
+
+const NEW_UID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * Labels that the controller of a workload gives its pods, on which spread and affinity may depend. A revision or a run that does not
+ * exist yet has a value of its own.
+ */
+async function controllerLabels(
+  kind: string,
+  name: string,
+  value: unknown,
+  { hash, reads }: { hash: () => Promise<string | undefined> | undefined; reads: (key: string) => boolean },
+): Promise<{ labels: Record<string, string>; ofNext?: Record<string, string> }> {
+  const spec = isObject(value) && isObject(value.spec) ? value.spec : {};
+  switch (kind) {
+    case 'Deployment':
+      return { labels: { [TEMPLATE_HASH]: (reads(TEMPLATE_HASH) ? await hash() : undefined) ?? 'new' } };
+    case 'StatefulSet': {
+      const { start } = isObject(spec.ordinals) ? spec.ordinals : {};
+      const first = typeof start === 'number' ? start : 0;
+      const of = (index: number) => ({
+        'apps.kubernetes.io/pod-index': `${index}`,
+        'statefulset.kubernetes.io/pod-name': `${name}-${index}`,
+      });
+      return { labels: { 'controller-revision-hash': `${name}-new`, ...of(first) }, ofNext: of(first + 1) };
+    }
+    case 'DaemonSet':
+      return { labels: { 'controller-revision-hash': 'new', 'pod-template-generation': '1' } };
+    case 'Job':
+      return jobLabels(name, spec);
+    case 'CronJob': {
+      const job = isObject(spec.jobTemplate) && isObject(spec.jobTemplate.spec) ? spec.jobTemplate.spec : {};
+      return jobLabels(`${name}-new`, job);
+    }
+    default:
+      return { labels: {} };
+  }
+}
+
+function jobLabels(
+  name: string,
+  { manualSelector, completionMode }: Record<string, unknown>,
+): { labels: Record<string, string>; ofNext?: Record<string, string> } {
+  const owned = {
+    'batch.kubernetes.io/controller-uid': NEW_UID,
+    'batch.kubernetes.io/job-name': name,
+    'controller-uid': NEW_UID,
+    'job-name': name,
+  };
+  const labels = manualSelector === true ? {} : owned;
+  if (completionMode !== 'Indexed') return { labels };
+  const of = (index: number) => ({ 'batch.kubernetes.io/job-completion-index': `${index}` });
+  return { labels: { ...labels, ...of(0) }, ofNext: of(1) };
+}
+
+/** Whether every field of a file is so in an object of the server, which has more fields: its defaults. */
+function isPartOf(given: unknown, live: unknown): boolean {
+  if (given === null || given === undefined) return true;
+  if (Array.isArray(given)) {
+    return Array.isArray(live) && given.length === live.length && given.every((item, at) => isPartOf(item, live[at]));
+  }
+  if (!isObject(given)) return String(given) === String(live);
+  return isObject(live) && Object.entries(given).every(([name, part]) => isPartOf(part, live[name]));
+}
+
+/** As if it were created again: it goes where the scheduler puts it. */
+function existingSubject(pod: RawPod, namespace: string, name: string): FitSubject {
+  const { nodeName: _, ...spec } = pod.spec ?? {};
+  const { deletionTimestamp: _deletion, ...metadata } = pod.metadata ?? {};
+  return {
+    kind: 'Pod',
+    namespace,
+    name,
+    title: `Pod ${namespace}/${name}`,
+    pod: { metadata, spec },
+    exists: true,
+  };
+}
+
+interface ClaimTemplate {
+  metadata?: { name?: string };
+  spec?: RawClaimSpec;
+}
+
+function claimTemplates(value: unknown, document: SubjectDocument): ClaimTemplate[] {
+  const spec = isObject(value) && isObject(value.spec) ? value.spec : {};
+  const templates = spec.volumeClaimTemplates ?? [];
+  return shapedAt<ClaimTemplate[]>(templates, CLAIM_TEMPLATES, 'spec.volumeClaimTemplates', document);
+}
+
+/** Each pod gets its own claim, as for an ephemeral volume. */
+function withClaims(spec: RawPodSpec, templates: readonly ClaimTemplate[]): RawPodSpec {
+  if (templates.length === 0) return spec;
+  const names = templates.map(({ metadata }) => metadata?.name);
+  const others = (spec.volumes ?? []).filter(({ name }) => !names.includes(name));
+  const claims = templates.map(({ metadata, spec: claim = {} }) => ({
+    name: metadata?.name ?? '',
+    ephemeral: { volumeClaimTemplate: { spec: claim } },
+  }));
+  return { ...spec, volumes: [...others, ...claims] };
+}
+
+/** Those of the API server that decide on scheduling, for where it is not asked. */
+function withDefaults(spec: RawPodSpec, isDaemon: boolean): RawPodSpec {
+  const withRequests = (container: RawContainer): RawContainer => {
+    const { limits, requests } = container.resources ?? {};
+    return limits === undefined
+      ? container
+      : { ...container, resources: { ...container.resources, requests: { ...limits, ...requests } } };
+  };
+  return {
+    ...spec,
+    ...(spec.containers === undefined ? {} : { containers: spec.containers.map(withRequests) }),
+    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withRequests) }),
+    ...(isDaemon ? { tolerations: daemonTolerations(spec.tolerations ?? [], spec.hostNetwork ?? false) } : {}),
+  };
+}
+
+function shapedAt<T>(
+  value: unknown,
+  shape: Parameters<typeof checkedShape>[1],
+  field: string,
+  document: SubjectDocument,
+): T {
+  const found = checkedShape(value, shape, field);
+  if ('field' in found) throw wrong(document, found.field, found.expected);
+  return found.value as T;
+}
+
+function wrong({ source, placeOf }: SubjectDocument, field: string, expected: string): NodepoolError {
+  if (field === '') return new NodepoolError('input', `${source}: it must be an object`, 'correct the file');
+  return new NodepoolError('input', `${placeOf(field)}: ${field} must be ${expected}`, 'correct the file');
+}

@@ -1,0 +1,213 @@
+/**
+ * How many replicas of a pod nodes take, where the place of one matters to the next: the scheduler takes nodes in an order of its
+ * own. Exact for one topology spread constraint beside limits of groups of nodes that lie within each other; else bounds that hold.
+ */
+import { ownValue } from '../nodepool/json.ts';
+import type { Node } from '../nodepool/types.ts';
+import type { Judge } from './judge.ts';
+import type { SpreadState } from './spread/spread.ts';
+
+export interface Bounds {
+  /** In every order. */
+  least: number;
+  /** In the best one. */
+  most: number;
+}
+
+export interface Site {
+  node: Node;
+  /** For so many more by resources and ports. */
+  room: number;
+}
+
+/** Groups of nodes that take a limited number of replicas together. */
+interface GroupLimits {
+  /** Undefined: not limited. */
+  groupOf(node: Node): string | undefined;
+  limitOf(group: string): number;
+}
+
+const NOWHERE: Bounds = { least: 0, most: 0 };
+
+/** @param judge before any replica is placed. @param sites that it allows */
+export function replicaBounds(judge: Judge, sites: readonly Site[]): Bounds {
+  const { spread, affinity } = judge;
+  const open = sites.filter(({ node }) => spread.isOpen(node) && affinity.judge(node).length === 0);
+  const first = open.filter(({ node }) => judge.takesNext(node));
+  if (first.length === 0) return NOWHERE;
+  const limits = groupLimits(judge, open);
+  const bounds = afterFirst(judge, first, open).map(({ least, most }): Bounds => {
+    const of = (some: readonly Site[]) => spreadBounds(some, spread.counting, limits.groups);
+    return { least: limits.isExact ? of(least).least : 0, most: Math.min(limits.most, of(most).most) };
+  });
+  return {
+    // The scheduler finds a node that takes one.
+    least: Math.max(1, Math.min(...bounds.map(({ least }) => least))),
+    most: Math.max(1, ...bounds.map(({ most }) => most)),
+  };
+}
+
+interface Reach {
+  /** The nodes that further replicas can certainly use, and those that they may be able to use. */
+  least: readonly Site[];
+  most: readonly Site[];
+}
+
+/** What is left to the others once the first replica has chosen a domain of its pod affinity, or bound a claim that all share. */
+function afterFirst(judge: Judge, first: readonly Site[], sites: readonly Site[]): Reach[] {
+  const keys = judge.affinity.keysOfFirst;
+  const domainOf = ({ labels }: Node) => keys.map(key => JSON.stringify(ownValue(labels, key))).join();
+  const byDomain = keys.length === 0 ? undefined : Map.groupBy(sites, ({ node }) => domainOf(node));
+  const reaches = new Map<string, Reach>();
+  for (const site of first) {
+    const binding = judge.volumes.boundOn(site.node);
+    const domain = domainOf(site.node);
+    const id = `${domain} ${binding?.id ?? ''}`;
+    if (reaches.has(id)) continue;
+    const near = byDomain?.get(domain) ?? sites;
+    const most = binding === undefined ? near : near.filter(({ node }) => binding.reaches(node));
+    reaches.set(id, { least: binding?.made === true ? [site] : most, most });
+  }
+  return [...reaches.values()];
+}
+
+/** `isExact`: no two groups share what limits them. `most`: of all nodes together. */
+function groupLimits(
+  { affinity, volumes }: Judge,
+  sites: readonly Site[],
+): { groups: GroupLimits[]; isExact: boolean; most: number } {
+  const groups = affinity.keysOfOne.map(key => ({
+    groupOf: ({ labels }: Node) => ownValue(labels, key),
+    limitOf: () => 1,
+  }));
+  const used = volumes.usedUp(sites.map(({ node }) => node));
+  if (used === undefined) return { groups, isExact: true, most: Infinity };
+  const ofVolumes = {
+    groupOf: ({ name }: Node) => used.groups.get(name),
+    limitOf: (group: string) => used.limits.get(group) ?? Infinity,
+  };
+  const most = sites.every(({ node }) => used.groups.has(node.name)) ? used.volumes : Infinity;
+  return { groups: [...groups, ofVolumes], isExact: !used.isShared, most };
+}
+
+// Topology spread. A domain with the fewest pods is open until it is full, whatever the others have: in the end the fewest pods of a
+// domain are what the first full one has, and every other domain has as many as it takes, or the skew more than that.
+
+function spreadBounds(sites: readonly Site[], spreads: readonly SpreadState[], limits: readonly GroupLimits[]): Bounds {
+  if (spreads.length === 0) return capacity(sites, limits);
+  const each = spreads.map((main): Bounds => {
+    const others = spreads.filter(spread => spread !== main).map(alwaysOpen);
+    return {
+      least: spreadBound(sites, main, [...limits, ...others]).least,
+      most: spreadBound(sites, main, limits).most,
+    };
+  });
+  return { least: Math.max(...each.map(({ least }) => least)), most: Math.min(...each.map(({ most }) => most)) };
+}
+
+/** How many more pods its domains take in any case: the fewest pods of a domain do not become fewer. */
+function alwaysOpen({ topologyKey, maxSkew, counts, isShort }: SpreadState): GroupLimits {
+  const fewest = isShort ? 0 : Math.min(...counts.values());
+  return {
+    groupOf: ({ labels }) => ownValue(labels, topologyKey),
+    limitOf: domain => Math.max(0, fewest + maxSkew - (counts.get(domain) ?? 0)),
+  };
+}
+
+function spreadBound(sites: readonly Site[], spread: SpreadState, limits: readonly GroupLimits[]): Bounds {
+  const domainOf = ({ labels }: Node) => ownValue(labels, spread.topologyKey) ?? '';
+  const byDomain = Map.groupBy(sites, ({ node }) => domainOf(node));
+  const [inner, outer] = [limits.filter(each => isWithin(each, sites, domainOf)), [] as GroupLimits[]];
+  for (const each of limits) if (!inner.includes(each)) outer.push(each);
+  const rooms = new Map([...byDomain].map(([domain, some]) => [domain, capacity(some, inner)]));
+  const bound = (of: (bounds: Bounds) => number) =>
+    levelled(spread, domain => {
+      const room = rooms.get(domain);
+      return room === undefined ? 0 : of(room);
+    });
+  const [least, most] = [bound(room => room.least), bound(room => room.most)];
+  if (outer.length === 0) return { least, most };
+  const together = outer.map(each => capacity(sites, [each]).most);
+  // A limit of all nodes together ends the placing, wherever it is.
+  const areOfAll = outer.every(({ groupOf }) => new Set(sites.map(({ node }) => groupOf(node))).size === 1);
+  return { least: areOfAll ? Math.min(least, ...together) : 0, most: Math.min(most, ...together) };
+}
+
+function levelled({ counts, maxSkew, isShort }: SpreadState, roomOf: (domain: string) => number): number {
+  const domains = [...counts].map(([domain, count]) => ({ count, full: count + roomOf(domain) }));
+  const fewest = isShort ? 0 : domains.reduce((min, { full }) => Math.min(min, full), Infinity);
+  return domains.reduce((sum, { count, full }) => sum + Math.max(0, Math.min(full, fewest + maxSkew) - count), 0);
+}
+
+/** Whether each group lies in one domain. */
+function isWithin({ groupOf }: GroupLimits, sites: readonly Site[], domainOf: (node: Node) => string): boolean {
+  const domains = new Map<string, string>();
+  for (const { node } of sites) {
+    const group = groupOf(node);
+    if (group === undefined) continue;
+    const domain = domainOf(node);
+    if ((domains.get(group) ?? domain) !== domain) return false;
+    domains.set(group, domain);
+  }
+  return true;
+}
+
+// Limits of groups alone. Where groups lie within each other, every order ends with as many replicas.
+
+interface Part {
+  /** By limits; null: its nodes are of several groups. */
+  groups: (string | undefined | null)[];
+  room: number;
+}
+
+function capacity(sites: readonly Site[], limits: readonly GroupLimits[]): Bounds {
+  const all = sites.reduce((sum, { room }) => sum + room, 0);
+  if (limits.length === 0) return { least: all, most: all };
+  const nested = nestedCapacity(sites, limits);
+  if (nested !== undefined) return { least: nested, most: nested };
+  const most = Math.min(...limits.map(each => nestedCapacity(sites, [each]) ?? all));
+  // Of n partitions into limited groups, any order reaches the n-th part of the best one at least.
+  return { least: Math.ceil(inOneOrder(sites, limits) / limits.length), most };
+}
+
+/** Undefined: groups overlap. */
+function nestedCapacity(sites: readonly Site[], limits: readonly GroupLimits[]): number | undefined {
+  let parts = sites.map(({ node, room }): Part => ({ groups: limits.map(({ groupOf }) => groupOf(node)), room }));
+  const sizes = limits.map((_, at) => new Set(parts.map(({ groups }) => groups[at])).size);
+  const smallestGroupsFirst = [...limits.keys()].toSorted((a, b) => (sizes[b] ?? 0) - (sizes[a] ?? 0));
+  for (const at of smallestGroupsFirst) {
+    const merged = new Map<string, Part>();
+    const free: Part[] = [];
+    for (const part of parts) {
+      const group = part.groups[at];
+      if (group === null) return undefined;
+      const before = group === undefined ? undefined : merged.get(group);
+      if (group === undefined) free.push(part);
+      else if (before === undefined) merged.set(group, { ...part });
+      else {
+        before.room += part.room;
+        before.groups = before.groups.map((each, i) => (each === part.groups[i] ? each : null));
+      }
+    }
+    for (const [group, part] of merged) part.room = Math.min(part.room, limits[at]?.limitOf(group) ?? Infinity);
+    parts = [...free, ...merged.values()];
+  }
+  return parts.reduce((sum, { room }) => sum + room, 0);
+}
+
+function inOneOrder(sites: readonly Site[], limits: readonly GroupLimits[]): number {
+  const remaining = limits.map(() => new Map<string, number>());
+  let placed = 0;
+  for (const { node, room } of sites) {
+    const groups = limits.map(({ groupOf }) => groupOf(node));
+    const open = groups.map((group, at) =>
+      group === undefined ? Infinity : (remaining[at]?.get(group) ?? limits[at]?.limitOf(group) ?? Infinity),
+    );
+    const here = Math.min(room, ...open);
+    for (const [at, group] of groups.entries()) {
+      if (group !== undefined) remaining[at]?.set(group, (open[at] ?? 0) - here);
+    }
+    placed += here;
+  }
+  return placed;
+}

@@ -1,0 +1,150 @@
+/** How many more pods of a kind the ResourceQuotas of their namespace allow (the pod and claim evaluators of k8s.io/kubernetes pkg/quota/v1). */
+import { type Amounts, type ReadQuantity, toAmounts, ZERO } from '../nodepool/quantity/amounts.ts';
+import { podLimits, podRequests } from '../nodepool/quantity/pod-resources.ts';
+import { addQuantities, type Quantity } from '../nodepool/quantity/quantity.ts';
+import type { ResourceList } from '../nodepool/types.ts';
+import type { RawClaimSpec, RawPod, RawPodSpec } from './pod/raw-pod.ts';
+
+export interface RawQuota {
+  metadata?: { name?: string };
+  spec?: {
+    scopes?: string[];
+    scopeSelector?: { matchExpressions?: { scopeName?: string; operator?: string; values?: string[] }[] };
+  };
+  status?: { hard?: ResourceList; used?: ResourceList };
+}
+
+export interface QuotaLimit {
+  quota: string;
+  resource: string;
+  /** How many more pods it allows. */
+  replicas: number;
+}
+
+/** Of the quota that allows the fewest; undefined: none limits them. @param className of claims that name no class. @throws QuantityError */
+export function quotaLimit(
+  pod: RawPod,
+  quotas: readonly RawQuota[],
+  read: ReadQuantity,
+  className: string,
+): QuotaLimit | undefined {
+  const { spec = {} } = pod;
+  const ofPod = podUsage({ spec }, read);
+  const ofClaims = claimUsage(spec, read, className);
+  let lowest: QuotaLimit | undefined;
+  for (const { metadata = {}, spec: { scopes = [], scopeSelector } = {}, status = {} } of quotas) {
+    const wanted = [
+      ...scopes.map(scopeName => ({ scopeName, operator: 'Exists', values: [] as string[] })),
+      ...(scopeSelector?.matchExpressions ?? []),
+    ];
+    // A quota with a scope of pods counts no claims.
+    const usage = new Map([
+      ...(wanted.every(scope => isInScope(spec, scope)) ? ofPod : []),
+      ...(wanted.length === 0 ? ofClaims : []),
+    ]);
+    const [hard, used] = [toAmounts(status.hard, read), toAmounts(status.used, read)];
+    for (const [resource, limit] of hard) {
+      const each = usage.get(resource);
+      if (each === undefined || each.unscaled <= 0n) continue;
+      const replicas = timesIn(limit, used.get(resource) ?? ZERO, each);
+      if (lowest === undefined || replicas < lowest.replicas) {
+        lowest = { quota: metadata.name ?? '', resource, replicas };
+      }
+    }
+  }
+  return lowest;
+}
+
+const ONE: Quantity = { ...ZERO, unscaled: 1n };
+
+function podUsage(pod: { spec: RawPodSpec }, read: ReadQuantity): Amounts {
+  const usage: Amounts = new Map([
+    ['pods', ONE],
+    ['count/pods', ONE],
+  ]);
+  for (const [name, amount] of podRequests(pod, read)) {
+    if (isCompute(name)) usage.set(name, amount);
+    if (isCompute(name) || name.includes('/')) usage.set(`requests.${name}`, amount);
+  }
+  for (const [name, amount] of podLimits(pod, read)) if (isCompute(name)) usage.set(`limits.${name}`, amount);
+  return usage;
+}
+
+function isCompute(name: string): boolean {
+  return name === 'cpu' || name === 'memory' || name === 'ephemeral-storage' || name.startsWith('hugepages-');
+}
+
+/** Of claims that are made with each pod. */
+function claimUsage({ volumes = [] }: RawPodSpec, read: ReadQuantity, defaultClass: string): Amounts {
+  const usage: Amounts = new Map();
+  const add = (name: string, amount: Quantity) => usage.set(name, addQuantities(usage.get(name) ?? ZERO, amount));
+  const templates = volumes.flatMap(({ ephemeral }): RawClaimSpec[] =>
+    ephemeral === undefined ? [] : [ephemeral.volumeClaimTemplate?.spec ?? {}],
+  );
+  for (const { storageClassName = defaultClass, resources } of templates) {
+    const storage = toAmounts(resources?.requests, read).get('storage') ?? ZERO;
+    const ofClass = `${storageClassName}.storageclass.storage.k8s.io/`;
+    for (const name of ['persistentvolumeclaims', 'count/persistentvolumeclaims']) add(name, ONE);
+    add('requests.storage', storage);
+    if (storageClassName === '') continue;
+    add(`${ofClass}persistentvolumeclaims`, ONE);
+    add(`${ofClass}requests.storage`, storage);
+  }
+  return usage;
+}
+
+function isInScope(
+  spec: RawPodSpec,
+  { scopeName, operator, values = [] }: { scopeName?: string; operator?: string; values?: string[] },
+): boolean {
+  switch (scopeName) {
+    case 'Terminating':
+      return spec.activeDeadlineSeconds !== undefined;
+    case 'NotTerminating':
+      return spec.activeDeadlineSeconds === undefined;
+    case 'BestEffort':
+      return isBestEffort(spec);
+    case 'NotBestEffort':
+      return !isBestEffort(spec);
+    case 'CrossNamespacePodAffinity':
+      return selectsNamespaces(spec);
+    case 'PriorityClass': {
+      const { priorityClassName: name = '' } = spec;
+      if (operator === 'In') return values.includes(name);
+      if (operator === 'NotIn') return !values.includes(name);
+      return (name !== '') === (operator !== 'DoesNotExist');
+    }
+    default:
+      return false;
+  }
+}
+
+/** As the QoS class: no container has requests or limits of CPU or memory. */
+function isBestEffort({ containers = [], initContainers = [], resources }: RawPodSpec): boolean {
+  const lists = [resources, ...[...containers, ...initContainers].map(container => container.resources)];
+  return lists.every(list =>
+    [list?.requests, list?.limits].every(of => of?.cpu === undefined && of?.memory === undefined),
+  );
+}
+
+function selectsNamespaces({ affinity }: RawPodSpec): boolean {
+  const { podAffinity, podAntiAffinity } = affinity ?? {};
+  const terms = [podAffinity, podAntiAffinity].flatMap(each => [
+    ...(each?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
+    ...(each?.preferredDuringSchedulingIgnoredDuringExecution ?? []).flatMap(
+      ({ podAffinityTerm }) => podAffinityTerm ?? [],
+    ),
+  ]);
+  return terms.some(
+    ({ namespaces = [], namespaceSelector }) => namespaces.length > 0 || namespaceSelector !== undefined,
+  );
+}
+
+/** How often it fits between the two. */
+function timesIn(hard: Quantity, used: Quantity, each: Quantity): number {
+  const free = addQuantities(hard, { ...used, unscaled: -used.unscaled });
+  if (free.unscaled <= 0n) return 0;
+  const exponent = Math.min(free.exponent, each.exponent);
+  const scaled = (quantity: Quantity) => quantity.unscaled * 10n ** BigInt(quantity.exponent - exponent);
+  return Number(scaled(free) / scaled(each));
+}

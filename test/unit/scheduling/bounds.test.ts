@@ -1,0 +1,162 @@
+/** Bounds of replicas against every order in which a scheduler could take the nodes of small random clusters. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Node } from '../../../src/nodepool/types.ts';
+import { Judge } from '../../../src/scheduling/judge.ts';
+import { place } from '../../../src/scheduling/place.ts';
+import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
+import type { Pod } from '../../../src/scheduling/types.ts';
+import { readClaim, readStorageClass, readVolume, type Storage } from '../../../src/scheduling/volumes/storage.ts';
+import { asks, pod, site, snapshot } from './fixtures.ts';
+
+const CLUSTERS = 5_000;
+const WEB = { matchLabels: { app: 'web' } };
+const KEYS = ['zone', 'rack', 'kubernetes.io/hostname'];
+
+type Random = (below: number) => number;
+
+/** mulberry32 */
+function seeded(seed: number): Random {
+  let state = seed;
+  return below => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+interface Case {
+  nodes: Node[];
+  running: [string, Pod][];
+  storage: Storage;
+  spec: RawPodSpec;
+}
+
+function randomCase(random: Random): Case {
+  const key = () => KEYS[random(KEYS.length)] ?? '';
+  const useOf = random(4);
+  // With volumes, every order is tried; without, every set.
+  const cpus = useOf === 1 || useOf === 2 ? 2 : 4;
+  const nodes = Array.from({ length: 1 + random(5) }, (_, at) =>
+    site(`n${at}`, {
+      labels: { zone: `z${random(3)}`, ...(random(4) === 0 ? {} : { rack: `r${random(3)}` }) },
+      allocatable: { cpu: `${random(cpus)}`, pods: '10' },
+    }),
+  );
+  const running = nodes.flatMap(({ name }): [string, Pod][] => (random(5) === 0 ? [[name, pod({})]] : []));
+  const spec: RawPodSpec = asks({ cpu: '1' });
+  if (random(2) === 0) {
+    spec.topologySpreadConstraints = Array.from({ length: 1 + random(2) }, () => ({
+      maxSkew: 1 + random(2),
+      topologyKey: key(),
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: random(6) === 0 ? { matchLabels: { app: 'other' } } : WEB,
+      ...(random(5) === 0 ? { minDomains: 3 } : {}),
+    }));
+  }
+  const terms = () =>
+    Array.from({ length: 1 + random(2) }, () => ({
+      topologyKey: key(),
+      labelSelector: WEB,
+    }));
+  spec.affinity = {
+    ...(random(3) === 0 ? { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms() } } : {}),
+    ...(random(3) === 0 ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms() } } : {}),
+  };
+  const volumes = Array.from({ length: random(5) }, (_, at) => {
+    const on = [nodes, nodes.filter(() => random(2) === 0), nodes.slice(0, 1)][random(3)] ?? [];
+    const values = on.map(({ name }) => name);
+    return readVolume({
+      metadata: { name: `v${at}` },
+      spec: {
+        storageClassName: 'local',
+        accessModes: ['ReadWriteOnce'],
+        capacity: { storage: `${1 + random(2)}Gi` },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values }] }],
+          },
+        },
+      },
+      status: { phase: 'Available' },
+    });
+  });
+  const size = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  const shared = ['local', 'made'][random(2)] ?? '';
+  const claim = readClaim({
+    metadata: { namespace: 'default', name: 'data' },
+    spec: { ...size, storageClassName: shared },
+    status: { phase: 'Pending' },
+  });
+  if (useOf === 1) spec.volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+  if (useOf === 2) {
+    spec.volumes = [
+      { name: 'own', ephemeral: { volumeClaimTemplate: { spec: { ...size, storageClassName: 'local' } } } },
+    ];
+  }
+  const storageClass = (name: string, provisioner: string) =>
+    readStorageClass({ metadata: { name }, provisioner, volumeBindingMode: 'WaitForFirstConsumer' });
+  const storage: Storage = {
+    claims: new Map([['default/data', claim]]),
+    volumes: new Map(volumes.map(each => [each.name, each])),
+    classes: new Map([
+      ['local', storageClass('local', 'kubernetes.io/no-provisioner')],
+      ['made', storageClass('made', 'csi.example.com')],
+    ]),
+  };
+  return { nodes, running, storage, spec };
+}
+
+/** The fewest and the most replicas of all orders. */
+function everyOrder({ nodes, running, storage, spec }: Case): { least: number; most: number } {
+  const asked = pod(spec);
+  const where = snapshot(nodes, running, storage);
+  const seen = new Map<string, { least: number; most: number }>();
+  const rooms = nodes.map(({ name }) => place(pod(asks({ cpu: '1' })), [name], where).replicas);
+  const from = (order: readonly number[]): { least: number; most: number } => {
+    // Volumes that are alike are told apart by the order alone where claims are used up.
+    const id = [...order].toSorted().join() + (spec.volumes === undefined ? '' : `:${order.join()}`);
+    const known = seen.get(id);
+    if (known !== undefined) return known;
+    const judge = new Judge(asked, where);
+    for (const at of order) judge.place(nodes[at] as Node);
+    let found: { least: number; most: number } | undefined;
+    for (const [at, node] of nodes.entries()) {
+      if (order.filter(each => each === at).length >= (rooms[at] ?? 0)) continue;
+      if (!judge.isAllowed(node.name) || !judge.takesNext(node)) continue;
+      const { least, most } = from([...order, at]);
+      found = { least: Math.min(found?.least ?? Infinity, least), most: Math.max(found?.most ?? 0, most) };
+    }
+    const result = found ?? { least: order.length, most: order.length };
+    seen.set(id, result);
+    return result;
+  };
+  return from([]);
+}
+
+function textOf({ nodes, running, storage, spec }: Case, found: object): string {
+  const volumes = [...storage.volumes.values()].map(({ name, nodeTerms, size }) => ({
+    name,
+    nodeTerms,
+    size: `${size.unscaled}`,
+  }));
+  const sites = nodes.map(({ name, labels, allocatable }) => ({ name, labels, cpu: allocatable.cpu }));
+  return JSON.stringify({ ...found, sites, on: running.map(([node]) => node), spec, volumes }, undefined, 1);
+}
+
+test('no order of nodes leaves the bounds', () => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const random = seeded(seed);
+  let exact = 0;
+  for (let at = 0; at < CLUSTERS; at++) {
+    const one = randomCase(random);
+    const orders = everyOrder(one);
+    const where = snapshot(one.nodes, one.running, one.storage);
+    const names = one.nodes.map(({ name }) => name);
+    const { bounds } = place(pod(one.spec), names, where);
+    assert.ok(bounds.least <= orders.least && orders.most <= bounds.most, textOf(one, { seed, at, bounds, orders }));
+    if (bounds.least === orders.least && bounds.most === orders.most) exact++;
+  }
+  assert.ok(exact / CLUSTERS > 0.8, `${exact} of ${CLUSTERS} are exact`);
+});
