@@ -1,0 +1,198 @@
+/** Some random workloads; `npm run forecasts` takes more. And cases in which a forecast was once wrong. */
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { raw } from '../cluster/raw.ts';
+import { container, Forecaster, HOST, runForecasts, type Workload, ZONE } from './forecasts.ts';
+import { useFullTestEnv } from './full-test-env.ts';
+import { role } from './test-env.ts';
+import { eventually } from './watching.ts';
+
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000));
+const WORKLOADS = Number(process.env.WORKLOADS ?? 12);
+
+describe('fit against kube-scheduler and the controllers of workloads', () => {
+  const testEnv = useFullTestEnv();
+
+  test(`${WORKLOADS} random workloads, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
+    const tell = (line: string) => t.diagnostic(line);
+    const { exact, all, differences } = await runForecasts(testEnv.cluster(), {
+      seed: SEED,
+      workloads: WORKLOADS,
+      tell,
+    });
+    t.diagnostic(`${exact} of ${all} forecasts are one number`);
+    assert.deepEqual(differences, []);
+  });
+
+  const forecaster = () => new Forecaster(testEnv.cluster());
+  const api = () => raw(testEnv.cluster());
+  const room = (cpu: number) => ({ cpu: `${cpu}`, memory: '8Gi', pods: '20' });
+  const near = (kind: 'podAffinity' | 'podAntiAffinity', topologyKey: string, selector: object, more: object = {}) => ({
+    affinity: {
+      [kind]: {
+        requiredDuringSchedulingIgnoredDuringExecution: [
+          { topologyKey, labelSelector: { matchLabels: selector }, ...more },
+        ],
+      },
+    },
+  });
+  const claimOf = (storageClassName: string) => ({
+    storageClassName,
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '1Gi' } },
+  });
+
+  beforeEach(() => forecaster().clear());
+
+  /** Returns how many replicas are placed. */
+  async function check(workload: Workload, least: number, most: number, text: RegExp): Promise<number> {
+    const forecast = await forecaster().forecast(workload);
+    assert.deepEqual([forecast.least, forecast.most], [least, most], forecast.text);
+    assert.equal(forecast.code, least >= workload.replicas ? 0 : 1);
+    assert.match(forecast.text, text);
+    const placed = await forecaster().run(workload, least);
+    assert.ok(placed >= least && placed <= most, `${placed} are placed; ${forecast.text}`);
+    return placed;
+  }
+
+  test('volumes are used up by replicas', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));
+    await forecaster().volumes('local', ['n1', 'n2']);
+    const spec = { containers: [container('1')] };
+    const more = { volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claimOf('local') }] };
+    await check({ kind: 'StatefulSet', name: 'db', replicas: 6, spec, more }, 2, 2, /^2 of 6 replicas fit\.$/m);
+  });
+
+  test('the first replica decides on the zone of the others', async () => {
+    await forecaster().nodes(...['a1', 'a2'].map(name => ({ name, labels: { [ZONE]: 'a' }, allocatable: room(2) })), {
+      name: 'b1',
+      labels: { [ZONE]: 'b' },
+      allocatable: room(3),
+    });
+    const spec = { containers: [container('1')], ...near('podAffinity', ZONE, { app: 'web' }) };
+    await check({ kind: 'Deployment', name: 'web', replicas: 4, spec }, 3, 4, /^Between 3 and 4 of 4 replicas fit\.$/m);
+  });
+
+  test('the first replica binds the claim that all share', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(1) })));
+    await forecaster().volumes('local', ['n1', 'n2']);
+    const path = '/api/v1/namespaces/default/persistentvolumeclaims';
+    await api().expect('POST', path, { metadata: { name: 'shared' }, spec: claimOf('local') });
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'shared' } }];
+    const spec = { containers: [container('1')], volumes };
+    await check({ kind: 'Deployment', name: 'web', replicas: 2, spec }, 1, 1, /^1 of 2 replicas fit\.$/m);
+  });
+
+  test('pods have the labels of their Job, and of their place in a StatefulSet', async () => {
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));
+    const spec = { containers: [container('1')], restartPolicy: 'Never' };
+    const ofJob = { ...spec, ...near('podAntiAffinity', HOST, { 'job-name': 'batch' }) };
+    await check({ kind: 'Job', name: 'batch', replicas: 5, spec: ofJob }, 2, 2, /^2 of 5 replicas fit\.$/m);
+    const matchLabelKeys = ['apps.kubernetes.io/pod-index'];
+    const ofSet = { containers: [container('1')], ...near('podAntiAffinity', HOST, { app: 'db' }, { matchLabelKeys }) };
+    await check({ kind: 'StatefulSet', name: 'db', replicas: 5, spec: ofSet }, 5, 5, /^5 replicas fit\.$/m);
+  });
+
+  test('a new revision of a Deployment does not count the pods of the old one, the same revision does', async () => {
+    await forecaster().nodes(
+      { name: 'n1', labels: { [ZONE]: 'a' }, allocatable: room(30) },
+      { name: 'n2', labels: { [ZONE]: 'b' }, allocatable: room(0) },
+    );
+    const constraint = {
+      maxSkew: 1,
+      topologyKey: ZONE,
+      whenUnsatisfiable: 'DoNotSchedule',
+      labelSelector: { matchLabels: { app: 'web' } },
+      matchLabelKeys: ['pod-template-hash'],
+    };
+    const spec = { containers: [container('1')], topologySpreadConstraints: [constraint] };
+    const web: Workload = { kind: 'Deployment', name: 'web', replicas: 1, spec };
+    const path = '/apis/apps/v1/namespaces/default/deployments';
+    const template = { metadata: { labels: { app: 'web' } }, spec: { terminationGracePeriodSeconds: 0, ...spec } };
+    const selector = { matchLabels: { app: 'web' } };
+    await api().expect('POST', path, { metadata: { name: 'web' }, spec: { replicas: 1, selector, template } });
+    await eventually('it runs', async () => {
+      const { status } = (await api().expect('GET', `${path}/web`)) as { status: { readyReplicas?: number } };
+      return status.readyReplicas === 1;
+    });
+    const same = await forecaster().forecast(web);
+    assert.deepEqual([same.least, same.most, same.code], [0, 0, 1], same.text);
+    const changed = { ...web, spec: { ...spec, containers: [container('1', { command: ['sleep'] })] } };
+    const next = await forecaster().forecast(changed);
+    assert.deepEqual([next.least, next.most, next.code], [1, 1, 0], next.text);
+    await api().expect('DELETE', `${path}/web?propagationPolicy=Background`);
+  });
+
+  test('a ResourceQuota allows fewer than the nodes', async () => {
+    await forecaster().nodes({ name: 'n1', allocatable: room(30) });
+    await forecaster().quota('small', { pods: '2' });
+    const spec = { containers: [container('1')] };
+    const text = /^2 of 5 replicas fit\.\nResourceQuota default\/small allows 2 more pods: pods\.$/m;
+    await check({ kind: 'Deployment', name: 'web', replicas: 5, spec }, 2, 2, text);
+  });
+
+  test('a DaemonSet: its own pods make room, and its controller does not see the RuntimeClass', async () => {
+    const taint = { key: 'gpu', value: 'yes', effect: 'NoSchedule' as const };
+    await forecaster().nodes(
+      { name: 'g1', labels: role('gpu'), taints: [taint], allocatable: room(4) },
+      { name: 'n1', allocatable: room(4) },
+    );
+    const agent = (spec: object): Workload => ({ kind: 'DaemonSet', name: 'agent', replicas: 1, spec });
+    const ports = [{ containerPort: 80, hostPort: 80 }];
+    const plain = agent({ containers: [container('3', { ports })] });
+    const once = await forecaster().forecast(plain);
+    assert.deepEqual([once.least, once.most, once.code], [1, 1, 0]);
+    const path = '/apis/apps/v1/namespaces/default/daemonsets';
+    await api().expect('POST', path, {
+      metadata: { name: 'agent' },
+      spec: {
+        selector: { matchLabels: { app: 'agent' } },
+        template: { metadata: { labels: { app: 'agent' } }, spec: plain.spec },
+      },
+    });
+    const running = async () => {
+      const { status } = (await api().expect('GET', `${path}/agent`)) as { status: { numberReady?: number } };
+      return status.numberReady === 1;
+    };
+    await eventually('the agent runs', running);
+    const again = await forecaster().forecast(plain);
+    assert.deepEqual([again.least, again.most, again.code], [1, 1, 0], again.text);
+    await api().expect('DELETE', `${path}/agent`);
+    await api().expect('POST', '/apis/node.k8s.io/v1/runtimeclasses', {
+      metadata: { name: 'gpu' },
+      handler: 'gpu',
+      scheduling: { nodeSelector: role('gpu'), tolerations: [{ key: 'gpu', operator: 'Exists' }] },
+    });
+    const ofClass = agent({ runtimeClassName: 'gpu', containers: [container('1')] });
+    const { least, most, text } = await forecaster().forecast(ofClass);
+    assert.deepEqual([least, most], [0, 0], text);
+    assert.equal(await forecaster().run(ofClass, 0), 0);
+    await api().expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses/gpu');
+  });
+
+  test('a pod nominated to a node by preemption has its room', async () => {
+    await forecaster().nodes({ name: 'n1', allocatable: room(4) });
+    const path = '/api/v1/namespaces/default/pods';
+    await api().expect('POST', path, {
+      metadata: { name: 'next' },
+      // Nobody schedules it.
+      spec: { schedulerName: 'nobody', containers: [container('3')] },
+    });
+    const spec = { containers: [container('1')] };
+    const web: Workload = { kind: 'Deployment', name: 'web', replicas: 4, spec };
+    const before = await forecaster().forecast(web);
+    assert.deepEqual([before.least, before.most], [4, 4]);
+    assert.match(before.text, /^Not judged: a Pending pod that may take this room first: default\/next\.$/m);
+    await api().expect('PATCH', `${path}/next/status`, { status: { nominatedNodeName: 'n1' } });
+    const { least, most, text } = await forecaster().forecast(web);
+    assert.deepEqual([least, most], [1, 1], text);
+    assert.doesNotMatch(text, /Pending/);
+    await api().expect('DELETE', `${path}/next?gracePeriodSeconds=0`);
+  });
+
+  test('the kubelet alone judges a pod with spec.nodeName', async () => {
+    await forecaster().nodes({ name: 'n1', allocatable: room(4), unschedulable: true });
+    const spec = { nodeName: 'n1', containers: [container('1')] };
+    await check({ kind: 'ReplicaSet', name: 'direct', replicas: 2, spec }, 2, 2, /^2 replicas fit\.$/m);
+  });
+});

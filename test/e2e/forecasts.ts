@@ -1,0 +1,348 @@
+/**
+ * Workloads of random rules on small clusters: how many replicas `fit` promises, and how many kube-scheduler and the controllers of
+ * the workloads run. Everything follows from the seed.
+ */
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ControlPlane } from '../cluster/control-plane.ts';
+import { cliHere } from '../cluster/harness.ts';
+import { createNodes, deleteNodes } from '../cluster/nodes.ts';
+import { raw } from '../cluster/raw.ts';
+import { Dice } from './dice.ts';
+import { eventually } from './watching.ts';
+
+export const ZONE = 'topology.kubernetes.io/zone';
+export const HOST = 'kubernetes.io/hostname';
+const KEYS = [ZONE, HOST, 'rack'];
+const NAMESPACE = 'default';
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+/** An unschedulable pod is tried again some seconds after others have changed its chances. */
+const SETTLE_MS = 60_000;
+/** So long no further pod was bound. */
+const QUIET_MS = 700;
+const NODES_EVERY = 12;
+const MAX_DIFFERENCES = 10;
+
+export interface Workload {
+  kind: 'Deployment' | 'StatefulSet' | 'ReplicaSet' | 'Job' | 'DaemonSet';
+  name: string;
+  replicas: number;
+  spec: object;
+  /** Of the pods; app: NAME if there are none. */
+  labels?: Record<string, string>;
+  /** More of the spec of the workload itself. */
+  more?: object;
+}
+
+export interface Forecast {
+  /** Of all nodes, and what the ResourceQuota allows; at most as many as were asked for. */
+  least: number;
+  most: number;
+  /** Exit code of `fit --replicas`. */
+  code: number;
+  text: string;
+}
+
+const PATHS = {
+  Deployment: 'apps/v1',
+  StatefulSet: 'apps/v1',
+  ReplicaSet: 'apps/v1',
+  DaemonSet: 'apps/v1',
+  Job: 'batch/v1',
+};
+
+function objectOf({ kind, name, replicas, spec, labels = { app: name }, more = {} }: Workload): object {
+  const template = { metadata: { labels }, spec: { terminationGracePeriodSeconds: 0, ...spec } };
+  const count =
+    kind === 'Job'
+      ? { parallelism: replicas, completions: replicas }
+      : kind === 'DaemonSet'
+        ? { selector: { matchLabels: labels } }
+        : { replicas, selector: { matchLabels: labels } };
+  const policy = kind === 'StatefulSet' ? { podManagementPolicy: 'Parallel', serviceName: name } : {};
+  return { apiVersion: PATHS[kind], kind, metadata: { name }, spec: { ...count, ...policy, ...more, template } };
+}
+
+/** Compares what `fit` says of a workload with what happens when it is created. The cluster is as before afterwards. */
+export class Forecaster {
+  readonly #cluster: ControlPlane;
+
+  constructor(cluster: ControlPlane) {
+    this.#cluster = cluster;
+  }
+
+  get #api() {
+    return raw(this.#cluster);
+  }
+
+  async forecast(workload: Workload): Promise<Forecast> {
+    const folder = await mkdtemp(join(tmpdir(), 'nodepool-forecast-'));
+    const file = join(folder, 'workload.json');
+    await writeFile(file, JSON.stringify(objectOf(workload)));
+    const args = ['fit', '-f', file, '--replicas', `${workload.replicas}`];
+    const { code, stdout, stderr } = await cliHere(this.#cluster, [...args, '-o', 'json']);
+    const { stdout: text } = await cliHere(this.#cluster, args);
+    await rm(folder, { recursive: true });
+    assert.ok(code === 0 || code === 1, stderr);
+    const [item] = (
+      JSON.parse(stdout) as {
+        items: { total: { replicas: number; maxReplicas: number }; quota?: { replicas: number } }[];
+      }
+    ).items;
+    assert.ok(item !== undefined);
+    const limit = Math.min(
+      workload.kind === 'DaemonSet' ? Infinity : workload.replicas,
+      item.quota?.replicas ?? Infinity,
+    );
+    const { replicas, maxReplicas } = item.total;
+    return { least: Math.min(replicas, limit), most: Math.min(maxReplicas, limit), code: code ?? -1, text };
+  }
+
+  /** Creates it, waits until its pods have a node or no more get one, and deletes it. Returns how many have one. */
+  async run(workload: Workload, atLeast: number): Promise<number> {
+    const { kind, name, labels = { app: name } } = workload;
+    const path = `/apis/${PATHS[kind]}/namespaces/${NAMESPACE}/${kind.toLowerCase()}s`;
+    const selector = encodeURIComponent(
+      Object.entries(labels)
+        .map(entry => entry.join('='))
+        .join(),
+    );
+    const placed = async () => {
+      const { items } = (await this.#api.expect('GET', `${PODS}?labelSelector=${selector}`)) as {
+        items: { metadata: { ownerReferences?: object[] }; spec: { nodeName?: string } }[];
+      };
+      // Not those that were there before.
+      return items.filter(({ metadata, spec }) => metadata.ownerReferences !== undefined && spec.nodeName !== undefined)
+        .length;
+    };
+    await this.#api.expect('POST', path, objectOf(workload));
+    try {
+      const end = Date.now() + SETTLE_MS;
+      let [count, since] = [-1, Date.now()];
+      for (;;) {
+        const now = await placed();
+        if (now !== count) [count, since] = [now, Date.now()];
+        const isQuiet = Date.now() - since >= QUIET_MS;
+        if ((isQuiet && count >= atLeast) || Date.now() > end) return count;
+        await sleep(60);
+      }
+    } finally {
+      await this.#api.expect('DELETE', `${path}/${name}?propagationPolicy=Background`);
+      await eventually(
+        `the pods of ${name} are gone`,
+        async () => {
+          const { items } = (await this.#api.expect('GET', `${PODS}?labelSelector=${selector}`)) as {
+            items: { metadata: { name: string; ownerReferences?: object[]; finalizers?: string[] } }[];
+          };
+          const owned = items.filter(({ metadata }) => metadata.ownerReferences !== undefined);
+          for (const { metadata } of owned)
+            await this.#api.request('DELETE', `${PODS}/${metadata.name}?gracePeriodSeconds=0`);
+          return owned.length === 0;
+        },
+        60_000,
+      );
+      await this.#api.expect('DELETE', `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`);
+    }
+  }
+
+  /** On no node, the pod with these labels runs as if somebody had placed it. */
+  async runs(name: string, node: string, labels: Record<string, string>, cpu = '0'): Promise<void> {
+    const spec = { nodeName: node, terminationGracePeriodSeconds: 0, containers: [container(cpu)] };
+    await this.#api.expect('POST', PODS, { metadata: { name, labels }, spec });
+  }
+
+  /** A class without a provisioner, and volumes of it on these nodes. */
+  async volumes(className: string, nodes: readonly string[]): Promise<void> {
+    await this.#api.expect('POST', '/apis/storage.k8s.io/v1/storageclasses', {
+      metadata: { name: className },
+      provisioner: 'kubernetes.io/no-provisioner',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    for (const [at, node] of nodes.entries()) {
+      const nodeSelectorTerms = [{ matchExpressions: [{ key: HOST, operator: 'In', values: [node] }] }];
+      await this.#api.expect('POST', '/api/v1/persistentvolumes', {
+        metadata: { name: `${className}-${at}` },
+        spec: {
+          storageClassName: className,
+          accessModes: ['ReadWriteOnce'],
+          capacity: { storage: '1Gi' },
+          local: { path: '/mnt' },
+          nodeAffinity: { required: { nodeSelectorTerms } },
+        },
+      });
+    }
+    // The scheduler knows a volume that is Available.
+    await eventually('volumes are available', async () => {
+      const { items } = (await this.#api.expect('GET', '/api/v1/persistentvolumes')) as {
+        items: { spec: { storageClassName: string }; status: { phase: string } }[];
+      };
+      return items.every(({ spec, status }) => spec.storageClassName !== className || status.phase === 'Available');
+    });
+  }
+
+  async quota(name: string, hard: Record<string, string>): Promise<void> {
+    await this.#api.expect('POST', `/api/v1/namespaces/${NAMESPACE}/resourcequotas`, {
+      metadata: { name },
+      spec: { hard },
+    });
+    await eventually('the quota has a status', async () => {
+      const { status } = (await this.#api.expect('GET', `/api/v1/namespaces/${NAMESPACE}/resourcequotas/${name}`)) as {
+        status: { hard?: object; used?: object };
+      };
+      return status.hard !== undefined && status.used !== undefined;
+    });
+  }
+
+  /** Without nodes, pods, volumes and quotas. */
+  async clear(): Promise<void> {
+    for (const path of [
+      `/api/v1/namespaces/${NAMESPACE}/resourcequotas`,
+      `${PODS}?gracePeriodSeconds=0`,
+      `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`,
+      '/api/v1/persistentvolumes',
+      '/apis/storage.k8s.io/v1/storageclasses',
+    ]) {
+      await this.#api.expect('DELETE', path);
+    }
+    await eventually('no pods are left', async () => {
+      return ((await this.#api.expect('GET', PODS)) as { items: unknown[] }).items.length === 0;
+    });
+    await deleteNodes(this.#cluster);
+  }
+
+  async nodes(...nodes: Parameters<typeof createNodes>[1]): Promise<void> {
+    await createNodes(this.#cluster, nodes);
+  }
+}
+
+export function container(cpu: string, more: object = {}): object {
+  return { name: 'main', image: 'registry.example.com/main:1', resources: { requests: { cpu } }, ...more };
+}
+
+/** Number of workloads whose forecast is one number, and of all. */
+export interface ForecastRun {
+  exact: number;
+  all: number;
+  differences: string[];
+}
+
+export async function runForecasts(
+  cluster: ControlPlane,
+  { seed, workloads, tell }: { seed: number; workloads: number; tell: (line: string) => void },
+): Promise<ForecastRun> {
+  const random = new Dice(seed);
+  const forecaster = new Forecaster(cluster);
+  const differences: string[] = [];
+  let exact = 0;
+  let nodes: string[] = [];
+  for (let at = 0; at < workloads; at++) {
+    if (at % NODES_EVERY === 0) {
+      await forecaster.clear();
+      nodes = await randomNodes(random, forecaster);
+    }
+    const workload = await randomWorkload(random, at, nodes, forecaster);
+    const forecast = await forecaster.forecast(workload);
+    const { least, most, code } = forecast;
+    const placed = await forecaster.run(workload, least);
+    const isEnough = workload.kind === 'DaemonSet' ? least > 0 : least >= workload.replicas;
+    if (least === most) exact++;
+    if (placed < least || placed > most || (workload.kind !== 'DaemonSet' && (code === 0) !== isEnough)) {
+      differences.push(
+        `workload ${at}: ${placed} run, fit said ${least}-${most} (exit ${code})\n${forecast.text}\n${JSON.stringify(objectOf(workload))}`,
+      );
+      tell(differences.at(-1) ?? '');
+      if (differences.length >= MAX_DIFFERENCES) break;
+    }
+    await raw(cluster).expect('DELETE', `/api/v1/namespaces/${NAMESPACE}/resourcequotas`);
+    if (at % 25 === 24) tell(`${at + 1} of ${workloads}, ${exact} exact`);
+  }
+  return { exact, all: workloads, differences };
+}
+
+async function randomNodes(random: Dice, forecaster: Forecaster): Promise<string[]> {
+  const names = Array.from({ length: random.between(2, 6) }, (_, at) => `n${at}`);
+  await forecaster.nodes(
+    ...names.map(name => ({
+      name,
+      labels: {
+        [ZONE]: random.pick(['a', 'b', 'c']),
+        ...(random.chance(0.7) ? { rack: random.pick(['r1', 'r2']) } : {}),
+      },
+      allocatable: { cpu: `${random.between(1, 4)}`, memory: '8Gi', pods: '20' },
+      taints: random.chance(0.15)
+        ? [{ key: 'dedicated', value: 'x', effect: random.pick(['NoSchedule', 'NoExecute'] as const) }]
+        : [],
+      unschedulable: random.chance(0.08),
+    })),
+  );
+  for (const name of names) if (random.chance(0.2)) await forecaster.runs(`web-${name}`, name, { app: 'web' });
+  return names;
+}
+
+async function randomWorkload(random: Dice, at: number, nodes: string[], forecaster: Forecaster): Promise<Workload> {
+  const kind = random.pick([
+    'Deployment',
+    'Deployment',
+    'StatefulSet',
+    'StatefulSet',
+    'ReplicaSet',
+    'Job',
+    'DaemonSet',
+  ] as const);
+  const name = `w${at}`;
+  const labels = { app: random.chance(0.5) ? 'web' : name, run: name };
+  const own = OWN_KEYS[kind];
+  const keys = (): object => (own !== undefined && random.chance(0.3) ? { matchLabelKeys: [own] } : {});
+  const labelSelector = () => ({
+    matchLabels: kind === 'Job' && random.chance(0.5) ? { 'job-name': name } : { app: labels.app },
+  });
+  const term = () => ({ topologyKey: random.pick(KEYS), labelSelector: labelSelector(), ...keys() });
+  const affinity = {
+    ...(random.chance(0.25) ? { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term()] } } : {}),
+    ...(random.chance(0.3) ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term()] } } : {}),
+  };
+  const constraint = () => ({
+    maxSkew: random.between(1, 2),
+    topologyKey: random.pick(KEYS),
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: labelSelector(),
+    ...keys(),
+  });
+  const spread = random.chance(0.35) ? [constraint()] : [];
+  if (spread.length === 1 && random.chance(0.3)) {
+    const second = constraint();
+    if (second.topologyKey !== spread[0]?.topologyKey) spread.push(second);
+  }
+  const spec: Record<string, unknown> = {
+    containers: [container('1')],
+    affinity,
+    topologySpreadConstraints: spread,
+    ...(kind === 'Job' ? { restartPolicy: 'Never' } : {}),
+    ...(random.chance(0.2) ? { tolerations: [{ key: 'dedicated', operator: 'Exists' }] } : {}),
+  };
+  const more: Record<string, unknown> = {};
+  if (kind !== 'DaemonSet' && random.chance(0.3)) {
+    const on = Array.from({ length: random.between(1, 5) }, () => random.pick(nodes));
+    await forecaster.volumes(name, on);
+    const claim = {
+      storageClassName: name,
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+    };
+    if (kind === 'StatefulSet') more.volumeClaimTemplates = [{ metadata: { name: 'data' }, spec: claim }];
+    else spec.volumes = [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec: claim } } }];
+  }
+  if (kind === 'Job' && random.chance(0.3)) more.completionMode = 'Indexed';
+  if (kind === 'Job') more.backoffLimit = 6;
+  if (random.chance(0.2)) await forecaster.quota('limit', { pods: `${random.between(2, 8)}` });
+  return { kind, name, replicas: random.between(1, 8), spec, labels, more };
+}
+
+const OWN_KEYS: Partial<Record<Workload['kind'], string>> = {
+  Deployment: 'pod-template-hash',
+  StatefulSet: 'apps.kubernetes.io/pod-index',
+  Job: 'batch.kubernetes.io/job-name',
+};
