@@ -16,7 +16,7 @@ export function impactPort(api: Api): ImpactPort {
   return {
     daemonSets: () => listDaemonSets(api),
     selecting: kind => listSelecting(api, kind),
-    cronJobs: () => listCronJobs(api),
+    jobs: () => listJobs(api),
     parallelSets: () => listParallelSets(api),
     custom: (paths, labels) => listCustom(api, paths, labels),
   };
@@ -132,15 +132,45 @@ function listDaemonSets(api: Api): Promise<DaemonSet[]> {
   });
 }
 
-/** The name of the CronJob of each Job that has one, by `namespace/name`. */
-async function listCronJobs(api: Api): Promise<ReadonlyMap<string, string>> {
-  const jobs = await api.list(RESOURCES.Job, ({ metadata = {} }: { metadata?: ObjectMetadata }) => {
+/** By `namespace/name`. */
+async function listJobs(api: Api): Promise<ReadonlyMap<string, JobFacts>> {
+  const jobs = await api.list(RESOURCES.Job, ({ metadata = {}, spec = {}, status = {} }: RawJob) => {
     const { name = '', namespace = '', ownerReferences = [] } = metadata;
     const owner = ownerReferences.find(({ controller, kind }) => controller && kind === 'CronJob');
-    return owner?.name === undefined ? undefined : ([`${namespace}/${name}`, owner.name] as const);
+    const facts = {
+      ...(owner?.name === undefined ? {} : { cronJob: owner.name }),
+      failuresLeft: failuresLeft(spec, status),
+    };
+    return [`${namespace}/${name}`, facts] as const;
   });
   return new Map(jobs);
 }
+
+interface RawJob {
+  metadata?: ObjectMetadata;
+  spec?: {
+    backoffLimit?: number;
+    backoffLimitPerIndex?: number;
+    podFailurePolicy?: { rules?: { action?: string; onPodConditions?: { type?: string; status?: string }[] }[] };
+  };
+  status?: { failed?: number };
+}
+
+/** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). Earlier failures of single indexes are not counted. */
+function failuresLeft(
+  { podFailurePolicy, ...spec }: NonNullable<RawJob['spec']>,
+  { failed = 0 }: { failed?: number },
+): number {
+  const isDisruption = ({ type, status = 'True' }: { type?: string; status?: string }) =>
+    type === 'DisruptionTarget' && status === 'True';
+  const rule = podFailurePolicy?.rules?.find(({ onPodConditions = [] }) => onPodConditions.some(isDisruption));
+  if (rule?.action === 'Ignore') return Infinity;
+  if (rule?.action === 'FailJob' || rule?.action === 'FailIndex') return 0;
+  if (spec.backoffLimitPerIndex !== undefined) return spec.backoffLimitPerIndex === 0 ? 0 : Infinity;
+  return Math.max(0, (spec.backoffLimit ?? DEFAULT_BACKOFF_LIMIT) - failed);
+}
+
+const DEFAULT_BACKOFF_LIMIT = 6;
 
 async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
   const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: TemplatedObject) => {
@@ -219,14 +249,21 @@ interface CustomSelecting {
   unset: { path: SelectorPath; kind: string }[];
 }
 
+export interface JobFacts {
+  /** Its owner. */
+  cronJob?: string;
+  /** How many more of its pods may fail before it fails for good. Infinity: evictions do not count. */
+  failuresLeft: number;
+}
+
 export interface ImpactPort {
   daemonSets(): Promise<DaemonSet[]>;
   /** Of pods with a controller, the controller is asked. Other objects than pod templates that select no node are left out. */
   selecting(kind: SelectingKind): Promise<SelectingObject[]>;
   /** Those of the custom resources that name one of the labels in one of the fields. */
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
-  /** The CronJob of each Job that has one; both as `namespace/name` and name. */
-  cronJobs(): Promise<ReadonlyMap<string, string>>;
+  /** By `namespace/name`. */
+  jobs(): Promise<ReadonlyMap<string, JobFacts>>;
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallelSets(): Promise<ReadonlySet<string>>;
 }

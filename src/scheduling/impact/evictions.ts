@@ -49,12 +49,14 @@ export function placeEvicted(
 ): Pick<Impact, 'evicted' | 'budgets'> {
   const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
   for (const change of drained) setNode(snapshot, whileDrained(change));
-  const groups = destinations(evicted, never, { snapshot, parallel, collect });
+  const failed = ofFailedJobs(evicted.filter(each => !never.has(each)));
+  const groups = destinations(evicted, { never, failed }, { snapshot, parallel, collect });
   const found = budgetImpacts(
     evicted,
     [
       ...groups.flatMap(({ next }) => unplaced(next)),
       ...evicted.filter(each => each.owner === undefined && !never.has(each)),
+      ...failed,
     ],
     budgets,
   );
@@ -87,7 +89,7 @@ function unplaced(next: PlacedPods | undefined): RunningPod[] {
 
 function destinations(
   evicted: readonly EvictedPod[],
-  never: ReadonlySet<EvictedPod>,
+  { never, failed }: Record<'never' | 'failed', ReadonlySet<EvictedPod>>,
   { snapshot, parallel, collect }: Pick<EvictionContext, 'snapshot' | 'parallel' | 'collect'>,
 ): EvictedGroup[] {
   const open = new OpenNodes(snapshot);
@@ -95,18 +97,28 @@ function destinations(
     if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
     const times = group.flatMap(({ eviction: { seconds } }) => (seconds > 0 ? seconds : []));
     const going = group.filter(each => !never.has(each));
-    const pods = going.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    const isRecreated = impact.owner !== undefined && group.every(isScheduled);
+    const recreated = going.filter(each => !failed.has(each));
+    const pods = recreated.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const isRecreated =
+      impact.owner !== undefined && (recreated.length > 0 || failed.size === 0) && group.every(isScheduled);
     return {
       ...impact,
       ...(times.length === 0
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
-      mayReturn: isRecreated ? going.filter(({ eviction }) => eviction.mayReturn).length : 0,
+      failed: going.length - recreated.length,
+      mayReturn: isRecreated ? recreated.filter(({ eviction }) => eviction.mayReturn).length : 0,
       blockedByBudget: group.length - going.length,
       ...withoutReturning(isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined),
     };
   });
+}
+
+/** Pods whose Job fails for good: by the Eviction API or a taint, a pod fails. */
+function ofFailedJobs(evicted: readonly EvictedPod[]): Set<EvictedPod> {
+  const ofJobs = evicted.filter(({ job }) => job !== undefined);
+  const byJob = Map.groupBy(ofJobs, ({ pod, job }) => `${pod.namespace}/${job?.name}`);
+  return new Set([...byJob.values()].filter(pods => pods.length > (pods[0]?.job?.failuresLeft ?? Infinity)).flat());
 }
 
 /** Those that come back to their nodes are neither Pending while these are drained, nor missed by their budgets. */

@@ -20,6 +20,8 @@ export interface RunningPod {
   node: string;
   /** The controller that recreates it: of a Deployment's pod, the Deployment. */
   owner: PodOwner | undefined;
+  /** Of a pod of a Job: the Job, and how many more of its pods may fail. Infinity: evictions do not count. */
+  job?: { name: string; failuresLeft: number };
   /** Set once it is judged: a second object for each of 50,000 pods would take 3 MB. */
   eviction?: PodEviction | undefined;
 }
@@ -104,6 +106,8 @@ export interface EvictionImpact extends PodsImpact {
   pendingAfter: number;
   /** Those that a drain never evicts, as their budgets do not allow it; `next` is about the others. */
   blockedByBudget: number;
+  /** Those that are not recreated: with so many evictions, which count as failures, their Job fails for good. */
+  failed: number;
   /** Undefined: no controller recreates them. */
   next: PodDestination | undefined;
   /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */

@@ -226,7 +226,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
   ],
   job: [
     api => impactPort(api).selecting('CronJob'),
-    api => impactPort(api).cronJobs(),
+    api => impactPort(api).jobs(),
     api => workloadsPort(api).templates('CronJob', new Set(['node-pool-a'])),
   ],
   volume: [

@@ -112,7 +112,7 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
 }
 
 function evictedData(
-  { later, next, mayReturn, pendingAfter, blockedByBudget, afterDrain, ...group }: EvictionImpact,
+  { later, next, mayReturn, pendingAfter, blockedByBudget, failed, afterDrain, ...group }: EvictionImpact,
   poolOf: PoolOf,
 ) {
   return {
@@ -122,6 +122,7 @@ function evictedData(
     mayReturn,
     pendingAfter,
     held: blockedByBudget,
+    failed,
     afterDrain:
       afterDrain === undefined
         ? null

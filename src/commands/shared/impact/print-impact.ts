@@ -238,13 +238,22 @@ function evictedLine(group: EvictionImpact, poolOf: PoolOf): string {
   const head = `${podsText(group)}${when}`;
   if (group.blockedByBudget === all)
     return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${BLOCKED_BY_BUDGET}`;
+  const { blockedByBudget: blocked, mayReturn, pendingAfter, failed } = group;
+  if (failed > 0 && failed + blocked === all) return `${head}: ${failedText(failed)}${blockedText(blocked)}`;
   const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
-  const { blockedByBudget: blocked, mayReturn, pendingAfter } = group;
   const back =
     mayReturn === 0
       ? ''
       : `; ${mayReturn} may come back before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
-  return `${head}: ${next}${back}${blocked === 0 ? '' : `; ${blocked} ${blocked === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`}`;
+  return `${head}: ${next}${back}${failed === 0 ? '' : `; ${failed} ${failedText(failed)}`}${blockedText(blocked)}`;
+}
+
+function failedText(pods: number): string {
+  return `${pods === 1 ? 'is' : 'are'} not recreated: ${pods === 1 ? 'its' : 'their'} Job allows no more failed pods, and an eviction is one`;
+}
+
+function blockedText(pods: number): string {
+  return pods === 0 ? '' : `; ${pods} ${pods === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`;
 }
 
 function pendingAfterText(pods: number, next: PodDestination | undefined): string {

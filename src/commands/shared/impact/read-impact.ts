@@ -88,7 +88,7 @@ export async function readAll(
     asksForNamespaces
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
-    nameCronJobs([...here.values()].flat(), port),
+    readJobs([...here.values()].flat(), port),
   ]);
   const movers = moving(here, snapshot.storage);
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
@@ -124,15 +124,17 @@ export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[
   return { selecting, warnings };
 }
 
-/** Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
-async function nameCronJobs(here: readonly RunningPod[], port: ImpactPort): Promise<void> {
+/** How many more failures Jobs allow. Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
+async function readJobs(here: readonly RunningPod[], port: ImpactPort): Promise<void> {
   if (!here.some(({ owner }) => owner?.kind === 'Job')) return;
-  const read = await valueOrRefusal(() => port.cronJobs());
+  const read = await valueOrRefusal(() => port.jobs());
   if ('refusal' in read) return;
   for (const running of here) {
     const { pod, owner } = running;
-    const name = owner?.kind === 'Job' ? read.value.get(`${pod.namespace}/${owner.name}`) : undefined;
-    if (name !== undefined) running.owner = { kind: 'CronJob', name };
+    const job = owner?.kind === 'Job' ? read.value.get(`${pod.namespace}/${owner.name}`) : undefined;
+    if (owner === undefined || job === undefined) continue;
+    running.job = { name: owner.name, failuresLeft: job.failuresLeft };
+    if (job.cronJob !== undefined) running.owner = { kind: 'CronJob', name: job.cronJob };
   }
 }
 
