@@ -8,7 +8,8 @@ import { NodepoolError } from '../../nodepool/errors.ts';
 import { andMore } from '../../nodepool/text.ts';
 import { quantityOf } from '../../print/quantity.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
-import type { FitOptions, PodRequests } from './run.ts';
+import type { FitOptions } from './run.ts';
+import type { PodRequests } from './subjects.ts';
 
 const MAX_WARNINGS = 10;
 

@@ -23,7 +23,7 @@ import { chosenPools } from '../shared/pools/load-cluster-state.ts';
 import { readSelector } from '../shared/pools/not-found.ts';
 import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import { allPermitted, permitted } from '../shared/refusals.ts';
-import { type FitSubject, requestsSubject, type SubjectDocument, subjectsOf } from './subjects.ts';
+import { type FitSubject, type PodRequests, requestsSubject, type SubjectDocument, subjectsOf } from './subjects.ts';
 
 export interface FitOptions {
   /** A pod that exists, documents of files, or a pod with these requests alone. */
@@ -36,14 +36,6 @@ export interface FitOptions {
   selector: string | undefined;
   /** How many are to fit; undefined: one. */
   replicas: number | undefined;
-}
-
-export interface PodRequests {
-  /** Quantities. */
-  cpu: string | undefined;
-  memory: string | undefined;
-  /** Of the GPUs that the nodes offer. */
-  gpu: string | undefined;
 }
 
 export interface FitDeps {

@@ -15,10 +15,17 @@ import {
   type RawPodSpec,
   TEMPLATE_HASH,
 } from '../../scheduling/pod/raw-pod.ts';
-import type { FitOptions, PodRequests } from './run.ts';
 
 /** Kinds of objects that are named. */
 const MAX_KINDS = 5;
+
+export interface PodRequests {
+  /** Quantities. */
+  cpu: string | undefined;
+  memory: string | undefined;
+  /** Of the GPUs that the nodes offer. */
+  gpu: string | undefined;
+}
 
 export interface FitSubject {
   /** Of the object: `Deployment`. */
@@ -41,7 +48,10 @@ export interface FitSubject {
 
 /** @returns `others`: about objects without a pod, which stand beside workloads in most files */
 export async function subjectsOf(
-  { of, namespace: requested }: FitOptions & { of: Exclude<FitOptions['of'], { requests: PodRequests }> },
+  {
+    of,
+    namespace: requested,
+  }: { of: { pod: string } | { documents: readonly SubjectDocument[] }; namespace: string | undefined },
   port: SchedulingPort,
 ): Promise<{ subjects: FitSubject[]; others: string[] }> {
   const namespace = requested ?? port.namespace;
@@ -69,7 +79,7 @@ const NVIDIA = 'nvidia.com/gpu';
 export function requestsSubject(
   { cpu, memory, gpu }: PodRequests,
   nodes: readonly Node[],
-  { namespace: requested }: FitOptions,
+  { namespace: requested }: { namespace: string | undefined },
   port: SchedulingPort,
 ): FitSubject {
   const namespace = requested ?? port.namespace;
