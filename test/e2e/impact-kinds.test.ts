@@ -99,15 +99,24 @@ test('workloads whose next pods no node takes: a CronJob between two runs, a Dep
   );
 });
 
-test('a workload with a RuntimeClass, whose tolerations its new pods get', async t => {
+test('a workload with a RuntimeClass, whose selector and tolerations its new pods get', async t => {
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
-  t.after(() => raw(cluster()).expect('DELETE', deployments));
+  const runtimeClasses = '/apis/node.k8s.io/v1/runtimeclasses';
+  t.after(async () => {
+    await raw(cluster()).expect('DELETE', deployments);
+    for (const name of ['strict', 'vm']) await raw(cluster()).expect('DELETE', `${runtimeClasses}/${name}`);
+  });
+  const add = (name: string, scheduling: object) =>
+    raw(cluster()).expect('POST', runtimeClasses, { metadata: { name }, handler: 'runc', scheduling });
+  const tolerations = [{ key: 'vm', operator: 'Exists' }];
+  await add('vm', { tolerations });
+  await add('strict', { tolerations, nodeSelector: role('web') });
   const taints = [{ key: 'vm', effect: 'NoSchedule' }] as const;
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: { tier: 'web' }, taints });
   await testEnv.pool('web', { labels: { tier: 'web' } });
   await testEnv.reconcile();
   const labels = { app: 'x' };
-  for (const runtimeClassName of ['vm', undefined]) {
+  for (const runtimeClassName of ['vm', 'strict', 'unknown', undefined]) {
     const spec = { runtimeClassName, nodeSelector: { tier: 'web' }, containers: [{ name: 'c', image: 'i' }] };
     await raw(cluster()).expect('POST', deployments, {
       metadata: { name: `${runtimeClassName ?? 'no'}-class` },
@@ -118,7 +127,7 @@ test('a workload with a RuntimeClass, whose tolerations its new pods get', async
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
-    /^ {2}selected by Deployment default\/no-class \(nodeSelector: new pods would stay Pending\), Deployment default\/vm-class \(nodeSelector\)$/m,
+    /^ {2}selected by Deployment default\/no-class \(nodeSelector: new pods would stay Pending\), Deployment default\/strict-class \(nodeSelector: new pods would stay Pending\), Deployment default\/unknown-class \(nodeSelector\), Deployment default\/vm-class \(nodeSelector\)$/m,
   );
 });
 

@@ -1,6 +1,7 @@
 /** What a change of nodes may affect, beside pods. */
 
 import { isObject } from '../../nodepool/json.ts';
+import type { Scheduling } from '../../nodepool/plan/runtime-class.ts';
 import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, SelectingKind, SelectingObject } from '../../scheduling/impact/types.ts';
@@ -17,6 +18,7 @@ export function impactPort(api: Api): ImpactPort {
     daemonSets: () => listDaemonSets(api),
     selecting: kind => listSelecting(api, kind),
     jobs: () => listJobs(api),
+    runtimeClasses: () => listRuntimeClasses(api),
     parallelSets: () => listParallelSets(api),
     custom: (paths, labels) => listCustom(api, paths, labels),
   };
@@ -172,6 +174,18 @@ function failuresLeft(
 
 const DEFAULT_BACKOFF_LIMIT = 6;
 
+async function listRuntimeClasses(api: Api): Promise<ReadonlyMap<string, Scheduling>> {
+  const classes = await api.list(RUNTIME_CLASSES, ({ metadata = {}, scheduling = {} }: RawRuntimeClass) => {
+    return [metadata.name ?? '', scheduling] as const;
+  });
+  return new Map(classes);
+}
+
+interface RawRuntimeClass {
+  metadata?: ObjectMetadata;
+  scheduling?: Scheduling;
+}
+
 async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
   const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: TemplatedObject) => {
     const { name = '', namespace = '' } = metadata;
@@ -187,9 +201,8 @@ function listSelecting(api: Api, kind: SelectingKind): Promise<SelectingObject[]
     const keys = keysOf(kind, object);
     const spec = templateOf(object);
     if (keys.size === 0 && spec === undefined) return undefined;
-    // A RuntimeClass adds tolerations to new pods.
-    const isKnown = spec !== undefined && !spec.runtimeClassName;
-    return { kind, namespace, name, keys, ...(isKnown && { placement: placementOf(spec) }) };
+    const runtimeClass = spec?.runtimeClassName ? { runtimeClass: spec.runtimeClassName } : {};
+    return { kind, namespace, name, keys, ...(spec && { placement: placementOf(spec) }), ...runtimeClass };
   });
 }
 
@@ -264,6 +277,8 @@ export interface ImpactPort {
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
   /** By `namespace/name`. */
   jobs(): Promise<ReadonlyMap<string, JobFacts>>;
+  /** What each RuntimeClass adds to the placement of pods, by its name. */
+  runtimeClasses(): Promise<ReadonlyMap<string, Scheduling>>;
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallelSets(): Promise<ReadonlySet<string>>;
 }

@@ -63,7 +63,7 @@ export type RuntimeClassPlan =
   | { kind: 'foreign'; current: RuntimeClass };
 
 /** What admission adds to the pods that name the RuntimeClass, when they are created. */
-type Scheduling = NonNullable<RuntimeClass['scheduling']>;
+export type Scheduling = NonNullable<RuntimeClass['scheduling']>;
 
 export interface SchedulingChange {
   before: Scheduling;

@@ -4,7 +4,7 @@ import type { ImpactPort, ImpactPorts, SelectorPath } from '../../../kube/resour
 import type { LabelledPod, SchedulingPort } from '../../../kube/resources/scheduling.ts';
 import type { Budget } from '../../../nodepool/drain/budgets.ts';
 import { NodepoolError, type Warning } from '../../../nodepool/errors.ts';
-import type { SchedulingChange } from '../../../nodepool/plan/runtime-class.ts';
+import type { Scheduling, SchedulingChange } from '../../../nodepool/plan/runtime-class.ts';
 import { controllerOf, isCustomController, TEMPLATE_HASH } from '../../../nodepool/plan/runtime-class-users.ts';
 import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
@@ -98,12 +98,18 @@ export async function readAll(
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
   const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
-  const all = [...custom.selecting, ...selecting.flat()];
+  const templated = selecting.flat();
+  const addedTo = templated.some(({ runtimeClass }) => runtimeClass !== undefined)
+    ? await reading('RuntimeClasses', () => port.runtimeClasses(), NO_CLASSES)
+    : NO_CLASSES;
+  const schedulingOf = (name: string) => classes.get(name)?.after ?? addedTo.get(name);
+  const all = [...custom.selecting, ...templated.map(object => withRuntimeClass(object, schedulingOf))];
   return { running, daemonSets, selecting: all, budgets: budgetList, parallel, isKnown, warnings };
 }
 
 /** Those that may have no pod for long, as between two runs, or with 0 replicas. */
 const WITHOUT_PODS: readonly SelectingKind[] = ['Deployment', 'StatefulSet', 'CronJob'];
+const NO_CLASSES: ReadonlyMap<string, Scheduling> = new Map();
 const NO_SETS: ReadonlySet<string> = new Set();
 const PODS = 'pods';
 const DAEMON_SETS = 'DaemonSets';
@@ -136,6 +142,20 @@ async function readJobs(here: readonly RunningPod[], port: ImpactPort): Promise<
     running.job = { name: owner.name, failuresLeft: job.failuresLeft };
     if (job.cronJob !== undefined) running.owner = { kind: 'CronJob', name: job.cronJob };
   }
+}
+
+/** As admission adds it. Of a RuntimeClass that is not known, nothing can be said. */
+function withRuntimeClass(
+  object: SelectingObject,
+  schedulingOf: (runtimeClass: string) => Scheduling | undefined,
+): SelectingObject {
+  const { runtimeClass, placement, ...rest } = object;
+  if (runtimeClass === undefined || placement === undefined) return object;
+  const added = schedulingOf(runtimeClass);
+  if (added === undefined) return rest;
+  const nodeSelector = { ...placement.nodeSelector, ...added.nodeSelector };
+  const tolerations = [...placement.tolerations, ...(added.tolerations ?? [])];
+  return { ...rest, placement: { ...placement, nodeSelector, tolerations } };
 }
 
 interface UnreadObjects {
