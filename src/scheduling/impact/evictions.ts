@@ -299,6 +299,7 @@ export function placeAgain(
   const pending: RunningPod[] = [];
   let reasons: FitReasons | undefined;
   let returnSeconds = Infinity;
+  let uncertain = 0;
   const waiting: RunningPod[] = [];
   const groups = inOrder
     ? pods.toSorted((a, b) => ordinal(a) - ordinal(b)).map(pod => [pod])
@@ -323,6 +324,7 @@ export function placeAgain(
       if (remaining === 0 || taking.length === 0) continue;
       const placed = place(pod, taking, snapshot, remaining);
       remaining -= placed.replicas;
+      uncertain += placed.replicas - placed.bounds.least;
       for (const [node, count] of placed.byNode) {
         found.set(node, (found.get(node) ?? 0) + count);
         for (let at = 0; at < count; at++) snapshot.add(pod, node);
@@ -334,7 +336,7 @@ export function placeAgain(
     // As the scheduler, for one pod.
     reasons ??= whyPending(pod, to, snapshot);
   }
-  return { nodes, returns, returnSeconds, pending, waiting, reasons: reasons ?? new FitReasons() };
+  return { nodes, returns, returnSeconds, uncertain, pending, waiting, reasons: reasons ?? new FitReasons() };
 }
 
 function ordinal({ name }: RunningPod): number {

@@ -57,6 +57,8 @@ export interface SelectingObject {
   keys: ReadonlyMap<string, readonly KeyUse[]>;
   /** Of an object whose pods the scheduler places. */
   placement?: PodPlacement;
+  /** The RuntimeClass of its template, which adds to the placement. */
+  runtimeClass?: string;
 }
 
 /** How an object uses a label of nodes. */
@@ -122,6 +124,8 @@ export interface PodDestination {
   returns: ReadonlyMap<string, number>;
   /** The shortest time until such a node evicts them again, in seconds; Infinity: none takes them. */
   returnSeconds: number;
+  /** Of those on `nodes`, how many may stay Pending: it depends on which nodes the scheduler takes first. */
+  uncertain: number;
   /** Those that stay Pending. */
   pending: number;
   /** Those of a StatefulSet that are not created before one that stays Pending runs. */

@@ -137,6 +137,7 @@ function nextData(next: PodDestination | undefined, poolOf: PoolOf) {
     canGo: next === undefined ? null : placesData(next.nodes, poolOf),
     returns: next === undefined ? null : placesData(next.returns, poolOf),
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
+    uncertain: next?.uncertain ?? null,
     pending: next?.pending ?? null,
     waiting: next?.waiting ?? null,
     reasons: reasonsData(next?.reasons),

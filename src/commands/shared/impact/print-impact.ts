@@ -320,10 +320,13 @@ function waitingText(pods: number): string {
   return `${others} for it, as podManagementPolicy is OrderedReady`;
 }
 
-function placedTexts({ nodes, returns, returnSeconds }: PodDestination, poolOf: PoolOf): string[] {
+function placedTexts({ nodes, returns, returnSeconds, uncertain }: PodDestination, poolOf: PoolOf): string[] {
   const again = `leave again after ${secondsText(returnSeconds)}`;
   return [
     ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
+    ...(uncertain === 0
+      ? []
+      : [`${uncertain} of these may stay Pending: it depends on which nodes the scheduler takes first`]),
     ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
     ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
   ];

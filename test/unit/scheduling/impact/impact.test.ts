@@ -254,3 +254,40 @@ test('the sentence that there is no impact is wrapped between words', () => {
     '  at selects what changes',
   ]);
 });
+
+test('evicted pods that want to be together: how many have a place depends on the first', () => {
+  const labels = { app: 'web' };
+  const required = [{ topologyKey: 'zone', labelSelector: { matchLabels: labels } }];
+  const spec: RawPodSpec = { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } } };
+  const pods = ['p', 'q', 'r'].map((name): RunningPod => {
+    const raw = { metadata: { namespace: 'shop', name, labels }, spec: { ...spec, nodeName: 'a' } };
+    return { name, pod: readPod(raw, read), node: 'a', owner: web };
+  });
+  const change = {
+    before: node('a', { labels: { zone: '1' } }),
+    after: node('a', { labels: { zone: '1' }, taints: [NO_EXECUTE] }),
+  };
+  const other = (name: string, zone: string, places: string) =>
+    node(name, { labels: { zone }, allocatable: { pods: places } });
+  const found = impact([change], pods, [], [other('b', '2', '2'), other('c', '3', '3')]);
+  assert.deepEqual(found.evicted[0]?.next?.nodes, new Map([['c', 3]]));
+  assert.match(
+    render(found),
+    /^ {2}3 pods of Deployment shop\/web: can go: 3 on node c \(no pool\); 1 of these may stay Pending: it depends on which nodes the scheduler takes first$/m,
+  );
+});
+
+test('pods of a Job that allows fewer failures than there are evictions are not recreated', () => {
+  const ofJob = (name: string, job: string, failuresLeft: number): RunningPod => ({
+    ...pod(name, 'a', {}, { kind: 'Job', name: job }),
+    job: { name: job, failuresLeft },
+  });
+  const pods = [ofJob('p', 'one', 1), ofJob('q', 'one', 1), ofJob('r', 'two', 1), ofJob('s', 'three', Infinity)];
+  const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
+  const text = render(impact([change], pods, [], [node('b')]));
+  const lost = 'are not recreated: their Job allows no more failed pods, and an eviction is one';
+  assert.match(text, new RegExp(`^ {2}2 pods of Job shop/one: ${lost}$`, 'm'));
+  for (const job of ['two', 'three']) {
+    assert.match(text, new RegExp(`^ {2}1 pod of Job shop/${job}: can go: 1 on node b \\(no pool\\)$`, 'm'));
+  }
+});
