@@ -40,7 +40,10 @@ export function podNotJudged(spec: RawPodSpec): readonly string[] {
 }
 
 /** Sentences as podNotJudged() returns them. */
-export function notJudged({ spec = {} }: RawPod, { namespaces, offered, classes, storage }: ClusterFacts): string[] {
+export function notJudged(
+  { metadata = {}, spec = {} }: RawPod,
+  { namespaces, offered, classes, storage }: ClusterFacts,
+): string[] {
   const texts = [...podNotJudged(spec)];
   const { affinity } = spec;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
@@ -57,6 +60,11 @@ export function notJudged({ spec = {} }: RawPod, { namespaces, offered, classes,
     if (ephemeral === undefined || storage === undefined || storage.classes.get(className)?.waits) continue;
     texts.push(`where the volume of ${name} will be: its StorageClass ${className} does not wait for the pod`);
   }
+  const bound = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => {
+    const claim = storage?.claims.get(`${metadata.namespace}/${persistentVolumeClaim?.claimName}`);
+    return storage?.volumes.get(claim?.volumeName ?? '')?.migrated ?? [];
+  });
+  for (const field of new Set(bound)) texts.push(`what the CSI driver that serves its ${field} says of zones`);
   if (needsFeatures(spec)) texts.push('which nodes declare the features that it needs (NodeDeclaredFeatures)');
   const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(
     each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],

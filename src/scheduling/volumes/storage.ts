@@ -49,6 +49,8 @@ export interface Volume {
   /** Required terms of its node affinity; undefined: every node. */
   nodeTerms: readonly NodeTerm[] | undefined;
   claimRef: { namespace: string; name: string; uid: string } | undefined;
+  /** The field of a driver within Kubernetes that a CSI driver serves, as `awsElasticBlockStore`. */
+  migrated: string | undefined;
 }
 
 export interface StorageClass {
@@ -88,9 +90,20 @@ export interface RawVolumeObject {
     storageClassName?: string;
     volumeMode?: string;
     volumeAttributesClassName?: string;
-  };
+  } & Partial<Record<(typeof MIGRATED)[number], object>>;
   status?: { phase?: string };
 }
+
+/** Of a PersistentVolume (k8s.io/csi-translation-lib). */
+const MIGRATED = [
+  'awsElasticBlockStore',
+  'azureDisk',
+  'azureFile',
+  'cinder',
+  'gcePersistentDisk',
+  'portworxVolume',
+  'vsphereVolume',
+] as const;
 
 export interface RawStorageClass {
   metadata?: RawMeta;
@@ -140,6 +153,7 @@ export function readVolume({ metadata = {}, spec = {}, status = {} }: RawVolumeO
     isDeleting: isSet(metadata.deletionTimestamp),
     nodeTerms: nodeAffinity?.required && (nodeAffinity.required.nodeSelectorTerms ?? []),
     claimRef: claimRef && { namespace, name, uid },
+    migrated: MIGRATED.find(field => spec[field] !== undefined),
   };
 }
 

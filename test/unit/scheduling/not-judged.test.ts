@@ -2,11 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type ClusterFacts, notJudged } from '../../../src/scheduling/not-judged.ts';
 import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
+import { readClaim, readStorageClass, readVolume } from '../../../src/scheduling/volumes/storage.ts';
 import { asks, raw } from './fixtures.ts';
 
 const ALL: ClusterFacts = { namespaces: true, offered: new Set(['example.com/nic']) };
 const affinity = {
   podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'zone', namespaceSelector: {} }] },
+};
+
+const STORED = {
+  ...ALL,
+  storage: {
+    claims: new Map([['default/data', readClaim({ metadata: { name: 'data' }, spec: { volumeName: 'pv' } })]]),
+    volumes: new Map([['pv', readVolume({ metadata: { name: 'pv' }, spec: { awsElasticBlockStore: {} } })]]),
+    classes: new Map([['now', readStorageClass({ metadata: { name: 'now' }, volumeBindingMode: 'Immediate' })]]),
+  },
 };
 
 const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: ClusterFacts][] = [
@@ -17,6 +27,24 @@ const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?:
   ['volumes', { volumes: [{ name: 'v', csi: {} }] }, /^how many volumes a node can attach/],
   ['a resource that a node offers', asks({ 'example.com/nic': '1' }), undefined],
   ['a resource that no node offers', asks({ 'example.com/gpu': '1' }), /DeviceClass provides example\.com\/gpu/],
+  [
+    'a resource that a node offers and a DeviceClass, too',
+    asks({ 'example.com/nic': '1' }),
+    /DeviceClass provides example\.com\/nic/,
+    { ...ALL, classes: new Set(['example.com/nic']) },
+  ],
+  [
+    'a volume that a CSI driver serves',
+    { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
+    /what the CSI driver that serves its awsElasticBlockStore says of zones/,
+    STORED,
+  ],
+  [
+    'a new claim of a class that does not wait',
+    { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'now' } } } }] },
+    /where the volume of v will be: its StorageClass now does not wait for the pod/,
+    STORED,
+  ],
   [
     'a rule that only some kubelets know',
     { containers: [{ name: 'c', restartPolicyRules: [{ action: 'RestartAllContainers' }] }] },
