@@ -5,6 +5,7 @@ import { type Budget, shortOf } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
+import { Competitors } from '../../scheduling/certainty.ts';
 import { type FitReason, FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { byNotJudged, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
@@ -19,7 +20,9 @@ export interface DrainFit {
   /** Pods that have a place, of those that are evicted and recreated. */
   fitting: number;
   moving: number;
-  /** For those without one, a line for each reason. */
+  /** Those that have one in some order of nodes. */
+  uncertain: number;
+  /** For those without a certain one, a line for each reason. */
   unfit: string[];
   /** Budgets that hold the drain up without end because of those: a line for each. */
   stuck: string[];
@@ -35,6 +38,8 @@ interface PodKind {
   names: string[];
   from: Set<string>;
   takers: number;
+  /** Each has a place whatever nodes the scheduler gives to the pods of others. */
+  isCertain: boolean;
 }
 
 const UNCERTAIN: WhyUnfit = {
@@ -68,6 +73,7 @@ export async function drainFit(
   const unfit: UnfitPods[] = [];
   const withoutPlace: PodTraits[] = [];
   let fitting = 0;
+  let uncertain = 0;
   let bound = 0;
   const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
   for (const kind of inOrder(podKindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
@@ -75,9 +81,11 @@ export async function drainFit(
     const { replicas, byNode, volumes, bounds } = placeBy(judge, others, snapshot, { limit: kind.names.length });
     for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
     for (const volume of volumes) snapshot.takenVolumes.add(volume);
-    fitting += bounds.least;
-    const uncertain = kind.names.slice(bounds.least, replicas);
-    if (uncertain.length > 0) unfit.push({ owner: kind.owner, names: uncertain, reasons: [UNCERTAIN] });
+    const certain = kind.isCertain ? bounds.least : 0;
+    fitting += certain;
+    const names = kind.names.slice(certain, replicas);
+    uncertain += names.length;
+    if (names.length > 0) unfit.push({ owner: kind.owner, names, reasons: [UNCERTAIN] });
     const unplaced = kind.names.slice(replicas);
     if (unplaced.length === 0) continue;
     unfit.push({ owner: kind.owner, names: unplaced, reasons: whyNoMore(kind.pod, others, snapshot) });
@@ -90,7 +98,7 @@ export async function drainFit(
     ...[...byNotJudged(moving)].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
-  return { fitting, moving: moving.length, unfit: unfitLines(unfit), stuck, bound, notJudged };
+  return { fitting, moving: moving.length, uncertain, unfit: unfitLines(unfit), stuck, bound, notJudged };
 }
 
 const MAX_NAMED = 5;
@@ -121,16 +129,21 @@ function podKindsOf(moving: readonly KeptPod[], parts: PodParts, ownerOf: (pod: 
     return [...alike].map(([traits, pods]): PodKind => {
       const names = pods.map(({ pod }) => podName(pod));
       const from = new Set(pods.map(({ node }) => node));
-      return { owner, pod: traits, names, from, takers: 0 };
+      return { owner, pod: traits, names, from, takers: 0, isCertain: false };
     });
   });
 }
 
 /** Those that few nodes take first, then the largest: so most find a place. */
 function inOrder(kinds: PodKind[], others: readonly string[], snapshot: Snapshot): PodKind[] {
+  const competitors = new Competitors(kinds.flatMap(({ pod, names }) => names.map(() => pod)));
   for (const kind of kinds) {
     const judge = new Judge(kind.pod, snapshot);
-    kind.takers = others.filter(node => judge.firstWhyNot(node).length === 0).length;
+    const takers = others.flatMap(node =>
+      judge.firstWhyNot(node).length === 0 ? (snapshot.nodes.get(node) ?? []) : [],
+    );
+    kind.takers = takers.length;
+    kind.isCertain = competitors.leaveRoomFor(kind.pod, takers);
   }
   const size = ({ pod }: PodKind) =>
     Number(pod.requests.get('cpu') ?? 0n) * 2 ** 20 + Number(pod.requests.get('memory') ?? 0n);

@@ -223,12 +223,14 @@ function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number):
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
-  const { fitting, moving, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
+  const { fitting, moving, uncertain, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {
     showNote(io, `Not judged: ${PREEMPTION}.`);
-    const message = `${moving - fitting} of ${plural(moving, 'pod')} would find no place on other nodes; nothing was cordoned`;
-    throw new NodepoolError('cluster', message, nextStep(moving - fitting, bound), { items: [...unfit, ...stuck] });
+    const without = moving - fitting;
+    const find = uncertain === without ? 'may find' : 'would find';
+    const message = `${without} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
+    throw new NodepoolError('cluster', message, nextStep(without, bound), { items: [...unfit, ...stuck] });
   }
   showNote(
     io,
