@@ -1,6 +1,7 @@
 /**
- * `npm run forecasts [-- --seed N --workloads N]` creates workloads of random rules on small clusters, and compares how many of their
- * replicas kube-scheduler and the controllers run with what `fit` said before. Fails where a forecast was wrong.
+ * `npm run forecasts [-- --seed N --workloads N --drains N]` creates workloads of random rules on small clusters, and compares how many of their
+ * replicas kube-scheduler and the controllers run with what `fit` said before; then it drains nodes, and compares how many evicted pods have
+ * a place with what `drain --check-fit` promised. Fails where a forecast was wrong.
  */
 import { parseArgs } from 'node:util';
 import { ensureBinaries } from '../test/cluster/binaries.ts';
@@ -9,25 +10,31 @@ import { CONTROLLER_BINARIES, startControllers } from '../test/cluster/controlle
 import { productCommand } from '../test/cluster/product.ts';
 import { step } from '../test/cluster/progress.ts';
 import { run } from '../test/cluster/run.ts';
-import { runForecasts } from '../test/e2e/forecasts.ts';
+import { runDrains, runForecasts } from '../test/e2e/forecasts.ts';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1_000_000)) },
     workloads: { type: 'string', default: '300' },
+    drains: { type: 'string', default: '40' },
   },
 });
-const [seed, workloads] = [Number(values.seed), Number(values.workloads)];
-console.log(`seed ${seed}, ${workloads} workloads`);
+const [seed, workloads, drains] = [Number(values.seed), Number(values.workloads), Number(values.drains)];
+console.log(`seed ${seed}, ${workloads} workloads, ${drains} drains`);
 await ensureBinaries(['etcd', 'kube-apiserver', ...CONTROLLER_BINARIES]);
 const cluster = await step(process.stderr, 'starting etcd and kube-apiserver', () => startControlPlane());
 const [program, ...args] = productCommand();
 await run(program, [...args, 'install'], { env: { ...process.env, KUBECONFIG: cluster.kubeconfig } });
 const controllers = await startControllers(cluster);
 try {
-  const { exact, differences } = await runForecasts(cluster, { seed, workloads, tell: line => console.log(line) });
+  const tell = (line: string) => console.log(line);
+  const { exact, differences } = await runForecasts(cluster, { seed, workloads, tell });
   console.log(`${exact} of ${workloads} forecasts were one number; ${differences.length} were wrong`);
-  if (differences.length > 0) process.exitCode = 1;
+  const drained = await runDrains(cluster, { seed, drains, tell });
+  console.log(
+    `${drained.certain} of ${drained.moving} evicted pods were promised a place; ${drained.differences.length} drains were forecast wrong`,
+  );
+  if (differences.length + drained.differences.length > 0) process.exitCode = 1;
 } finally {
   await controllers.stop();
   await cluster.stop();

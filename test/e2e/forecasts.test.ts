@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
-import { container, Forecaster, HOST, runForecasts, type Workload, ZONE } from './forecasts.ts';
+import { container, Forecaster, HOST, runDrains, runForecasts, type Workload, ZONE } from './forecasts.ts';
 import { useFullTestEnv } from './full-test-env.ts';
 import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000));
+const DRAINS = Number(process.env.DRAINS ?? 4);
 const WORKLOADS = Number(process.env.WORKLOADS ?? 12);
 
-describe('fit against kube-scheduler and the controllers of workloads', () => {
+describe('forecasts against kube-scheduler and the controllers of workloads', () => {
   const testEnv = useFullTestEnv();
 
   test(`${WORKLOADS} random workloads, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
@@ -21,6 +22,13 @@ describe('fit against kube-scheduler and the controllers of workloads', () => {
       tell,
     });
     t.diagnostic(`${exact} of ${all} forecasts are one number`);
+    assert.deepEqual(differences, []);
+  });
+
+  test(`${DRAINS} random drains, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
+    const tell = (line: string) => t.diagnostic(line);
+    const { certain, moving, differences } = await runDrains(testEnv.cluster(), { seed: SEED, drains: DRAINS, tell });
+    t.diagnostic(`${certain} of ${moving} evicted pods were promised a place`);
     assert.deepEqual(differences, []);
   });
 

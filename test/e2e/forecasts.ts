@@ -12,6 +12,7 @@ import { cliHere } from '../cluster/harness.ts';
 import { createNodes, deleteNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { Dice } from './dice.ts';
+import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 export const ZONE = 'topology.kubernetes.io/zone';
@@ -19,6 +20,7 @@ export const HOST = 'kubernetes.io/hostname';
 const KEYS = [ZONE, HOST, 'rack'];
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 /** An unschedulable pod is tried again some seconds after others have changed its chances. */
 const SETTLE_MS = 60_000;
 /** So long no further pod was bound. */
@@ -66,6 +68,21 @@ function objectOf({ kind, name, replicas, spec, labels = { app: name }, more = {
   return { apiVersion: PATHS[kind], kind, metadata: { name }, spec: { ...count, ...policy, ...more, template } };
 }
 
+interface OwnedPod {
+  metadata: { name: string; ownerReferences?: object[] };
+  spec: { nodeName?: string };
+}
+
+function pathOf({ kind }: Workload): string {
+  return `/apis/${PATHS[kind]}/namespaces/${NAMESPACE}/${kind.toLowerCase()}s`;
+}
+
+function selectorOf({ name, labels = { app: name } }: Workload): string {
+  return Object.entries(labels)
+    .map(entry => entry.join('='))
+    .join();
+}
+
 /** Compares what `fit` says of a workload with what happens when it is created. The cluster is as before afterwards. */
 export class Forecaster {
   readonly #cluster: ControlPlane;
@@ -103,49 +120,60 @@ export class Forecaster {
 
   /** Creates it, waits until its pods have a node or no more get one, and deletes it. Returns how many have one. */
   async run(workload: Workload, atLeast: number): Promise<number> {
-    const { kind, name, labels = { app: name } } = workload;
-    const path = `/apis/${PATHS[kind]}/namespaces/${NAMESPACE}/${kind.toLowerCase()}s`;
-    const selector = encodeURIComponent(
-      Object.entries(labels)
-        .map(entry => entry.join('='))
-        .join(),
-    );
-    const placed = async () => {
-      const { items } = (await this.#api.expect('GET', `${PODS}?labelSelector=${selector}`)) as {
-        items: { metadata: { ownerReferences?: object[] }; spec: { nodeName?: string } }[];
-      };
-      // Not those that were there before.
-      return items.filter(({ metadata, spec }) => metadata.ownerReferences !== undefined && spec.nodeName !== undefined)
-        .length;
-    };
-    await this.#api.expect('POST', path, objectOf(workload));
+    await this.create(workload);
     try {
-      const end = Date.now() + SETTLE_MS;
-      let [count, since] = [-1, Date.now()];
-      for (;;) {
-        const now = await placed();
-        if (now !== count) [count, since] = [now, Date.now()];
-        const isQuiet = Date.now() - since >= QUIET_MS;
-        if ((isQuiet && count >= atLeast) || Date.now() > end) return count;
-        await sleep(60);
-      }
+      return await this.settled(selectorOf(workload), atLeast);
     } finally {
-      await this.#api.expect('DELETE', `${path}/${name}?propagationPolicy=Background`);
-      await eventually(
-        `the pods of ${name} are gone`,
-        async () => {
-          const { items } = (await this.#api.expect('GET', `${PODS}?labelSelector=${selector}`)) as {
-            items: { metadata: { name: string; ownerReferences?: object[]; finalizers?: string[] } }[];
-          };
-          const owned = items.filter(({ metadata }) => metadata.ownerReferences !== undefined);
-          for (const { metadata } of owned)
-            await this.#api.request('DELETE', `${PODS}/${metadata.name}?gracePeriodSeconds=0`);
-          return owned.length === 0;
-        },
-        60_000,
-      );
-      await this.#api.expect('DELETE', `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`);
+      await this.delete(workload);
     }
+  }
+
+  async create(workload: Workload): Promise<void> {
+    await this.#api.expect('POST', pathOf(workload), objectOf(workload));
+  }
+
+  /** How many pods with an owner have a node, once no more get one. @param atLeast so many are waited for */
+  async settled(selector: string, atLeast: number): Promise<number> {
+    const end = Date.now() + SETTLE_MS;
+    let [count, since] = [-1, Date.now()];
+    for (;;) {
+      const now = (await this.#owned(selector)).filter(({ spec }) => spec.nodeName !== undefined).length;
+      if (now !== count) [count, since] = [now, Date.now()];
+      const isQuiet = Date.now() - since >= QUIET_MS;
+      if ((isQuiet && count >= atLeast) || Date.now() > end) return count;
+      await sleep(60);
+    }
+  }
+
+  async delete(workload: Workload): Promise<void> {
+    await this.#api.expect('DELETE', `${pathOf(workload)}/${workload.name}?propagationPolicy=Background`);
+    await eventually(
+      `the pods of ${workload.name} are gone`,
+      async () => {
+        const owned = await this.#owned(selectorOf(workload));
+        for (const { metadata } of owned)
+          await this.#api.request('DELETE', `${PODS}/${metadata.name}?gracePeriodSeconds=0`);
+        return owned.length === 0;
+      },
+      60_000,
+    );
+    await this.#api.expect('DELETE', `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`);
+  }
+
+  /** Without those that runs() made, and that are on their way out. */
+  async #owned(selector: string): Promise<OwnedPod[]> {
+    const path = `${PODS}?labelSelector=${encodeURIComponent(selector)}`;
+    const { items } = (await this.#api.expect('GET', path)) as { items: OwnedPod[] };
+    return items.filter(({ metadata }) => metadata.ownerReferences !== undefined);
+  }
+
+  async pool(name: string): Promise<void> {
+    await this.#api.expect('POST', POOLS, {
+      metadata: { name },
+      apiVersion: 'nodes.lailin.xyz/v1',
+      kind: 'NodePool',
+      spec: {},
+    });
   }
 
   /** On no node, the pod with these labels runs as if somebody had placed it. */
@@ -204,6 +232,7 @@ export class Forecaster {
       `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`,
       '/api/v1/persistentvolumes',
       '/apis/storage.k8s.io/v1/storageclasses',
+      POOLS,
     ]) {
       await this.#api.expect('DELETE', path);
     }
@@ -346,3 +375,97 @@ const OWN_KEYS: Partial<Record<Workload['kind'], string>> = {
   StatefulSet: 'apps.kubernetes.io/pod-index',
   Job: 'batch.kubernetes.io/job-name',
 };
+
+// Drains: how many of the evicted pods `drain --check-fit` promises a place, and how many get one.
+
+export async function runDrains(
+  cluster: ControlPlane,
+  { seed, drains, tell }: { seed: number; drains: number; tell: (line: string) => void },
+): Promise<{ certain: number; moving: number; differences: string[] }> {
+  const random = new Dice(seed);
+  const forecaster = new Forecaster(cluster);
+  const differences: string[] = [];
+  let [allCertain, allMoving] = [0, 0];
+  for (let at = 0; at < drains; at++) {
+    await forecaster.clear();
+    await forecaster.pool('drained');
+    const names = Array.from({ length: random.between(3, 6) }, (_, i) => `n${i}`);
+    const leaving = names.slice(0, random.between(1, 2));
+    await forecaster.nodes(
+      ...names.map(name => ({
+        name,
+        labels: { [ZONE]: random.pick(['a', 'b']), ...(leaving.includes(name) ? role('drained') : {}) },
+        allocatable: { cpu: `${random.between(2, 7)}`, memory: '8Gi', pods: '20' },
+      })),
+    );
+    const workloads: Workload[] = [];
+    for (let i = 0; i < random.between(2, 5); i++) {
+      const workload = drainedWorkload(random, i, names);
+      const { least } = await forecaster.forecast(workload);
+      if (least === 0) continue;
+      await forecaster.create({ ...workload, replicas: least });
+      await forecaster.settled(selectorOf(workload), least);
+      workloads.push({ ...workload, replicas: least });
+    }
+    const all = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
+    const flags = ['drain', 'drained', '--force', '--timeout', '60s'];
+    const asked = await cliHere(cluster, [...flags, '--check-fit', '--dry-run']);
+    const { moving, certain } = promisedBy(asked.stderr);
+    const drained = await cliHere(cluster, [...flags, '--yes']);
+    assert.equal(drained.code, 0, drained.stderr);
+    const expected = all - moving + certain;
+    const placed = await forecaster.settled('drain=yes', expected);
+    allCertain += certain;
+    allMoving += moving;
+    if (placed < expected) {
+      differences.push(
+        `drain ${at}: ${placed} of ${all} pods have a node, ${certain} of ${moving} were promised\n${asked.stderr}\n${JSON.stringify(workloads)}`,
+      );
+      tell(differences.at(-1) ?? '');
+      if (differences.length >= MAX_DIFFERENCES) break;
+    }
+    for (const workload of workloads) await forecaster.delete(workload);
+  }
+  return { certain: allCertain, moving: allMoving, differences };
+}
+
+/** What the output of --check-fit promises. */
+function promisedBy(stderr: string): { moving: number; certain: number } {
+  const all = /^(?:All (\d+) pods|(The) pod)/m.exec(stderr);
+  if (all !== null) return { moving: Number(all[1] ?? 1), certain: Number(all[1] ?? 1) };
+  const some = /(\d+) of (\d+) pods? (?:may|would) find no place/.exec(stderr);
+  if (some !== null) return { moving: Number(some[2]), certain: Number(some[2]) - Number(some[1]) };
+  return { moving: 0, certain: 0 };
+}
+
+function drainedWorkload(random: Dice, at: number, nodes: string[]): Workload {
+  const kind = random.pick(['Deployment', 'StatefulSet', 'ReplicaSet'] as const);
+  const name = `d${at}`;
+  const labels = { app: name, drain: 'yes' };
+  const labelSelector = { matchLabels: { app: name } };
+  const topologyKey = random.pick([ZONE, HOST]);
+  const rules = random.pick([
+    {},
+    {},
+    { nodeSelector: { [ZONE]: random.pick(['a', 'b']) } },
+    { topologySpreadConstraints: [{ maxSkew: 1, topologyKey, whenUnsatisfiable: 'DoNotSchedule', labelSelector }] },
+    {
+      affinity: {
+        podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector }] },
+      },
+    },
+    {
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: HOST, operator: 'In', values: [random.pick(nodes), random.pick(nodes)] }] },
+            ],
+          },
+        },
+      },
+    },
+  ]);
+  const spec = { containers: [container(`${random.between(1, 2)}`)], ...rules };
+  return { kind, name, replicas: random.between(1, 4), spec, labels };
+}
