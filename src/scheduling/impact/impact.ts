@@ -9,6 +9,7 @@ import type { PodPlacement } from '../../nodepool/drain/placement.ts';
 import type { Change } from '../../nodepool/plan/change.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import type { Node } from '../../nodepool/types.ts';
+import { Judge } from '../judge.ts';
 import { firstNodeRefusal, namedNodes } from '../node/node-rules.ts';
 import { judgePorts, judgeResources } from '../node/resources.ts';
 import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
@@ -16,7 +17,7 @@ import { readPlacedPod } from '../pod/read-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
 import { destinationOf, isInOrder, placeAgain, placeEvicted, takeAway } from './evictions.ts';
-import { isScheduled, type LeavingPods } from './leaving-pods.ts';
+import { isScheduled, type LeavingPods, recreatedPod } from './leaving-pods.ts';
 import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
 import { idOf } from './selecting.ts';
@@ -55,6 +56,7 @@ export function impactOf({
   const starting: StartingPod[] = [];
   const notAgain: RunningPod[] = [];
   const evicted: EvictedPod[] = [];
+  const amongOthers: { running: RunningPod; keys: ChangedKey[] }[] = [];
   for (const ofNode of leaving) {
     const { change, keys } = ofNode;
     const node = change.after.name;
@@ -90,8 +92,15 @@ export function impactOf({
       } else if (fate.causes.length > 0) {
         notAgain.push(running);
         byKey.add(fate.causes, impact => impact.notAgain.push(running));
+      } else if (isScheduled(running)) {
+        const moved = ofNode.topologyKeys(running.pod);
+        if (moved.length > 0) amongOthers.push({ running, keys: moved });
       }
     }
+  }
+  for (const { running, keys } of separated(amongOthers, leaving, snapshot)) {
+    notAgain.push(running);
+    byKey.add(keys, impact => impact.notAgain.push(running));
   }
   collect();
   const among = { changes: leaving.map(({ change }) => change), budgets, parallel, snapshot, collect };
@@ -200,6 +209,37 @@ function placeStranded(
         pods.length === 0 ? undefined : destinationOf(placeAgain(pods, snapshot, open, isInOrder(impact, parallel))),
     };
   });
+}
+
+/** Pods that the rules about other pods let stay on their node before the change, and not after it. @param snapshot with all pods */
+function separated<P extends { running: RunningPod }>(
+  pods: readonly P[],
+  leaving: readonly LeavingPods[],
+  snapshot: Snapshot,
+): P[] {
+  if (pods.length === 0) return [];
+  const isTaken = ({ running: { pod, node } }: P): boolean => {
+    snapshot.remove(pod, node);
+    const recreated = recreatedPod(pod);
+    const state = snapshot.nodes.get(node);
+    const judge = new Judge(recreated, snapshot);
+    const isOpen =
+      state !== undefined &&
+      judge.spread.judge(state.node) === undefined &&
+      judge.affinity.judge(state.node).length === 0;
+    snapshot.add(pod, node);
+    return isOpen;
+  };
+  const set = (which: 'before' | 'after') => {
+    for (const { change } of leaving) {
+      const state = snapshot.nodes.get(change.after.name);
+      if (state !== undefined) state.node = change[which];
+    }
+  };
+  set('before');
+  const taken = pods.filter(isTaken);
+  set('after');
+  return taken.filter(each => !isTaken(each));
 }
 
 // Workloads that no node takes any more because of taints. Between two runs, or without replicas, they have no pod that shows it.

@@ -42,6 +42,15 @@ export class LeavingPods {
     return fate;
   }
 
+  /** Changed labels by which the pod is near others, far from them, or spread: its place among them may be another. */
+  topologyKeys({ spread, affinity, antiAffinity }: PodTraits): ChangedKey[] {
+    const terms = [...spread, ...affinity, ...antiAffinity];
+    if (terms.length === 0) return [];
+    return this.keys.filter(
+      ({ kind, key }) => kind === 'label' && terms.some(({ topologyKey }) => topologyKey === key),
+    );
+  }
+
   #whyNotAgain(pod: PodTraits, storage: Storage): readonly ChangedKey[] {
     const { before, after } = this.change;
     const recreated = recreatedPod(pod);
@@ -86,7 +95,7 @@ export function isScheduled({ owner }: Pick<RunningPod, 'owner'>): boolean {
   return owner?.kind !== 'DaemonSet' && owner?.kind !== 'Node';
 }
 
-/** Of the pods on changed nodes, those that are evicted, or that the scheduler would not put on their node again. */
+/** Of the pods on changed nodes, those that are evicted, or that the scheduler may not put on their node again. */
 export function movingPods(
   nodes: readonly LeavingPods[],
   pods: ReadonlyMap<string, readonly RunningPod[]>,
@@ -95,7 +104,7 @@ export function movingPods(
   return nodes.flatMap(leaving => {
     const isMoving = (pod: RunningPod) => {
       const fate = leaving.fate(pod, storage);
-      return 'eviction' in fate || fate.causes.length > 0;
+      return 'eviction' in fate || fate.causes.length > 0 || leaving.topologyKeys(pod.pod).length > 0;
     };
     return (pods.get(leaving.change.after.name) ?? []).filter(pod => isScheduled(pod) && isMoving(pod));
   });

@@ -291,3 +291,30 @@ test('pods of a Job that allows fewer failures than there are evictions are not 
     assert.match(text, new RegExp(`^ {2}1 pod of Job shop/${job}: can go: 1 on node b \\(no pool\\)$`, 'm'));
   }
 });
+
+test('a label by which pods are near each other, and that gets another value, separates them', () => {
+  const labelled = (
+    name: string,
+    on: string,
+    app: string,
+    rules: RawPodSpec,
+    owner: RunningPod['owner'],
+  ): RunningPod => {
+    const raw = { metadata: { namespace: 'shop', name, labels: { app } }, spec: { ...rules, nodeName: on } };
+    return { name, pod: readPod(raw, read), node: on, owner };
+  };
+  const terms = [{ topologyKey: 'rack', labelSelector: { matchLabels: { app: 'db' } } }];
+  const near: RawPodSpec = { affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } } };
+  const pods = [
+    labelled('p', 'a', 'web', near, web),
+    labelled('db-0', 'b', 'db', {}, { kind: 'StatefulSet', name: 'db' }),
+  ];
+  const change = { before: node('a', { labels: { rack: '1' } }), after: node('a', { labels: { rack: '2' } }) };
+  const full = node('b', { labels: { rack: '1' }, allocatable: { pods: '1' } });
+  assert.match(
+    render(impact([change], pods, [], [full])),
+    /^ {2}1 pod of Deployment shop\/web: none fits elsewhere; 1 would stay Pending: 1 Too many pods, 1 node\(s\) didn't match pod affinity rules$/m,
+  );
+  const both = [change, { before: node('b', { labels: { rack: '1' } }), after: node('b', { labels: { rack: '2' } }) }];
+  assert.deepEqual(impact(both, pods).notAgain, []);
+});
