@@ -100,11 +100,11 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
       port,
     ),
     quotasOf(rehearsals, port),
-    permitted(port.pendingPods()),
+    port.pendingPods(),
     deviceClassesOf(rehearsals, port),
   ]);
   for (const { pod, node } of kept) snapshot.remove(pod, node);
-  const pending = 'value' in waiting ? waiting.value.filter(raw => !isReplaced(podIn(raw))) : [];
+  const pending = waiting.filter(raw => !isReplaced(podIn(raw)));
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
   const groups = chosenPools('fit', options.pools, isSelected, state).map(pool => {
@@ -133,7 +133,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
         ...knows.refusals,
         ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
         ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),
-        ...('forbidden' in waiting ? [`pods that are Pending: ${waiting.forbidden.oneLine}`] : pendingText(pending)),
+        ...pendingText(pending),
       ],
     };
   });
