@@ -9,6 +9,8 @@ import { role, type TestEnv } from './test-env.ts';
 
 /** For `fit -f`. */
 export const POD_FILE = join(tmpdir(), `nodepool-needs-${process.pid}.json`);
+/** For `fit -f`, with a rule that names the revision. */
+export const DEPLOYMENT_FILE = join(tmpdir(), `nodepool-needs-${process.pid}-deployment.json`);
 const POD_SPEC = { containers: [{ name: 'c', image: 'i' }] };
 
 const OLD = { key: 'k', value: 'old', effect: 'NoExecute' as const };
@@ -46,17 +48,35 @@ export async function fillCluster(testEnv: TestEnv, pods: Pods): Promise<void> {
   await pods.pod({ name: 'drained', node: 'j' });
 }
 
-/** On no node: one that fits, one with a claim, one that is near pods of any namespace. */
+/** On no node: one that fits, one with a claim, one that is near pods of any namespace, one that asks for a device. */
 async function fittingPods(testEnv: TestEnv): Promise<void> {
   const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'missing' } }];
   const term = { topologyKey: 'x', labelSelector: {}, namespaceSelector: {} };
   const affinity = { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
-  for (const [name, more] of [['fitting'], ['stored', { volumes }], ['near', { affinity }]] as [string, object?][]) {
+  const requests = { 'example.com/gpu': '1' };
+  const containers = [{ name: 'c', image: 'i', resources: { requests, limits: requests } }];
+  for (const [name, more] of [
+    ['fitting'],
+    ['stored', { volumes }],
+    ['near', { affinity }],
+    ['device', { containers }],
+  ] as [string, object?][]) {
     const body = { metadata: { name }, spec: { ...POD_SPEC, ...more } };
     await raw(testEnv.cluster()).expect('POST', '/api/v1/namespaces/default/pods', body);
   }
   await writeFile(POD_FILE, JSON.stringify({ kind: 'Pod', metadata: { name: 'new' }, spec: POD_SPEC }));
-  after(() => rm(POD_FILE, { force: true }));
+  const labelSelector = { matchLabels: { app: 'new' } };
+  const spread = {
+    maxSkew: 1,
+    topologyKey: 'kubernetes.io/hostname',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector,
+  };
+  const topologySpreadConstraints = [{ ...spread, matchLabelKeys: ['pod-template-hash'] }];
+  const template = { metadata: { labels: { app: 'new' } }, spec: { ...POD_SPEC, topologySpreadConstraints } };
+  const deployment = { kind: 'Deployment', metadata: { name: 'new' }, spec: { template } };
+  await writeFile(DEPLOYMENT_FILE, JSON.stringify(deployment));
+  after(() => Promise.all([POD_FILE, DEPLOYMENT_FILE].map(file => rm(file, { force: true }))));
 }
 
 /** A pool with a history and without a rollout, for which the watch would read it. */

@@ -143,10 +143,9 @@ function text(command: string, output: string): string {
 
 /** Whether the page's output is the printed one, with `…` for omitted lines. */
 function isShown(printed: string, shown: string): boolean {
-  const parts = normal(shown).split(/^ *…$/m);
-  if (parts.length === 1) return normal(printed) === parts[0];
-  const pattern = parts.map(part => RegExp.escape(part)).join('[^]*');
-  return new RegExp(`^${pattern}$`).test(normal(printed));
+  const parts = `${normal(shown)}\n`.split(/^ *…\n/m);
+  const pattern = parts.map(part => RegExp.escape(part)).join('(?:[^]*\\n)?');
+  return new RegExp(`^${pattern}$`).test(`${normal(printed)}\n`);
 }
 
 /** Replaces what differs between runs: ages (and so column widths), times, UIDs, ports and versions. */

@@ -15,6 +15,7 @@ import {
   type RawPodSpec,
   TEMPLATE_HASH,
 } from '../../scheduling/pod/raw-pod.ts';
+import { permitted } from '../shared/refusals.ts';
 
 /** Kinds of objects that are named. */
 const MAX_KINDS = 5;
@@ -166,7 +167,7 @@ async function subjectOf(
   const spec = withDefaults(withClaims(pod.spec ?? {}, claims), kind === 'DaemonSet');
   const isSame = (other: unknown) => isPartOf(template, other);
   const given = await controllerLabels(kind, named === '' ? 'new' : named, value, {
-    hash: () => (named === '' ? undefined : port.templateHash(where, named, isSame)),
+    hash: () => (named === '' ? undefined : existingHash(port.templateHash(where, named, isSame))),
     reads: key => JSON.stringify(pod.spec ?? {}).includes(key),
   });
   const labels = { ...pod.metadata?.labels, ...given.labels };
@@ -188,6 +189,12 @@ async function subjectOf(
       : {}),
     exists: false,
   };
+}
+
+/** Without the permission to look for one, the revision counts as new. */
+async function existingHash(reading: Promise<string | undefined>): Promise<string | undefined> {
+  const read = await permitted(reading);
+  return 'value' in read ? read.value : undefined;
 }
 
 const NEW_UID = '00000000-0000-0000-0000-000000000000';
