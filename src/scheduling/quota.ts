@@ -1,7 +1,8 @@
 /** How many more pods of a kind the ResourceQuotas of their namespace allow (the pod and claim evaluators of k8s.io/kubernetes pkg/quota/v1). */
+import { ownValue } from '../nodepool/json.ts';
 import { type Amounts, type ReadQuantity, toAmounts, ZERO } from '../nodepool/quantity/amounts.ts';
 import { podLimits, podRequests } from '../nodepool/quantity/pod-resources.ts';
-import { addQuantities, type Quantity } from '../nodepool/quantity/quantity.ts';
+import { addQuantities, type Quantity, QuantityError } from '../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../nodepool/types.ts';
 import type { RawClaimSpec, RawPod, RawPodSpec } from './pod/raw-pod.ts';
 
@@ -42,17 +43,27 @@ export function quotaLimit(
       ...(wanted.every(scope => isInScope(spec, scope)) ? ofPod : []),
       ...(wanted.length === 0 ? ofClaims : []),
     ]);
-    const [hard, used] = [toAmounts(status.hard, read), toAmounts(status.used, read)];
-    for (const [resource, limit] of hard) {
-      const each = usage.get(resource);
-      if (each === undefined || each.unscaled <= 0n) continue;
-      const replicas = timesIn(limit, used.get(resource) ?? ZERO, each);
+    for (const [resource, each] of usage) {
+      const [hard, used] = [amountIn(status.hard, resource, read), amountIn(status.used, resource, read)];
+      if (hard === undefined || each.unscaled <= 0n) continue;
+      const replicas = timesIn(hard, used ?? ZERO, each);
       if (lowest === undefined || replicas < lowest.replicas) {
         lowest = { quota: metadata.name ?? '', resource, replicas };
       }
     }
   }
   return lowest;
+}
+
+/** Undefined: there is none, or none that can be read. */
+function amountIn(list: ResourceList | undefined, name: string, read: ReadQuantity): Quantity | undefined {
+  const text = list === undefined ? undefined : ownValue(list, name);
+  try {
+    return text === undefined ? undefined : read(text);
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error;
+    return undefined;
+  }
 }
 
 const ONE: Quantity = { ...ZERO, unscaled: 1n };

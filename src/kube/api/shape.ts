@@ -15,30 +15,31 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     'object',
     `metadata spec template jobTemplate affinity nodeAffinity podAffinity podAntiAffinity labelSelector namespaceSelector
     selector podAffinityTerm preference persistentVolumeClaim claimRef required scheduling nodeInfo regarding
-    involvedObject related series source deprecatedSource`,
+    involvedObject related series source deprecatedSource podFailurePolicy scopeSelector`,
   ],
   [
     'objects',
     `conditions taints tolerations containers initContainers ephemeralContainers volumes ownerReferences managedFields
     matchExpressions matchFields nodeSelectorTerms preferredDuringSchedulingIgnoredDuringExecution
     topologySpreadConstraints ports env envFrom volumeClaimTemplates versions addresses containerStatuses
-    initContainerStatuses allowedTopologies matchLabelExpressions schedulingGates resourceClaims`,
+    initContainerStatuses allowedTopologies matchLabelExpressions schedulingGates resourceClaims rules onPodConditions`,
   ],
-  ['strings', 'finalizers values accessModes namespaces matchLabelKeys mismatchLabelKeys shortNames categories'],
-  ['map', 'labels annotations matchLabels nodeSelector limits requests allocatable podFixed usage hard'],
+  ['strings', 'finalizers scopes values accessModes namespaces matchLabelKeys mismatchLabelKeys shortNames categories'],
+  ['map', 'labels annotations matchLabels nodeSelector limits requests allocatable podFixed usage hard used'],
   [
     'string',
     `name generateName namespace uid resourceVersion kind apiVersion key operator effect type reason message note nodeName
     phase handler holderIdentity topologyKey component bootID
     whenUnsatisfiable storageClassName volumeName claimName runtimeClassName priorityClassName schedulerName
     restartPolicy provisioner volumeBindingMode action reportingController reportingInstance manager
-    operation containerName protocol plural group`,
+    operation containerName protocol plural group extendedResourceName nominatedNodeName scopeName`,
   ],
   [
     'number',
     `replicas revision leaseTransitions leaseDurationSeconds count generation observedGeneration readyReplicas
     currentHealthy desiredHealthy disruptionsAllowed expectedPods containerPort hostPort tolerationSeconds weight
-    maxSkew minDomains parallelism completions deprecatedCount`,
+    maxSkew minDomains parallelism completions deprecatedCount backoffLimit backoffLimitPerIndex failed priority
+    activeDeadlineSeconds`,
   ],
   ['boolean', 'unschedulable controller blockOwnerDeletion hostNetwork suspend served'],
   ['scalar', 'value'],

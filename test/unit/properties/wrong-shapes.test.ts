@@ -23,6 +23,7 @@ import { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { quantityReader } from '../../../src/nodepool/quantity/amounts.ts';
 import { planRevision, poolRevisions } from '../../../src/nodepool/rollout/revisions.ts';
 import { readPlacedPod } from '../../../src/scheduling/pod/read-pod.ts';
+import { quotaLimit } from '../../../src/scheduling/quota.ts';
 import { property } from './property.ts';
 
 const time = '2026-01-01T00:00:00Z';
@@ -121,9 +122,25 @@ const SAMPLES = {
   workload,
   job: {
     metadata: { ...metadata, ownerReferences: [] },
-    spec: { jobTemplate: { spec: workload.spec } },
-    status: { conditions },
+    spec: {
+      jobTemplate: { spec: workload.spec },
+      backoffLimit: 1,
+      podFailurePolicy: {
+        rules: [{ action: 'Count', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+      },
+    },
+    status: { conditions, failed: 1 },
   },
+  quota: {
+    metadata,
+    spec: {
+      scopes: ['NotTerminating'],
+      scopeSelector: { matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['x'] }] },
+    },
+    status: { hard: { pods: '2', 'requests.cpu': '1' }, used: { pods: '1' } },
+  },
+  deviceClass: { metadata, spec: { extendedResourceName: 'example.com/gpu' } },
+  pending: { metadata, spec: { ...podSpec, priority: 1 }, status: { nominatedNodeName: 'a' } },
   volume: {
     metadata,
     spec: { nodeAffinity: { required: terms }, claimRef: { name: 'p', namespace: 'x' }, storageClassName: 's' },
@@ -202,6 +219,20 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
   runtimeClass: [
     async (api, transport) => (await runtimeClassesClient(api, transport).list()).map(each => each.metadata.name),
     api => impactPort(api).selecting('RuntimeClass'),
+    api => impactPort(api).runtimeClasses(),
+  ],
+  quota: [
+    async (api, transport) => {
+      const quotas = await schedulingPort(api, transport).quotas('default');
+      return quotaLimit({ spec: { priorityClassName: 'x' } }, quotas, quantityReader(), '');
+    },
+  ],
+  deviceClass: [(api, transport) => schedulingPort(api, transport).deviceResources()],
+  pending: [
+    async (api, transport) => {
+      const all = await schedulingPort(api, transport).pendingPods();
+      return all.map(pod => [readPlacedPod(pod, quantityReader(), () => {}), pod.status?.nominatedNodeName]);
+    },
   ],
   revision: [
     async api => {
@@ -218,6 +249,7 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
     ),
     api => impactPort(api).daemonSets(),
     api => impactPort(api).parallelSets(),
+    (api, transport) => schedulingPort(api, transport).templateHash('default', 'a', () => true),
     ...(['Deployment', 'DaemonSet'] as const).map(
       (kind): Read =>
         api =>
