@@ -53,7 +53,7 @@ test('refuses before anything is cordoned where one has none, and says why', asy
   for (const dryRun of [[], ['--dry-run']]) {
     const { code, stderr } = await drain(NOW, '--check-fit', ...dryRun);
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /error: 1 of 3 pods would find no place on other nodes; nothing was cordoned/);
+    assert.match(stderr, /error: at least 1 of 3 pods would find no place on other nodes; nothing was cordoned/);
     assert.match(
       stderr,
       /1 pod would not fit: 1 Insufficient cpu \((1|1000m|2|2000m) asked, at most \S+ free on a node\): default\/[abc]/,
@@ -129,4 +129,18 @@ test('pods of a StatefulSet, each with a label of its own, have one line with ot
   assert.deepEqual(lines, [
     "  4 pods would not fit: 1 node(s) didn't match Pod's node affinity/selector: 3 of StatefulSet default/zk, default/web",
   ]);
+});
+
+test('a place that another pod may take is not promised', async () => {
+  await testEnv.nodes({ name: 'y', allocatable: { ...allocatable, cpu: '2' } });
+  await pod('large', 'w-1', '3');
+  await pod('small', 'w-2', '2');
+  const { code, stderr } = await drain(NOW, '--check-fit', '--dry-run');
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /^error: 1 of 2 pods may find no place on other nodes; nothing was cordoned$/m);
+  assert.match(stderr, /^ {2}1 pod may not fit: it depends on which nodes the scheduler takes first: default\/large$/m);
+  assert.match(
+    stderr,
+    /^next: add nodes, drain fewer at a time, or drain without --check-fit: some may stay Pending$/m,
+  );
 });

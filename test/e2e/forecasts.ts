@@ -433,8 +433,11 @@ export async function runDrains(
 function promisedBy(stderr: string): { moving: number; certain: number } {
   const all = /^(?:All (\d+) pods|(The) pod)/m.exec(stderr);
   if (all !== null) return { moving: Number(all[1] ?? 1), certain: Number(all[1] ?? 1) };
-  const some = /(\d+) of (\d+) pods? (?:may|would) find no place/.exec(stderr);
-  if (some !== null) return { moving: Number(some[2]), certain: Number(some[2]) - Number(some[1]) };
+  const some = /(at least )?(\d+) of (\d+) pods? (?:may|would) find no place/.exec(stderr);
+  if (some !== null) {
+    const moving = Number(some[3]);
+    return { moving, certain: some[1] === undefined ? moving - Number(some[2]) : 0 };
+  }
   return { moving: 0, certain: 0 };
 }
 

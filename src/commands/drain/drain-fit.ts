@@ -17,12 +17,13 @@ import { type KeptPod, readSnapshot } from '../shared/read-snapshot.ts';
 import type { PoolsDrainPlan } from './plan-drain.ts';
 
 export interface DrainFit {
-  /** Pods that have a place, of those that are evicted and recreated. */
-  fitting: number;
+  /** Pods that are evicted and recreated. */
   moving: number;
-  /** Those that have one in some order of nodes. */
+  /** Those of them that no node takes. */
+  withoutPlace: number;
+  /** Those that have a place if the scheduler gives the right nodes to others. */
   uncertain: number;
-  /** For those without a certain one, a line for each reason. */
+  /** For those without a place, or else the uncertain ones, a line for each reason. */
   unfit: string[];
   /** Budgets that hold the drain up without end because of those: a line for each. */
   stuck: string[];
@@ -71,9 +72,8 @@ export async function drainFit(
     return old !== undefined && isRecreated(old) && !toleratesCordon(pod.placement);
   });
   const unfit: UnfitPods[] = [];
+  const uncertain: UnfitPods[] = [];
   const withoutPlace: PodTraits[] = [];
-  let fitting = 0;
-  let uncertain = 0;
   let bound = 0;
   const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
   for (const kind of inOrder(podKindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
@@ -81,11 +81,8 @@ export async function drainFit(
     const { replicas, byNode, volumes, bounds } = placeBy(judge, others, snapshot, { limit: kind.names.length });
     for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
     for (const volume of volumes) snapshot.takenVolumes.add(volume);
-    const certain = kind.isCertain ? bounds.least : 0;
-    fitting += certain;
-    const names = kind.names.slice(certain, replicas);
-    uncertain += names.length;
-    if (names.length > 0) unfit.push({ owner: kind.owner, names, reasons: [UNCERTAIN] });
+    const names = kind.names.slice(kind.isCertain ? bounds.least : 0, replicas);
+    if (names.length > 0) uncertain.push({ owner: kind.owner, names, reasons: [UNCERTAIN] });
     const unplaced = kind.names.slice(replicas);
     if (unplaced.length === 0) continue;
     unfit.push({ owner: kind.owner, names: unplaced, reasons: whyNoMore(kind.pod, others, snapshot) });
@@ -98,7 +95,14 @@ export async function drainFit(
     ...[...byNotJudged(moving)].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
   const stuck = budgets.flatMap(budget => stuckText(budget, withoutPlace) ?? []);
-  return { fitting, moving: moving.length, uncertain, unfit: unfitLines(unfit), stuck, bound, notJudged };
+  return {
+    moving: moving.length,
+    withoutPlace: withoutPlace.length,
+    uncertain: uncertain.reduce((sum, { names }) => sum + names.length, 0),
+    // Where some have none in any case, that is the reason to refuse.
+    unfit: unfitLines(unfit.length > 0 ? unfit : uncertain),
+    ...{ stuck, bound, notJudged },
+  };
 }
 
 const MAX_NAMED = 5;
@@ -143,7 +147,7 @@ function inOrder(kinds: PodKind[], others: readonly string[], snapshot: Snapshot
       judge.firstWhyNot(node).length === 0 ? (snapshot.nodes.get(node) ?? []) : [],
     );
     kind.takers = takers.length;
-    kind.isCertain = competitors.leaveRoomFor(kind.pod, takers);
+    kind.isCertain = kinds.length === 1 || competitors.leaveRoomFor(kind.pod, takers);
   }
   const size = ({ pod }: PodKind) =>
     Number(pod.requests.get('cpu') ?? 0n) * 2 ** 20 + Number(pod.requests.get('memory') ?? 0n);

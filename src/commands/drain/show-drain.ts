@@ -223,14 +223,16 @@ function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number):
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
-  const { fitting, moving, uncertain, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
+  const { moving, withoutPlace, uncertain, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
   if (unfit.length > 0) {
     showNote(io, `Not judged: ${PREEMPTION}.`);
-    const without = moving - fitting;
-    const find = uncertain === without ? 'may find' : 'would find';
-    const message = `${without} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
-    throw new NodepoolError('cluster', message, nextStep(without, bound), { items: [...unfit, ...stuck] });
+    const [count, find] =
+      withoutPlace > 0
+        ? [`${uncertain > 0 ? 'at least ' : ''}${withoutPlace}`, 'would find']
+        : [`${uncertain}`, 'may find'];
+    const message = `${count} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
+    throw new NodepoolError('cluster', message, nextStep(withoutPlace, bound), { items: [...unfit, ...stuck] });
   }
   showNote(
     io,
@@ -241,6 +243,7 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
 /** No new node helps pods whose volumes only their own node reaches. */
 function nextStep(unfit: number, bound: number): string {
   const without = 'drain without --check-fit: they stay Pending until it is uncordoned';
+  if (unfit === 0) return 'add nodes, drain fewer at a time, or drain without --check-fit: some may stay Pending';
   if (bound === unfit) return `if pods may wait for the node that has their volumes, ${without}`;
   const room = 'add nodes, or drain fewer at a time';
   return bound === 0 ? room : `${room}; for pods whose volumes are on their node alone, ${without}`;
