@@ -46,7 +46,7 @@ test('names a budget that the server has not processed yet (429 with Retry-After
   await eventually(
     'the budget is named',
     () => draining.stderr().includes('default/new: still being processed by the server\n'),
-    5_000,
+    20_000,
   );
   assert.equal(await draining.end(), 130);
 });
