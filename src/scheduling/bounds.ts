@@ -7,6 +7,9 @@ import type { Node } from '../nodepool/types.ts';
 import type { Judge } from './judge.ts';
 import type { SpreadState } from './spread/spread.ts';
 
+/** Why `least` and `most` differ. */
+export const BY_ORDER = 'it depends on which nodes the scheduler takes first';
+
 export interface Bounds {
   /** In every order. */
   least: number;

@@ -1,6 +1,6 @@
 /** How many more pods of a kind the ResourceQuotas of their namespace allow (the pod and claim evaluators of k8s.io/kubernetes pkg/quota/v1). */
 import { ownValue } from '../nodepool/json.ts';
-import { type Amounts, type ReadQuantity, toAmounts, ZERO } from '../nodepool/quantity/amounts.ts';
+import { type Amounts, type ReadQuantity, subtractToZero, toAmounts, ZERO } from '../nodepool/quantity/amounts.ts';
 import { podLimits, podRequests } from '../nodepool/quantity/pod-resources.ts';
 import { addQuantities, type Quantity, QuantityError } from '../nodepool/quantity/quantity.ts';
 import type { ResourceList } from '../nodepool/types.ts';
@@ -153,8 +153,7 @@ function selectsNamespaces({ affinity }: RawPodSpec): boolean {
 
 /** How often it fits between the two. */
 function timesIn(hard: Quantity, used: Quantity, each: Quantity): number {
-  const free = addQuantities(hard, { ...used, unscaled: -used.unscaled });
-  if (free.unscaled <= 0n) return 0;
+  const free = subtractToZero(hard, used);
   const exponent = Math.min(free.exponent, each.exponent);
   const scaled = (quantity: Quantity) => quantity.unscaled * 10n ** BigInt(quantity.exponent - exponent);
   return Number(scaled(free) / scaled(each));

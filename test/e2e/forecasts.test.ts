@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { raw } from '../cluster/raw.ts';
-import { container, Forecaster, HOST, runDrains, runForecasts, type Workload, ZONE } from './forecasts.ts';
+import { container, Forecaster, runDrains, runForecasts, type Workload } from './forecasts.ts';
 import { useFullTestEnv } from './full-test-env.ts';
+import { HOST, ZONE } from './random-cluster.ts';
 import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 

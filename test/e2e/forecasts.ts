@@ -12,11 +12,10 @@ import { cliHere } from '../cluster/harness.ts';
 import { createNodes, deleteNodes } from '../cluster/nodes.ts';
 import { raw } from '../cluster/raw.ts';
 import { Dice } from './dice.ts';
+import { HOST, ZONE } from './random-cluster.ts';
 import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
-export const ZONE = 'topology.kubernetes.io/zone';
-export const HOST = 'kubernetes.io/hostname';
 const KEYS = [ZONE, HOST, 'rack'];
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;

@@ -57,7 +57,7 @@ describe('noExecute: Drain on a whole cluster', () => {
   };
   /** An eviction that a SIGKILL cuts off inside the server holds its place in the budget for 2 minutes, and its pod stays. */
   const finishEvictions = async () => {
-    // Those under way end first.
+    // Requests that the server already has end first.
     await sleep(1_000);
     const { items } = (await api().expect('GET', BUDGETS)) as { items: { status: { disruptedPods?: object } }[] };
     const pods = items.flatMap(({ status }) => Object.keys(status.disruptedPods ?? {}));

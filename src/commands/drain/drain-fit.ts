@@ -5,6 +5,7 @@ import { type Budget, shortOf } from '../../nodepool/drain/budgets.ts';
 import { type DrainPod, isRecreated, podName } from '../../nodepool/drain/drain-filters.ts';
 import { toleratesCordon } from '../../nodepool/drain/placement.ts';
 import { firstFew, plural } from '../../nodepool/text.ts';
+import { BY_ORDER } from '../../scheduling/bounds.ts';
 import { Competitors } from '../../scheduling/certainty.ts';
 import { type FitReason, FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
@@ -43,11 +44,7 @@ interface PodKind {
   isCertain: boolean;
 }
 
-const UNCERTAIN: WhyUnfit = {
-  words: 'it depends on which nodes the scheduler takes first',
-  nodes: undefined,
-  details: [],
-};
+const UNCERTAIN: WhyUnfit = { words: BY_ORDER, nodes: undefined, details: [] };
 
 /** Reads nodes and pods again; writes nothing. Throws NodepoolError. */
 export async function drainFit(
@@ -188,7 +185,7 @@ export function unfitLines(unfit: readonly UnfitPods[]): string[] {
   const ofOwners = [...alike.values()].map(together);
   return [...Map.groupBy(ofOwners, whyText)].map(([why, groups]) => {
     const pods = groups.flatMap(({ names }) => names);
-    const isCertain = groups.every(({ reasons }) => reasons.every(({ words }) => words !== UNCERTAIN.words));
+    const isCertain = groups.every(({ reasons }) => reasons.every(({ words }) => words !== BY_ORDER));
     return `${plural(pods.length, 'pod')} ${isCertain ? 'would' : 'may'} not fit: ${why}: ${namesText(groups)}`;
   });
 }

@@ -6,6 +6,7 @@ import { sanitizeLine } from '../../print/sanitize.ts';
 import type { Style } from '../../print/style.ts';
 import { DESCRIBE, tablePrinter } from '../../print/table.ts';
 import { wrapWords } from '../../print/width.ts';
+import { BY_ORDER } from '../../scheduling/bounds.ts';
 import { reasonsText } from '../../scheduling/fit-reasons.ts';
 import { amountText } from '../../scheduling/node/resources.ts';
 import type { FitRow, PodFit } from './run.ts';
@@ -56,8 +57,7 @@ function titleOf({ subject, pod }: PodFit): string {
   return `${subject.title}: ${requests.length === 0 ? 'requests nothing' : requests.join(', ')}`;
 }
 
-const ORDER =
-  'N-M: N replicas fit in every case, M in the best one; it depends on which nodes the scheduler takes first.';
+const ORDER = `N-M: N replicas fit in every case, M in the best one; ${BY_ORDER}.`;
 
 /** Undefined: it does not matter here. */
 function quotaText({ quota, subject, total }: PodFit, replicas: number | undefined): string[] | undefined {

@@ -3,18 +3,13 @@ import type { SchedulingPort } from '../../kube/resources/scheduling.ts';
 import { NodepoolError } from '../../nodepool/errors.ts';
 import { defined, isObject, ownValue } from '../../nodepool/json.ts';
 import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
+import { TEMPLATE_HASH } from '../../nodepool/plan/runtime-class-users.ts';
 import { wholeAccelerators } from '../../nodepool/quantity/amounts.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { daemonTolerations } from '../../scheduling/pod/daemon.ts';
 import { CLAIM_TEMPLATES, checkedShape, LABEL_SELECTOR, POD } from '../../scheduling/pod/pod-shape.ts';
-import {
-  type RawClaimSpec,
-  type RawContainer,
-  type RawPod,
-  type RawPodSpec,
-  TEMPLATE_HASH,
-} from '../../scheduling/pod/raw-pod.ts';
+import type { RawClaimSpec, RawContainer, RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { permitted } from '../shared/refusals.ts';
 
 /** Kinds of objects that are named. */

@@ -1,7 +1,6 @@
 /** What a change of nodes may affect, beside pods. */
 
 import { isObject } from '../../nodepool/json.ts';
-import type { Scheduling } from '../../nodepool/plan/runtime-class.ts';
 import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import { keysOfLabels, keysOfPod, keysOfVolume, namesLabel } from '../../scheduling/impact/selecting.ts';
 import type { DaemonSet, KeyUse, SelectingKind, SelectingObject } from '../../scheduling/impact/types.ts';
@@ -10,7 +9,7 @@ import { placementOf } from '../../scheduling/pod/read-pod.ts';
 import type { Api } from '../api/api.ts';
 import { servedResources } from '../api/discovery.ts';
 import { type Resource, RUNTIME_CLASSES } from '../api/resource.ts';
-import type { EvictionsClient } from '../cluster.ts';
+import type { EvictionsClient, RuntimeClassesClient } from '../cluster.ts';
 import type { SchedulingPort } from './scheduling.ts';
 
 export function impactPort(api: Api): ImpactPort {
@@ -18,7 +17,6 @@ export function impactPort(api: Api): ImpactPort {
     daemonSets: () => listDaemonSets(api),
     selecting: kind => listSelecting(api, kind),
     jobs: () => listJobs(api),
-    runtimeClasses: () => listRuntimeClasses(api),
     parallelSets: () => listParallelSets(api),
     custom: (paths, labels) => listCustom(api, paths, labels),
   };
@@ -174,18 +172,6 @@ function failuresLeft(
 
 const DEFAULT_BACKOFF_LIMIT = 6;
 
-async function listRuntimeClasses(api: Api): Promise<ReadonlyMap<string, Scheduling>> {
-  const classes = await api.list(RUNTIME_CLASSES, ({ metadata = {}, scheduling = {} }: RawRuntimeClass) => {
-    return [metadata.name ?? '', scheduling] as const;
-  });
-  return new Map(classes);
-}
-
-interface RawRuntimeClass {
-  metadata?: ObjectMetadata;
-  scheduling?: Scheduling;
-}
-
 async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
   const sets = await api.list(RESOURCES.StatefulSet, ({ metadata = {}, spec }: TemplatedObject) => {
     const { name = '', namespace = '' } = metadata;
@@ -277,8 +263,6 @@ export interface ImpactPort {
   custom(paths: readonly SelectorPath[], labels: readonly string[]): Promise<CustomSelecting>;
   /** By `namespace/name`. */
   jobs(): Promise<ReadonlyMap<string, JobFacts>>;
-  /** What each RuntimeClass adds to the placement of pods, by its name. */
-  runtimeClasses(): Promise<ReadonlyMap<string, Scheduling>>;
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallelSets(): Promise<ReadonlySet<string>>;
 }
@@ -286,5 +270,8 @@ export interface ImpactPort {
 export interface ImpactPorts {
   impact(): Promise<ImpactPort>;
   scheduling(): Promise<SchedulingPort>;
-  cluster: { evictions(): Promise<Pick<EvictionsClient, 'budgets'>> };
+  cluster: {
+    evictions(): Promise<Pick<EvictionsClient, 'budgets'>>;
+    runtimeClasses: Pick<RuntimeClassesClient, 'list'>;
+  };
 }

@@ -1,5 +1,6 @@
 /** Pods, namespaces and volumes, with the fields that decide on the scheduling of pods. */
-import { type RawPod, TEMPLATE_HASH } from '../../scheduling/pod/raw-pod.ts';
+import { TEMPLATE_HASH } from '../../nodepool/plan/runtime-class-users.ts';
+import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import type { RawQuota } from '../../scheduling/quota.ts';
 import type { CountedPod } from '../../scheduling/snapshot.ts';
 import {

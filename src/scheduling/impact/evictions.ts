@@ -149,7 +149,7 @@ function withAfterDrain(
   });
 }
 
-function setNode(snapshot: Snapshot, node: Node): void {
+export function setNode(snapshot: Snapshot, node: Node): void {
   const state = snapshot.nodes.get(node.name);
   if (state !== undefined) state.node = node;
 }

@@ -16,7 +16,7 @@ import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
 import { readPlacedPod } from '../pod/read-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
-import { destinationOf, isInOrder, placeAgain, placeEvicted, takeAway } from './evictions.ts';
+import { destinationOf, isInOrder, placeAgain, placeEvicted, setNode, takeAway } from './evictions.ts';
 import { isScheduled, type LeavingPods, recreatedPod } from './leaving-pods.ts';
 import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
@@ -230,15 +230,9 @@ function separated<P extends { running: RunningPod }>(
     snapshot.add(pod, node);
     return isOpen;
   };
-  const set = (which: 'before' | 'after') => {
-    for (const { change } of leaving) {
-      const state = snapshot.nodes.get(change.after.name);
-      if (state !== undefined) state.node = change[which];
-    }
-  };
-  set('before');
+  for (const { change } of leaving) setNode(snapshot, change.before);
   const taken = pods.filter(isTaken);
-  set('after');
+  for (const { change } of leaving) setNode(snapshot, change.after);
   return taken.filter(each => !isTaken(each));
 }
 

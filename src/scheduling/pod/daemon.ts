@@ -2,7 +2,7 @@
 import { isMatching, untoleratedTaints } from '../../nodepool/drain/placement.ts';
 import { tolerates } from '../../nodepool/spec/taints.ts';
 import type { Node, Toleration } from '../../nodepool/types.ts';
-import { judgeAffinity, judgeName, judgeTaints } from '../node/node-rules.ts';
+import { firstNodeRefusal, judgeName } from '../node/node-rules.ts';
 import type { UnfitReason } from '../types.ts';
 import type { RawPodSpec } from './raw-pod.ts';
 import { placementOf } from './read-pod.ts';
@@ -35,8 +35,7 @@ export function whyNoDaemon(template: RawPodSpec, node: Node): UnfitReason | und
   const tolerations = daemonTolerations(placement.tolerations, template.hostNetwork ?? false);
   return (
     judgeName(node, nodeName === '' ? undefined : nodeName) ??
-    judgeTaints(node, tolerations) ??
-    judgeAffinity(node, placement)
+    firstNodeRefusal(node, { ...placement, tolerations }, undefined)
   );
 }
 

@@ -5,9 +5,6 @@ import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import type { Container, DemandingPod, ResourceRequirements } from '../../nodepool/quantity/pod-resources.ts';
 import type { ResourceList, Toleration } from '../../nodepool/types.ts';
 
-/** The label of pods by which a Deployment tells its revisions apart. */
-export const TEMPLATE_HASH = 'pod-template-hash';
-
 export interface RawPod {
   metadata?: {
     name?: string;

@@ -219,7 +219,6 @@ const READERS: Record<keyof typeof SAMPLES, Read[]> = {
   runtimeClass: [
     async (api, transport) => (await runtimeClassesClient(api, transport).list()).map(each => each.metadata.name),
     api => impactPort(api).selecting('RuntimeClass'),
-    api => impactPort(api).runtimeClasses(),
   ],
   quota: [
     async (api, transport) => {

@@ -6,6 +6,7 @@ import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { formatDuration } from '../../../print/time.ts';
 import { wrapIndented } from '../../../print/width.ts';
+import { BY_ORDER } from '../../../scheduling/bounds.ts';
 import { reasonsText } from '../../../scheduling/fit-reasons.ts';
 import type {
   BudgetImpact,
@@ -324,9 +325,7 @@ function placedTexts({ nodes, returns, returnSeconds, uncertain }: PodDestinatio
   const again = `leave again after ${secondsText(returnSeconds)}`;
   return [
     ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
-    ...(uncertain === 0
-      ? []
-      : [`${uncertain} of these may stay Pending: it depends on which nodes the scheduler takes first`]),
+    ...(uncertain === 0 ? [] : [`${uncertain} of these may stay Pending: ${BY_ORDER}`]),
     ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
     ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
   ];

@@ -8,7 +8,7 @@ import type { Scheduling, SchedulingChange } from '../../../nodepool/plan/runtim
 import { controllerOf, isCustomController, TEMPLATE_HASH } from '../../../nodepool/plan/runtime-class-users.ts';
 import { quantityReader } from '../../../nodepool/quantity/amounts.ts';
 import { firstFew, noun } from '../../../nodepool/text.ts';
-import type { Node } from '../../../nodepool/types.ts';
+import type { Node, RuntimeClass } from '../../../nodepool/types.ts';
 import { recreations } from '../../../scheduling/impact/leaving-pods.ts';
 import type { NodeChange } from '../../../scheduling/impact/node-keys.ts';
 import { keysOfPod } from '../../../scheduling/impact/selecting.ts';
@@ -83,11 +83,16 @@ export async function readAll(
     ...kinds.map(kind => reading<SelectingObject[]>(noun(2, kind), () => port.selecting(kind), [])),
   ]);
   const { snapshot, claiming, asksForNamespaces, problems, here } = running;
-  [snapshot.storage, snapshot.namespaces] = await Promise.all([
+  const templated = selecting.flat();
+  const namesClass = templated.some(({ runtimeClass }) => runtimeClass !== undefined);
+  const listClasses = () => ports.cluster.runtimeClasses.list();
+  let runtimeClasses: RuntimeClass[];
+  [snapshot.storage, snapshot.namespaces, runtimeClasses] = await Promise.all([
     claiming.size === 0 ? NO_STORAGE : reading('volumes and claims', () => scheduling.storage(claiming), NO_STORAGE),
     asksForNamespaces
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
+    namesClass ? reading<RuntimeClass[]>('RuntimeClasses', listClasses, []) : [],
     readJobs([...here.values()].flat(), port),
   ]);
   const movers = moving(here, snapshot.storage);
@@ -98,18 +103,14 @@ export async function readAll(
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
   const isKnown = !unread.some(({ what }) => what === PODS || what === DAEMON_SETS);
-  const templated = selecting.flat();
-  const addedTo = templated.some(({ runtimeClass }) => runtimeClass !== undefined)
-    ? await reading('RuntimeClasses', () => port.runtimeClasses(), NO_CLASSES)
-    : NO_CLASSES;
-  const schedulingOf = (name: string) => classes.get(name)?.after ?? addedTo.get(name);
+  const added = new Map(runtimeClasses.map(({ metadata, scheduling = {} }) => [metadata.name, scheduling]));
+  const schedulingOf = (name: string) => classes.get(name)?.after ?? added.get(name);
   const all = [...custom.selecting, ...templated.map(object => withRuntimeClass(object, schedulingOf))];
   return { running, daemonSets, selecting: all, budgets: budgetList, parallel, isKnown, warnings };
 }
 
 /** Those that may have no pod for long, as between two runs, or with 0 replicas. */
 const WITHOUT_PODS: readonly SelectingKind[] = ['Deployment', 'StatefulSet', 'CronJob'];
-const NO_CLASSES: ReadonlyMap<string, Scheduling> = new Map();
 const NO_SETS: ReadonlySet<string> = new Set();
 const PODS = 'pods';
 const DAEMON_SETS = 'DaemonSets';
