@@ -3,6 +3,9 @@ import { judgePorts } from './node/resources.ts';
 import type { NodeState } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
 
+/** Three shares of a third may add up to less than 1. */
+const ROUNDING = 1e-6;
+
 /** Requests and host ports of the pods that are placed, prepared for the question of each. */
 export class Competitors {
   /** How many there are of a kind. */
@@ -42,7 +45,7 @@ export class Competitors {
       const largest = nodes.reduce((max, node) => Math.max(max, shareOf(other, node, pod)), 0);
       shares += largest * (other === pod ? count - 1 : count);
     }
-    return shares < nodes.length;
+    return shares < nodes.length - ROUNDING;
   }
 
   /** How many of the others, the largest, leave the node without room for the pod; Infinity: all together do not. */
