@@ -38,12 +38,13 @@ export class Competitors {
    */
   leaveRoomFor(pod: PodTraits, nodes: readonly NodeState[]): boolean {
     // A pod is on one node.
-    const needed = nodes.reduce((sum, node) => sum + this.#fewestToFill(node, pod), 0);
+    const isFilledByOne = this.#sharesPorts(pod);
+    const needed = nodes.reduce((sum, node) => sum + (isFilledByOne ? 1 : this.#fewestToFill(node, pod)), 0);
     if (needed > this.#count - 1) return true;
+    const least = leastRoom(pod, nodes);
     let shares = 0;
     for (const [other, count] of this.#kinds) {
-      const largest = nodes.reduce((max, node) => Math.max(max, shareOf(other, node, pod)), 0);
-      shares += largest * (other === pod ? count - 1 : count);
+      shares += largestShare(other, pod, least) * (other === pod ? count - 1 : count);
     }
     return shares < nodes.length - ROUNDING;
   }
@@ -56,7 +57,6 @@ export class Competitors {
       const at = this.#sums.get(name)?.findIndex(sum => sum >= missing) ?? -1;
       if (at !== -1) fewest = Math.min(fewest, at + 1);
     }
-    if (this.#sharesPorts(pod)) fewest = 1;
     return fewest > this.#count - 1 ? Infinity : fewest;
   }
 
@@ -69,15 +69,26 @@ export class Competitors {
   }
 }
 
-/** Which part of what leaves no room for the pod the other one takes; all such parts on a node add up to 1 at least. */
-function shareOf(other: PodTraits, node: NodeState, pod: PodTraits): number {
+/** What it takes to leave the pod no room, of each kind the least of all nodes. */
+interface Room {
+  places: number;
+  /** By resource that the pod requests. */
+  amounts: [name: string, amount: bigint][];
+}
+
+function leastRoom(pod: PodTraits, nodes: readonly NodeState[]): Room {
+  const amounts = [...pod.requests].map(([name, request]): [string, bigint] => {
+    const missing = nodes.map(node => freeOf(node, name) - request + 1n);
+    return [name, missing.reduce((least, each) => (each < least ? each : least), missing[0] ?? 1n)];
+  });
+  return { places: nodes.reduce((least, node) => Math.min(least, placesOf(node)), Infinity), amounts };
+}
+
+/** The largest part of it that the other one takes on a node; all such parts on a node without room add up to 1 at least. */
+function largestShare(other: PodTraits, pod: PodTraits, { places, amounts }: Room): number {
   if (judgePorts(pod.hostPorts, other.hostPorts) !== undefined) return 1;
-  let share = 1 / placesOf(node);
-  for (const [name, request] of pod.requests) {
-    const missing = freeOf(node, name) - request + 1n;
-    share = Math.max(share, Number(other.requests.get(name) ?? 0n) / Number(missing));
-  }
-  return Math.min(1, share);
+  const parts = amounts.map(([name, amount]) => Number(other.requests.get(name) ?? 0n) / Number(amount));
+  return Math.min(1, Math.max(1 / places, ...parts));
 }
 
 function freeOf({ allocatable, requested }: NodeState, name: string): bigint {
