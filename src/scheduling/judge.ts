@@ -80,8 +80,7 @@ export class Judge {
   isAllowed(node: string): boolean {
     if (this.refusal !== undefined) return false;
     const state = this.#stateOf(node);
-    const volumes = this.pod.nodeName === undefined ? this.#volumeReasons(state) : [];
-    for (const reasons of [this.#fixedReasons(state), volumes]) {
+    for (const reasons of [this.#fixedReasons(state), this.#volumeReasons(state)]) {
       for (const _ of reasons) return false;
     }
     return true;
@@ -105,11 +104,8 @@ export class Judge {
   *#reasons(state: NodeState): Generator<UnfitReason> {
     if (this.refusal !== undefined) yield this.refusal;
     yield* this.#fixedReasons(state);
-    if (this.pod.nodeName !== undefined) {
-      yield* judgeResources(this.pod.requests, state);
-      return;
-    }
     yield* judgeResources(this.pod.requests, state);
+    if (this.pod.nodeName !== undefined) return;
     yield* this.#volumeReasons(state);
     yield* some(this.spread.judge(state.node));
     yield* this.affinity.judge(state.node);
@@ -134,6 +130,7 @@ export class Judge {
   }
 
   *#volumeReasons({ node, disks }: NodeState): Generator<UnfitReason> {
+    if (this.pod.nodeName !== undefined) return;
     if (this.pod.disks.length > 0) yield* some(judgeDisks(this.pod.disks, disks));
     if (this.pod.claims.length === 0) return;
     yield* some(this.volumes.judgeUse());
