@@ -30,14 +30,14 @@ interface GroupLimits {
   limitOf(group: string): number;
 }
 
-const NOWHERE: Bounds = { least: 0, most: 0 };
+export const NO_REPLICAS: Bounds = { least: 0, most: 0 };
 
 /** @param judge before any replica is placed. @param sites that it allows */
 export function replicaBounds(judge: Judge, sites: readonly Site[]): Bounds {
   const { spread, affinity } = judge;
   const open = sites.filter(({ node }) => spread.isOpen(node) && affinity.judge(node).length === 0);
   const first = open.filter(({ node }) => judge.takesNext(node));
-  if (first.length === 0) return NOWHERE;
+  if (first.length === 0) return NO_REPLICAS;
   const limits = groupLimits(judge, open);
   const bounds = afterFirst(judge, first, open).map(({ least, most }): Bounds => {
     const of = (some: readonly Site[]) => spreadBounds(some, spread.counting, limits.groups);
@@ -120,8 +120,8 @@ function alwaysOpen({ topologyKey, maxSkew, counts, isShort }: SpreadState): Gro
 function spreadBound(sites: readonly Site[], spread: SpreadState, limits: readonly GroupLimits[]): Bounds {
   const domainOf = ({ labels }: Node) => ownValue(labels, spread.topologyKey) ?? '';
   const byDomain = Map.groupBy(sites, ({ node }) => domainOf(node));
-  const [inner, outer] = [limits.filter(each => isWithin(each, sites, domainOf)), [] as GroupLimits[]];
-  for (const each of limits) if (!inner.includes(each)) outer.push(each);
+  const inner = limits.filter(each => isWithin(each, sites, domainOf));
+  const outer = limits.filter(each => !inner.includes(each));
   const rooms = new Map([...byDomain].map(([domain, some]) => [domain, capacity(some, inner)]));
   const bound = (of: (bounds: Bounds) => number) =>
     levelled(spread, domain => {

@@ -1,9 +1,9 @@
 /** How many more replicas of a pod nodes take, one placed after another as the scheduler would. */
 import { ownValue } from '../nodepool/json.ts';
-import { type Bounds, replicaBounds } from './bounds.ts';
+import { type Bounds, replicaBounds, type Site } from './bounds.ts';
 import { Judge } from './judge.ts';
 import { roomFor } from './node/resources.ts';
-import type { NodeState, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
 import { disksClash } from './volumes/storage.ts';
 
@@ -40,24 +40,26 @@ export function placeBy(
   const inTurns = isDependent && (total > 1 || isOrdered);
   if (!inTurns) return placed(fill(judge, sites, total), judge);
   const all = [...sites];
-  const bounds = replicaBounds(
-    judge,
-    all.map(({ state, room }) => ({ node: state.node, room })),
-  );
-  const { replicas, ...rest } = placed(placeInTurns(judge, all, total), judge);
-  const atMost = (bound: number) => Math.min(total, bound);
+  // One has a place, or none, in every order.
+  if (total === 1) return placed(placeInTurns(judge, all, total), judge);
+  const { least, most: atMost } = replicaBounds(judge, all);
+  const found = placed(placeInTurns(judge, all, total), judge);
+  const { replicas } = found;
   // What is placed shows what is possible.
-  return {
-    ...{ replicas, ...rest },
-    bounds: { least: Math.min(replicas, atMost(bounds.least)), most: Math.max(replicas, atMost(bounds.most)) },
-  };
+  return { ...found, bounds: { least: Math.min(replicas, least), most: Math.max(replicas, Math.min(total, atMost)) } };
+}
+
+/** Takes the room and the volumes of a result in the snapshot that it is of. */
+export function settle(pod: PodTraits, { byNode, volumes }: PlacedReplicas, snapshot: Snapshot): void {
+  for (const [node, count] of byNode) for (let at = 0; at < count; at++) snapshot.add(pod, node);
+  for (const volume of volumes) snapshot.takenVolumes.add(volume);
 }
 
 function placed(taken: readonly CandidateNode[], { volumes }: Judge): PlacedReplicas {
   const replicas = taken.reduce((sum, { placed }) => sum + placed, 0);
   return {
     replicas,
-    byNode: new Map(taken.map(({ state, placed }) => [state.node.name, placed])),
+    byNode: new Map(taken.map(({ node, placed }) => [node.name, placed])),
     volumes: volumes.taken,
     bounds: { least: replicas, most: replicas },
   };
@@ -68,14 +70,11 @@ function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, mos
     const state = snapshot.nodes.get(name);
     if (state === undefined || !judge.isAllowed(name)) continue;
     const room = Math.min(roomFor(judge.pod.requests, state), most);
-    if (room > 0) yield { state, room, placed: 0 };
+    if (room > 0) yield { node: state.node, room, placed: 0 };
   }
 }
 
-interface CandidateNode {
-  state: NodeState;
-  /** For so many more by resources and ports. */
-  room: number;
+interface CandidateNode extends Site {
   placed: number;
 }
 
@@ -98,7 +97,7 @@ function fill(judge: Judge, sites: Iterable<CandidateNode>, limit: number): Cand
   let remaining = limit;
   if (remaining <= 0) return taken;
   for (const site of sites) {
-    if (!takes(judge, site)) continue;
+    if (!judge.takesNext(site.node)) continue;
     site.placed = Math.min(site.room, remaining);
     remaining -= site.placed;
     taken.push(site);
@@ -115,12 +114,12 @@ function placeInTurns(judge: Judge, sites: readonly CandidateNode[], limit: numb
   while (replicas < limit && replicas > before) {
     before = replicas;
     open = open.filter(({ room, placed }) => placed < room);
-    const loads = new Map(open.map(site => [site, judge.spread.load(site.state.node)]));
+    const loads = new Map(open.map(site => [site, judge.spread.load(site.node)]));
     open.sort((a, b) => (loads.get(a) ?? 0) - (loads.get(b) ?? 0));
     for (const site of open) {
       if (replicas >= limit) break;
-      if (!takes(judge, site)) continue;
-      judge.place(site.state.node);
+      if (!judge.takesNext(site.node)) continue;
+      judge.place(site.node);
       site.placed++;
       replicas++;
     }
@@ -133,11 +132,7 @@ function startNear(judge: Judge, sites: CandidateNode[]): void {
   const [term] = judge.pod.affinity;
   if (term === undefined) return;
   const rooms = new Map<string, number>();
-  const domainOf = ({ state }: CandidateNode) => ownValue(state.node.labels, term.topologyKey) ?? '';
+  const domainOf = ({ node }: CandidateNode) => ownValue(node.labels, term.topologyKey) ?? '';
   for (const site of sites) rooms.set(domainOf(site), (rooms.get(domainOf(site)) ?? 0) + site.room);
   sites.sort((a, b) => (rooms.get(domainOf(b)) ?? 0) - (rooms.get(domainOf(a)) ?? 0));
-}
-
-function takes(judge: Judge, { state }: CandidateNode): boolean {
-  return judge.takesNext(state.node);
 }

@@ -10,7 +10,7 @@ import { Competitors } from '../../scheduling/certainty.ts';
 import { type FitReason, FitReasons, reasonsText } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { byNotJudged, UNREAD_NAMESPACES } from '../../scheduling/not-judged.ts';
-import { placeBy } from '../../scheduling/place.ts';
+import { placeBy, settle } from '../../scheduling/place.ts';
 import type { PodParts } from '../../scheduling/pod/pod-parts.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import type { Pod, PodTraits } from '../../scheduling/types.ts';
@@ -75,9 +75,9 @@ export async function drainFit(
   const ownerOf = (pod: Pod) => ownerText(evicted.get(podName(pod)));
   for (const kind of inOrder(podKindsOf(moving, snapshot.parts, ownerOf), others, snapshot)) {
     const judge = new Judge(kind.pod, snapshot);
-    const { replicas, byNode, volumes, bounds } = placeBy(judge, others, snapshot, { limit: kind.names.length });
-    for (const [node, count] of byNode) for (let i = 0; i < count; i++) snapshot.add(kind.pod, node);
-    for (const volume of volumes) snapshot.takenVolumes.add(volume);
+    const placed = placeBy(judge, others, snapshot, { limit: kind.names.length });
+    const { replicas, bounds } = placed;
+    settle(kind.pod, placed, snapshot);
     const names = kind.names.slice(kind.isCertain ? bounds.least : 0, replicas);
     if (names.length > 0) uncertain.push({ owner: kind.owner, names, reasons: [UNCERTAIN] });
     const unplaced = kind.names.slice(replicas);

@@ -4,7 +4,7 @@ import { isSameTaint } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
-import { place } from '../place.ts';
+import { place, settle } from '../place.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { PodTraits } from '../types.ts';
 import { isScheduled, recreatedPod } from './leaving-pods.ts';
@@ -325,11 +325,8 @@ export function placeAgain(
       const placed = place(pod, taking, snapshot, remaining);
       remaining -= placed.replicas;
       uncertain += placed.replicas - placed.bounds.least;
-      for (const [node, count] of placed.byNode) {
-        found.set(node, (found.get(node) ?? 0) + count);
-        for (let at = 0; at < count; at++) snapshot.add(pod, node);
-      }
-      for (const volume of placed.volumes) snapshot.takenVolumes.add(volume);
+      for (const [node, count] of placed.byNode) found.set(node, (found.get(node) ?? 0) + count);
+      settle(pod, placed, snapshot);
     }
     if (remaining === 0) continue;
     pending.push(...alike.slice(alike.length - remaining));
