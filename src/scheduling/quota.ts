@@ -16,7 +16,8 @@ export interface RawQuota {
 }
 
 export interface QuotaLimit {
-  quota: string;
+  /** Of the quota. */
+  name: string;
   resource: string;
   /** How many more pods it allows. */
   replicas: number;
@@ -48,7 +49,7 @@ export function quotaLimit(
       if (hard === undefined || each.unscaled <= 0n) continue;
       const replicas = timesIn(hard, used ?? ZERO, each);
       if (lowest === undefined || replicas < lowest.replicas) {
-        lowest = { quota: metadata.name ?? '', resource, replicas };
+        lowest = { name: metadata.name ?? '', resource, replicas };
       }
     }
   }

@@ -35,7 +35,7 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
     ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
     ...(subject.ofRequests === undefined ? [] : [tolerationText(subject.ofRequests)]),
     ...(all.some(({ replicas: { least, most } }) => least < most) ? [ORDER] : []),
-    ...(quotaText(fit, replicas) ?? []),
+    ...quotaLines(fit, replicas),
     ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
     ...fit.notJudged.map(text => `Not judged: ${text}.`),
   ];
@@ -59,10 +59,10 @@ function titleOf({ subject, pod }: PodFit): string {
 
 const ORDER = `N-M: N replicas fit in every case, M in the best one; ${BY_ORDER}.`;
 
-/** Undefined: it does not matter here. */
-function quotaText({ quota, subject, total }: PodFit, replicas: number | undefined): string[] | undefined {
-  if (quota === undefined || quota.replicas >= (replicas ?? total.replicas.most)) return undefined;
-  const { quota: name, resource } = quota;
+/** Where it allows fewer than are asked for, or than the nodes take. */
+function quotaLines({ quota, subject, total }: PodFit, replicas: number | undefined): string[] {
+  if (quota === undefined || quota.replicas >= (replicas ?? total.replicas.most)) return [];
+  const { name, resource } = quota;
   return [`ResourceQuota ${subject.namespace}/${name} allows ${plural(quota.replicas, 'more pod')}: ${resource}.`];
 }
 
@@ -121,9 +121,7 @@ function fitJson({ subject, pod, rows, total, refused, quota, fits, notJudged }:
     ...(rest === undefined ? {} : { unassigned: rowJson(rest) }),
     total: rowJson(total),
     ...(refused === undefined ? {} : { refused }),
-    ...(quota === undefined
-      ? {}
-      : { quota: { name: quota.quota, resource: quota.resource, replicas: quota.replicas } }),
+    ...(quota === undefined ? {} : { quota }),
     notJudged,
   };
 }

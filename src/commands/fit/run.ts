@@ -7,7 +7,7 @@ import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { firstFew } from '../../nodepool/text.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
-import type { Bounds } from '../../scheduling/bounds.ts';
+import { type Bounds, NO_REPLICAS } from '../../scheduling/bounds.ts';
 import { FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
 import { notJudged } from '../../scheduling/not-judged.ts';
@@ -104,7 +104,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     deviceClassesOf(rehearsals, port),
   ]);
   for (const { pod, node } of kept) snapshot.remove(pod, node);
-  const pending = waiting.filter(raw => !isReplaced(podIn(raw)));
+  const pending = waiting.filter(({ metadata }) => !isReplaced({ namespace: '', name: '', labels: {}, ...metadata }));
   const [pools, nodes] = await cluster;
   const state = new ClusterState(pools, nodes, []);
   const groups = chosenPools('fit', options.pools, isSelected, state).map(pool => {
@@ -141,7 +141,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
 }
 
 /** Pods that exist and whose place counts as free: the one in question, those of a DaemonSet in question. */
-function replacedBy(subjects: readonly FitSubject[]): (pod: Pod) => boolean {
+function replacedBy(subjects: readonly FitSubject[]): (pod: Pick<Pod, 'namespace' | 'name' | 'labels'>) => boolean {
   const itself = subjects.find(({ exists }) => exists);
   const daemons = subjects.filter(({ daemon }) => daemon !== undefined);
   return ({ namespace, name, labels }) =>
@@ -179,15 +179,14 @@ function quotaOf(
 
 // Pods that are on no node yet.
 
-function podIn(raw: RawPod): Pod {
-  return readPlacedPod(raw, quantityReader(), () => {});
-}
-
 /** As the scheduler: pods of the same or a higher priority, for which it has evicted others from a node. */
 function addNominated(pending: readonly RawPod[], { spec = {} }: RawPod, snapshot: Snapshot): KeptPod[] {
+  const read = quantityReader();
   const nominated = pending.flatMap((raw): KeptPod[] => {
     const { nominatedNodeName: node = '' } = raw.status ?? {};
-    return node === '' || (raw.spec?.priority ?? 0) < (spec.priority ?? 0) ? [] : [{ pod: podIn(raw), node }];
+    return node === '' || (raw.spec?.priority ?? 0) < (spec.priority ?? 0)
+      ? []
+      : [{ pod: readPlacedPod(raw, read, () => {}), node }];
   });
   for (const { pod, node } of nominated) snapshot.add(pod, node);
   return nominated;
@@ -277,9 +276,10 @@ function rowsOf(
     placeBy(isDependent ? new Judge(pod, snapshot) : judge, nodes, snapshot, limits).bounds;
   const rows = sites.map(({ pool, nodes }): FitRow & { open: string[] } => {
     const reasons = new FitReasons();
-    const open = nodes.filter(node => refusedBy(node) === undefined);
+    const refusals = new Map(nodes.map(node => [node, refusedBy(node)]));
+    const open = nodes.filter(node => refusals.get(node) === undefined);
     const takers = nodes.filter(node => {
-      const refusal = refusedBy(node);
+      const refusal = refusals.get(node);
       return reasons.add(refusal === undefined ? judge.firstWhyNot(node) : [refusal]);
     });
     const replicas = takers.length === 0 ? NO_REPLICAS : placed(open);
@@ -298,5 +298,3 @@ function pinned(pod: Pod): Pod {
   const spread = pod.spread.map(each => (each.honorsAffinity ? { ...each, maxSkew: Infinity, minDomains: 1 } : each));
   return { ...pod, spread };
 }
-
-const NO_REPLICAS: Bounds = { least: 0, most: 0 };
