@@ -1,7 +1,8 @@
 /** Whether one of several pods that are placed at the same time has a place whatever nodes the scheduler gives to the others. */
+import { matchesQuery } from '../nodepool/membership/label-query.ts';
 import { judgePorts } from './node/resources.ts';
 import type { NodeState } from './snapshot.ts';
-import type { PodTraits } from './types.ts';
+import type { PodTerm, PodTraits } from './types.ts';
 
 /** Three shares of a third may add up to less than 1. */
 const ROUNDING = 1e-6;
@@ -13,11 +14,14 @@ export class Competitors {
   readonly #count: number;
   /** By resource: the sums of the largest requests, of one pod, of two, and so on. */
   readonly #sums = new Map<string, bigint[]>();
+  /** Kinds whose anti-affinity keeps others away. */
+  readonly #repelling: readonly PodTraits[];
 
   /** @param pods those that are alike as the same object */
   constructor(pods: readonly PodTraits[]) {
     this.#count = pods.length;
     for (const pod of pods) this.#kinds.set(pod, (this.#kinds.get(pod) ?? 0) + 1);
+    this.#repelling = [...this.#kinds.keys()].filter(({ antiAffinity }) => antiAffinity.length > 0);
     const names = new Set([...this.#kinds.keys()].flatMap(({ requests }) => [...requests.keys()]));
     for (const name of names) {
       const amounts = pods.map(({ requests }) => requests.get(name) ?? 0n);
@@ -33,14 +37,18 @@ export class Competitors {
   }
 
   /**
-   * @param pod one of them; topology spread, pod affinity and volumes are not asked about
+   * @param pod one of them; volumes are not asked about, nor spread and affinity among pods that differ in labels alone
    * @param nodes that take it, before any of them is placed
    */
   leaveRoomFor(pod: PodTraits, nodes: readonly NodeState[]): boolean {
+    if (this.#concern(pod)) return false;
     // A pod is on one node.
     const isFilledByOne = this.#sharesPorts(pod);
-    const needed = nodes.reduce((sum, node) => sum + (isFilledByOne ? 1 : this.#fewestToFill(node, pod)), 0);
-    if (needed > this.#count - 1) return true;
+    let needed = 0;
+    for (const node of nodes) {
+      needed += isFilledByOne ? 1 : this.#fewestToFill(node, pod);
+      if (needed > this.#count - 1) return true;
+    }
     const least = leastRoom(pod, nodes);
     let shares = 0;
     for (const [other, count] of this.#kinds) {
@@ -54,10 +62,22 @@ export class Competitors {
     let fewest = placesOf(node);
     for (const [name, request] of pod.requests) {
       const missing = freeOf(node, name) - request + 1n;
-      const at = this.#sums.get(name)?.findIndex(sum => sum >= missing) ?? -1;
-      if (at !== -1) fewest = Math.min(fewest, at + 1);
+      fewest = Math.min(fewest, firstNotBelow(this.#sums.get(name) ?? [], missing) + 1);
     }
     return fewest > this.#count - 1 ? Infinity : fewest;
+  }
+
+  /** Whether a rule of the pod is about pods of another kind, or a rule of theirs keeps it away. */
+  #concern(pod: PodTraits): boolean {
+    const terms = [...pod.affinity, ...pod.antiAffinity];
+    const isConcerned = (other: PodTraits) =>
+      terms.some(term => isAbout(term, other)) ||
+      (other.namespace === pod.namespace && pod.spread.some(({ selector }) => matchesQuery(selector, other.labels)));
+    const others = terms.length + pod.spread.length === 0 ? [] : [...this.#kinds.keys()];
+    return (
+      others.some(other => !areAlike(other, pod) && isConcerned(other)) ||
+      this.#repelling.some(other => !areAlike(other, pod) && other.antiAffinity.some(term => isAbout(term, pod)))
+    );
   }
 
   #sharesPorts({ hostPorts }: PodTraits): boolean {
@@ -67,6 +87,35 @@ export class Competitors {
       if (judgePorts(hostPorts, other.hostPorts) !== undefined) sharing += count;
     return sharing > 1;
   }
+}
+
+/** Whether they are placed by the same rules, as the pods of a StatefulSet. */
+function areAlike(a: PodTraits, b: PodTraits): boolean {
+  return (
+    a.namespace === b.namespace &&
+    a.requests === b.requests &&
+    a.placement === b.placement &&
+    a.spread === b.spread &&
+    a.affinity === b.affinity &&
+    a.antiAffinity === b.antiAffinity
+  );
+}
+
+/** What its namespaces are called is not asked. */
+function isAbout({ selector, namespaces, namespaceSelector }: PodTerm, { namespace, labels }: PodTraits): boolean {
+  if (!matchesQuery(selector, labels)) return false;
+  return namespaceSelector !== undefined || namespaces.includes(namespace);
+}
+
+/** Position of the first one, in ascending order, that is not below the amount; Infinity: none is. */
+function firstNotBelow(sums: readonly bigint[], amount: bigint): number {
+  let [from, to] = [0, sums.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sums[middle] ?? 0n) < amount) from = middle + 1;
+    else to = middle;
+  }
+  return from === sums.length ? Infinity : from;
 }
 
 /** What it takes to leave the pod no room, of each kind the least of all nodes. */

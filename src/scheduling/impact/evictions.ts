@@ -2,10 +2,12 @@
 import { type Budget, budgetMatcher, neverBecause, shortOf, whyNeverEvicted } from '../../nodepool/drain/budgets.ts';
 import { isSameTaint } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
+import { Competitors } from '../certainty.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
+import { judgePorts, roomFor } from '../node/resources.ts';
 import { place, settle } from '../place.ts';
-import type { Snapshot } from '../snapshot.ts';
+import type { NodeState, Snapshot } from '../snapshot.ts';
 import type { PodTraits } from '../types.ts';
 import { isScheduled, recreatedPod } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
@@ -93,7 +95,11 @@ function destinations(
   { snapshot, parallel, collect }: Pick<EvictionContext, 'snapshot' | 'parallel' | 'collect'>,
 ): EvictedGroup[] {
   const open = new OpenNodes(snapshot);
-  return groupsOf(evicted).map(({ impact, group }, at): EvictedGroup => {
+  const groups = groupsOf(evicted);
+  const moving = evicted.filter(each => !never.has(each) && !failed.has(each) && each.owner !== undefined);
+  // Before any of them is placed.
+  const contested = groups.length === 1 ? new Set<RunningPod>() : contestedPods(moving, snapshot, open);
+  return groups.map(({ impact, group }, at): EvictedGroup => {
     if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
     const times = group.flatMap(({ eviction: { seconds } }) => (seconds > 0 ? seconds : []));
     const going = group.filter(each => !never.has(each));
@@ -109,8 +115,36 @@ function destinations(
       failed: going.length - recreated.length,
       mayReturn: isRecreated ? recreated.filter(({ eviction }) => eviction.mayReturn).length : 0,
       blockedByBudget: group.length - going.length,
-      ...withoutReturning(isRecreated ? placeAgain(pods, snapshot, open, isInOrder(impact, parallel)) : undefined),
+      ...withoutReturning(
+        isRecreated ? placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel), contested }) : undefined,
+      ),
     };
+  });
+}
+
+/** Those to which pods of other owners may leave no room, in some order of the scheduler. */
+function contestedPods(pods: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Set<RunningPod> {
+  const { parts } = snapshot;
+  const kinds = Map.groupBy(pods, ({ pod }) => parts.traits(pod));
+  const competitors = new Competitors(pods.map(({ pod }) => parts.traits(pod)));
+  const known = new Map<string, boolean>();
+  const isContested = (kind: PodTraits) => {
+    const placement = kind.placement.recreated ?? kind.placement;
+    const key = [placement, kind.requests, kind.hostPorts].map(part => parts.id(part)).join();
+    const answer = known.get(key) ?? !competitors.leaveRoomFor(kind, takersOf(kind, open.to(placement), snapshot));
+    known.set(key, answer);
+    return answer;
+  };
+  return new Set([...kinds].flatMap(([kind, alike]) => (isContested(kind) ? alike : [])));
+}
+
+/** Nodes with room for it. */
+function takersOf({ requests, hostPorts }: PodTraits, { nodes, returns }: OpenTo, snapshot: Snapshot): NodeState[] {
+  return [...nodes, ...returns].flatMap(name => {
+    const state = snapshot.nodes.get(name);
+    const isTaken =
+      state === undefined || roomFor(requests, state) === 0 || judgePorts(hostPorts, state.hostPorts) !== undefined;
+    return isTaken ? [] : [state];
   });
 }
 
@@ -143,7 +177,7 @@ function withAfterDrain(
   return evicted.map(group => {
     const pending = unplaced(group.next);
     if (pending.length === 0) return withoutPods(group);
-    const afterDrain = placeAgain(pending, snapshot, open, isInOrder(group, parallel));
+    const afterDrain = placeAgain(pending, snapshot, open, { inOrder: isInOrder(group, parallel) });
     const isNone = afterDrain.nodes.size + afterDrain.returns.size === 0;
     return isNone ? withoutPods(group) : { ...withoutPods(group), afterDrain: destinationOf(afterDrain) };
   });
@@ -288,18 +322,20 @@ export function destinationOf({ pending, waiting, ...placed }: PlacedPods): PodD
  * @param snapshot without them; what fits is added
  * @param open of that snapshot
  * @param inOrder see isInOrder()
+ * @param contested see contestedPods()
  */
 export function placeAgain(
   pods: readonly RunningPod[],
   snapshot: Snapshot,
   open: OpenNodes,
-  inOrder: boolean,
+  { inOrder, contested }: { inOrder: boolean; contested?: ReadonlySet<RunningPod> },
 ): PlacedPods {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
   const pending: RunningPod[] = [];
   let reasons: FitReasons | undefined;
   let returnSeconds = Infinity;
   let uncertain = 0;
+  let isContested = false;
   const waiting: RunningPod[] = [];
   const groups = inOrder
     ? pods.toSorted((a, b) => ordinal(a) - ordinal(b)).map(pod => [pod])
@@ -317,6 +353,8 @@ export function placeAgain(
     const to = open.to(pod.placement);
     returnSeconds = Math.min(returnSeconds, to.returnSeconds);
     let remaining = alike.length;
+    const dependsOnOthers = contested?.has(first) === true;
+    if (dependsOnOthers) isContested = true;
     for (const [taking, found] of [
       [to.nodes, nodes],
       [to.returns, returns],
@@ -324,7 +362,7 @@ export function placeAgain(
       if (remaining === 0 || taking.length === 0) continue;
       const placed = place(pod, taking, snapshot, remaining);
       remaining -= placed.replicas;
-      uncertain += placed.replicas - placed.bounds.least;
+      uncertain += placed.replicas - (dependsOnOthers ? 0 : placed.bounds.least);
       for (const [node, count] of placed.byNode) found.set(node, (found.get(node) ?? 0) + count);
       settle(pod, placed, snapshot);
     }
@@ -333,7 +371,10 @@ export function placeAgain(
     // As the scheduler, for one pod.
     reasons ??= whyPending(pod, to, snapshot);
   }
-  return { nodes, returns, returnSeconds, uncertain, pending, waiting, reasons: reasons ?? new FitReasons() };
+  return {
+    ...{ nodes, returns, returnSeconds, uncertain, isContested, pending, waiting },
+    reasons: reasons ?? new FitReasons(),
+  };
 }
 
 function ordinal({ name }: RunningPod): number {

@@ -206,7 +206,9 @@ function placeStranded(
     return {
       ...impact,
       next:
-        pods.length === 0 ? undefined : destinationOf(placeAgain(pods, snapshot, open, isInOrder(impact, parallel))),
+        pods.length === 0
+          ? undefined
+          : destinationOf(placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel) })),
     };
   });
 }

@@ -126,6 +126,8 @@ export interface PodDestination {
   returnSeconds: number;
   /** Of those on `nodes`, how many may stay Pending: it depends on which nodes the scheduler takes first. */
   uncertain: number;
+  /** Evicted pods of other owners compete for the room: where they are placed first, fewer have a place; where last, more. */
+  isContested: boolean;
   /** Those that stay Pending. */
   pending: number;
   /** Those of a StatefulSet that are not created before one that stays Pending runs. */

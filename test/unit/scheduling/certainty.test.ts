@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Competitors } from '../../../src/scheduling/certainty.ts';
 import { Judge } from '../../../src/scheduling/judge.ts';
+import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
 import { Dice } from '../../e2e/dice.ts';
 import { asks, pod, site, snapshot } from './fixtures.ts';
@@ -30,6 +31,11 @@ function canBeBlocked(
   return canBeBlocked(one, rest, names, where);
 }
 
+function awayFrom(app: string): RawPodSpec {
+  const term = { topologyKey: 'kubernetes.io/hostname', labelSelector: { matchLabels: { app } } };
+  return { affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } } };
+}
+
 test('what is certain holds however the others are placed', () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
   const random = new Dice(seed);
@@ -40,7 +46,9 @@ test('what is certain holds however the others are placed', () => {
     asks({ cpu: '3', memory: '1Gi' }),
     asks({ memory: '3Gi' }),
     ports,
+    { ...asks({ cpu: '1' }), ...awayFrom('other') },
   ].map(spec => pod(spec));
+  kinds.push(pod(asks({ cpu: '1' }), { labels: { app: 'other' } }));
   let [certain, possible] = [0, 0];
   for (let at = 0; at < CLUSTERS; at++) {
     const nodes = Array.from({ length: random.between(1, 3) }, (_, i) => {

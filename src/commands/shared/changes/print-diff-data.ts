@@ -138,6 +138,7 @@ function nextData(next: PodDestination | undefined, poolOf: PoolOf) {
     returns: next === undefined ? null : placesData(next.returns, poolOf),
     returnSeconds: next === undefined || next.returnSeconds === Infinity ? null : next.returnSeconds,
     uncertain: next?.uncertain ?? null,
+    contested: next?.isContested ?? null,
     pending: next?.pending ?? null,
     waiting: next?.waiting ?? null,
     reasons: reasonsData(next?.reasons),

@@ -304,11 +304,13 @@ function destinationText(
   next: PodDestination,
   poolOf: PoolOf,
 ): string {
-  const { nodes, returns, pending, waiting, reasons } = next;
+  const { nodes, returns, pending, waiting, isContested, reasons } = next;
   const parts = [
     ...placedTexts(next, poolOf),
     ...(nodes.size + returns.size + waiting === 0 ? ['none fits elsewhere'] : []),
-    ...(pending === 0 ? [] : [`${pending} would stay Pending: ${reasonsText(reasons.list(), true)}`]),
+    ...(pending === 0
+      ? []
+      : [`${pending} ${isContested ? 'may' : 'would'} stay Pending: ${reasonsText(reasons.list(), true)}`]),
     ...(pending > 0 && owner?.kind === 'CronJob' ? ['so would those of the next run'] : []),
     ...(waiting === 0 ? [] : [waitingText(waiting)]),
     ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
@@ -316,16 +318,21 @@ function destinationText(
   return parts.join('; ');
 }
 
+const CONTESTED = 'other evicted pods compete for this room';
+
 function waitingText(pods: number): string {
   const others = pods === 1 ? '1 other waits' : `${pods} others wait`;
   return `${others} for it, as podManagementPolicy is OrderedReady`;
 }
 
-function placedTexts({ nodes, returns, returnSeconds, uncertain }: PodDestination, poolOf: PoolOf): string[] {
+function placedTexts(
+  { nodes, returns, returnSeconds, uncertain, isContested }: PodDestination,
+  poolOf: PoolOf,
+): string[] {
   const again = `leave again after ${secondsText(returnSeconds)}`;
   return [
     ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
-    ...(uncertain === 0 ? [] : [`${uncertain} of these may stay Pending: ${BY_ORDER}`]),
+    ...(uncertain === 0 ? [] : [`${uncertain} of these may stay Pending: ${isContested ? CONTESTED : BY_ORDER}`]),
     ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
     ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
   ];
