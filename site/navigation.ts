@@ -14,6 +14,7 @@ export const SECTIONS: readonly Section[] = [
     title: 'Start',
     pages: {
       [HOME]: 'Overview, installation',
+      'docs/zh/README.md': '中文',
       'docs/guide.md': 'Guide',
       'docs/concepts.md': 'Concepts',
       'docs/node-life.md': 'The life of a node',

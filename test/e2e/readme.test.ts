@@ -1,5 +1,5 @@
 /**
- * Runs docs/guide.md and the README with page.ts on a fresh control plane with the nodes below. Blocks without output:
+ * Runs docs/guide.md and the READMEs with page.ts on a fresh control plane with the nodes below. Blocks without output:
  * test/contract/readme.test.ts.
  */
 import assert from 'node:assert/strict';
@@ -10,6 +10,7 @@ import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 
 const README = 'README.md';
+const CHINESE = 'docs/zh/README.md';
 const GUIDE = 'docs/guide.md';
 const PERMISSIONS = 'docs/permissions.md';
 const MAX_MS = 400_000;
@@ -40,7 +41,7 @@ test('the guide shows every command with its output', async () => {
 });
 
 // Each ends without a pool and with the nodes as they were.
-for (const page of [README, GUIDE]) {
+for (const page of [README, CHINESE, GUIDE]) {
   test(`every command prints what ${page} shows`, { timeout: MAX_MS }, async () => {
     await followPage(page, await pageShell(cluster(), await readPage(page)));
   });
