@@ -6,12 +6,15 @@ export interface Field {
   isOptional: boolean;
 }
 
-/** By kind: the rows of the table below each `### Kind`; those of a Change in place of its path. */
+/** By kind: the fields in the table below each `### Kind`, several in a row; those of a Change in place of its path. */
 export function fieldsOf(page: string): Map<string, Field[]> {
   const sections = page.split(/^### /m).slice(1);
   const tables = sections.map((section): [string, { path: string; type: string }[]] => {
-    const rows = [...section.matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)];
-    return [section.split('\n', 1)[0] ?? '', rows.map(([, path = '', type = '']) => ({ path, type: type.trim() }))];
+    const rows = [...section.matchAll(/^\| `([^|]+)` \| ([^|]+) \|/gm)];
+    const fields = rows.flatMap(([, paths = '', type = '']) =>
+      paths.split('`, `').map(path => ({ path, type: type.trim() })),
+    );
+    return [section.split('\n', 1)[0] ?? '', fields];
   });
   const changes = new Map(tables).get('Change') ?? [];
   const withChanges = (fields: { path: string; type: string }[]) =>
