@@ -1,4 +1,4 @@
-/** The table of docs/reference.md is that of the code: UPDATE_PAGES=1 npm test -- contract/transient writes it. */
+/** The tables of docs/reference.md are those of the code: UPDATE_PAGES=1 npm test -- contract/transient writes them. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,21 +8,21 @@ import { PURPOSES, TRANSIENT_STATES } from '../../src/nodepool/plan/transient-st
 
 const PAGE = join(ROOT, 'docs/reference.md');
 
-function table(): string[] {
-  const groups = Map.groupBy(
-    TRANSIENT_STATES,
-    ({ what, project, phase }) => `${what} | ${project} | ${PURPOSES[phase]}`,
-  );
-  const rows = [...groups].map(([group, states]) => {
-    const [what, project, purpose] = group.split(' | ');
-    return `| ${what} | ${states.map(({ key }) => `\`${key}\``).join(', ')} | ${project} | ${purpose} |`;
+function tables(): string[] {
+  const groups = Map.groupBy(TRANSIENT_STATES, ({ what, phase }) => `${what} ${PURPOSES[phase]}`);
+  return [...groups].flatMap(([group, states]) => {
+    const projects = Map.groupBy(states, ({ project }) => project);
+    const rows = [...projects].map(
+      ([project, keys]) => `| ${project} | ${keys.map(({ key }) => `\`${key}\``).join(', ')} |`,
+    );
+    const title = group.replace(/^taint/, 'Taints').replace(/^label/, 'Labels');
+    return [`**${title}**`, '', '| set by | keys |', '| --- | --- |', ...rows, ''];
   });
-  return ['| what | keys | who sets it | when |', '| --- | --- | --- | --- |', ...rows];
 }
 
 test('docs/reference.md lists every state that passes', () => {
   const page = readFileSync(PAGE, 'utf8');
-  const text = ['<!-- states -->', ...table(), '<!-- end -->', ''].join('\n');
+  const text = ['<!-- states -->', ...tables(), '<!-- end -->', ''].join('\n');
   const expected = page.replace(/<!-- states -->\n[\s\S]*?<!-- end -->\n/, () => text);
   if (process.env.UPDATE_PAGES) writeFileSync(PAGE, expected);
   else assert.equal(page, expected);
