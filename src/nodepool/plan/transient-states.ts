@@ -30,7 +30,7 @@ export const PURPOSES: Readonly<Record<TransientPhase, string>> = {
   update: 'while the node is updated or under maintenance',
   removal: 'before the node is removed',
   failure: 'while the node has failed',
-  state: 'that describe a changing state',
+  state: 'to describe a changing state',
 };
 
 function entries(

@@ -143,7 +143,7 @@ test('names labels and taints of a spec, and not its startup taints', () => {
     [
       'the label nvidia.com/mig.config.state, which NVIDIA GPU Operator sets while the node is updated or under maintenance',
       'the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
-      'the taint dedicated, which other software sets for a state that changes',
+      'the taint dedicated, which other software sets to describe a changing state',
     ],
   );
 });
