@@ -6,7 +6,16 @@ import { rewriteMarked } from '../marked.ts';
 import { ROOT } from '../root.ts';
 import type { Origin } from './machine.ts';
 import { plot } from './plot.ts';
-import { asMarkdown, missed, type Report, tables } from './report.ts';
+import { asMarkdown, type Report, type Table, tables } from './report.ts';
+
+/** The pages have what a reader compares. These columns and rows are printed by the run, and are in results.json. */
+const LEFT_OUT = {
+  heads: /^(spread|95 % interval|CPU)$/,
+  rows: /^(old executable|the floor|changes without an answer from|of that|CPU at)/,
+  titles: /compressed|npx/,
+};
+/** Of growth, and of sizes that were not measured, one command and its peer are enough. */
+const GROWTH = { titles: /^Extrapolated|, in times of /, rows: /^(kubectl get nodes|executable: reconcile)[,:]/ };
 
 export function writePage(report: Report, name: 'benchmarks' | 'scale'): void {
   rewriteMarked(join(ROOT, 'docs', `${name}.md`), 'bench', pageText(report, name));
@@ -22,7 +31,9 @@ export function writePods(race: RaceResult, origin: Origin): void {
     `${day}, commit ${commit}.`,
     placeText(origin),
     '',
-    ...tables({ races: [race], figures: [] }).map(asMarkdown),
+    ...tables({ races: [race], figures: [] })
+      .map(shorten)
+      .map(asMarkdown),
   ];
   rewriteMarked(join(ROOT, 'docs', 'benchmarks.md'), 'bench:pods', text.join('\n'));
 }
@@ -35,8 +46,7 @@ function placeText({ machine, versions }: Origin): string {
 
 function pageText(report: Report, name: string): string {
   const { day, commit, nodes, pools } = report;
-  const misses = listed('Missed', missed(report));
-  const unclear = listed('Not clear, the limit lies in the interval', missed(report, 'not clear'));
+  const shown = tables(report).filter(({ title }) => !LEFT_OUT.titles.test(title));
   return [
     `${day}, commit ${commit}: ${nodes.toLocaleString('en')} nodes in ${pools} pools.`,
     placeText(report),
@@ -44,11 +54,19 @@ function pageText(report: Report, name: string): string {
     '',
     `![Time of each command in times of its peer](${name}.svg)`,
     '',
-    ...(misses.length + unclear.length === 0 ? ['Every target was met.', ''] : [...misses, ...unclear]),
-    tables(report).map(asMarkdown).join('\n\n'),
+    shown.map(shorten).map(asMarkdown).join('\n\n'),
   ].join('\n');
 }
 
-function listed(title: string, targets: string[]): string[] {
-  return targets.length === 0 ? [] : [`${title}:`, '', ...targets.map(target => `- ${target}`), ''];
+/** The table as a page has it: without the columns and rows above, and without columns that have no value. */
+export function shorten({ title, heads, rows }: Table): Table {
+  const isWanted = GROWTH.titles.test(title)
+    ? (name: string) => GROWTH.rows.test(name)
+    : (name: string) => !LEFT_OUT.rows.test(name);
+  const kept = rows.filter(([name = '']) => isWanted(name));
+  const columns = heads.flatMap((head, column) =>
+    column === 0 || (!LEFT_OUT.heads.test(head) && kept.some(row => row[column] !== '')) ? [column] : [],
+  );
+  const pick = (cells: string[]) => columns.map(column => cells[column] ?? '');
+  return { title, heads: pick(heads), rows: kept.map(pick) };
 }

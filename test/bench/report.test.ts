@@ -1,6 +1,7 @@
 /** The report of a benchmark, and whether it names missed targets. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shorten } from '../../scripts/bench/page.ts';
 import { plot } from '../../scripts/bench/plot.ts';
 import { asText, missed, type Report, tables, verdict } from '../../scripts/bench/report.ts';
 import { extrapolation, growth } from './growth.ts';
@@ -143,4 +144,24 @@ test('renders growth and the line through two sizes', () => {
     figures.map(({ value }) => value),
     [10.5, 1960],
   );
+});
+
+test('a page leaves out spreads, earlier executables and columns without a value', () => {
+  const race = {
+    title: 'Pools: 5 rounds',
+    heads: ['', 'time', 'spread', 'ratio', 'target'],
+    rows: [
+      ['kubectl', '2 s', '1 s - 3 s', '1', ''],
+      ['executable: get', '1 s', '1 s - 1 s', '0.50', ''],
+      ['old executable: get', '2 s', '2 s - 2 s', '1', ''],
+    ],
+  };
+  assert.deepEqual(shorten(race), {
+    title: 'Pools: 5 rounds',
+    heads: ['', 'time', 'ratio'],
+    rows: [
+      ['kubectl', '2 s', '1'],
+      ['executable: get', '1 s', '0.50'],
+    ],
+  });
 });
