@@ -1,7 +1,7 @@
 /** The table of docs/reliability.md that `npm run faults` writes. */
 import type { RowResult } from '../test/fault/row.ts';
 
-const HEADS = ['fault', 'how', 'holds', 'measured', 'passed', 'date'];
+const HEADS = ['fault', 'how it is made', 'what holds', 'passed', 'date'];
 const line = (cells: readonly string[]) => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 /** The first two cells. A cell may have `\|`. */
 const nameOf = (row: string) => /^\| (.*?) \| (.*?) \| /.exec(row)?.slice(1, 3).join(': ') ?? '';
@@ -16,15 +16,7 @@ export function faultsTable(all: readonly (readonly RowResult[])[], before: stri
   const rows = (all.at(-1) ?? []).map(row => {
     const isSame = ({ fault, how }: RowResult) => fault === row.fault && how === row.how;
     const passed = all.flat().filter(other => isSame(other) && other.passed).length;
-    const facts = Object.entries(row.facts).map(([name, value]) => `${name} ${value}`);
-    return line([
-      row.fault,
-      row.how,
-      row.holds,
-      [...facts, `${row.seconds} s`].join(', '),
-      `${passed} of ${all.length}`,
-      day,
-    ]);
+    return line([row.fault, row.how, row.holds, `${passed} of ${all.length}`, day]);
   });
   const former = before.split('\n').filter(each => each.startsWith('| ') && !/^\| (fault|---) \|/.test(each));
   const byName = new Map([...former, ...rows].map(row => [nameOf(row), row]));

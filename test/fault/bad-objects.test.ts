@@ -78,8 +78,8 @@ row(
   {
     fault: 'bad objects',
     slow: true,
-    how: 'pools with wrong types, 1,000 taints, 256 KiB of annotations, control characters, invalid statuses; with and without the schema',
-    holds: 'status 422 with the field; other pools unaffected; no command and no process crashes',
+    how: 'pools with wrong types, 1,000 taints, 256 KiB of annotations, control characters or invalid statuses',
+    holds: 'status 422 names the field; other pools are not affected; nothing crashes',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -166,7 +166,7 @@ row(
   {
     fault: 'bad objects',
     how: 'nodes with invalid quantities and records, and 256 KiB of annotations',
-    holds: 'what the server accepts is summed or named in the status; other nodes and pools unaffected',
+    holds: 'the status names what cannot be summed; other nodes and pools are not affected',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -41,7 +41,7 @@ const FLAGS = ['--resync', '1s'];
 const isNodeWrite = (asked: Asked) => isReconcileWrite(asked) && asked.path.startsWith('/api/v1/nodes/');
 
 const birthRow = (how: string, holds: string, body: Parameters<typeof row>[1], more: Partial<Row> = {}) => {
-  if (SKIP === false) row({ fault: 'birth in a pool', how, holds, timeout: 400_000, ...more }, body);
+  if (SKIP === false) row({ fault: 'registration of nodes', how, holds, timeout: 400_000, ...more }, body);
 };
 
 /** Policy and pool, in force. */
@@ -109,7 +109,7 @@ const [NODES, KILLS] = [60, 12];
 
 birthRow(
   `SIGKILL ${KILLS} times while ${NODES} kubelets register nodes, agents remove startup taints, and some nodes leave`,
-  'each is born complete, at the first attempt; no startup taint is given twice; what was given goes with the pool',
+  'each node registers at once with all values of the pool; no startup taint is given twice; the values go with the pool',
   async (t, facts) => {
     const random = seeded(Number(process.env.SEED ?? 7));
     const history = await begin(t);
@@ -175,7 +175,7 @@ birthRow(
 
 birthRow(
   'the API server is killed while kubelets register nodes',
-  'every node registers, with all that the pool gives or nothing; no startup taint is given twice; all is released',
+  'every node registers with all values of the pool or none; no startup taint is given twice',
   async (t, facts) => {
     const history = await begin(t);
     startChild(t, testEnv.cluster(), ...FLAGS);
@@ -204,8 +204,8 @@ birthRow(
 );
 
 birthRow(
-  'the policy fails, is deleted, its pool is deleted and the CRD is deleted, one after the other, while kubelets register nodes',
-  'every node registers, with all that the pool gives or nothing; no startup taint is given twice; all is released',
+  'the policy fails, then the policy, its pool and the CRD are deleted, while kubelets register nodes',
+  'every node registers with all values of the pool or none; no startup taint is given twice',
   async (t, facts) => {
     const api = raw(testEnv.cluster());
     const history = await begin(t);

@@ -21,9 +21,9 @@ const byPath = (requests: Asked[]) =>
 
 row(
   {
-    fault: '410 in the stream; HTTP 410',
-    how: 'etcd is compacted while no watch is open, and objects of each kind are deleted',
-    holds: 'exactly one relist of each resource; missed deletes are noticed',
+    fault: '410 Gone',
+    how: 'etcd is compacted and objects are deleted while no watch is open',
+    holds: 'each resource is listed again once; the deletions are noticed',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -23,8 +23,8 @@ function crossed(act: (node: string) => Promise<unknown>): Treatment {
 row(
   {
     fault: '409 storm',
-    how: 'each bump adds a taint, also beyond the attempts of one reconcile',
-    holds: 'foreign taints survive 100 %; status 500 while it lasts; converges',
+    how: 'another writer adds a taint before each write, more often than a reconcile retries',
+    holds: 'every taint of the other writer stays; status 500 meanwhile; the pool converges',
   },
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

@@ -29,8 +29,8 @@ row(
   {
     fault: 'CRD deleted and recreated',
     slow: true,
-    how: 'kubectl delete crd, which deletes every pool; later CRD and pools are recreated',
-    holds: 'nodes are released as for a deleted pool, and not written after that; it waits and recovers',
+    how: 'kubectl delete crd deletes every pool; later the CRD and the pools are recreated',
+    holds: 'the nodes are released, and not written afterwards; the controller waits and recovers',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -78,7 +78,7 @@ row(
   {
     fault: 'CRD deleted and recreated',
     how: 'the version of the CRD is not served for a while; the pools still exist',
-    holds: 'it waits; no node is released; afterwards drift is repaired and counts are right',
+    holds: 'no node is released; afterwards drift is repaired and counts are right',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

@@ -114,8 +114,8 @@ async function running(t: Test) {
 row(
   {
     fault: 'credentials expire',
-    how: "an exec plugin's token is revoked before the watches reconnect, and the plugin still returns it for a while",
-    holds: 'never stops, never spins; the watches resume with the first valid token, without a list',
+    how: 'the token of an exec plugin is revoked, and the plugin still returns it for a while',
+    holds: 'requests are retried with delays; the watches resume with the first valid token',
   },
   async (t, facts) => {
     const run = await running(t);

@@ -36,8 +36,8 @@ async function killAfterEach(t: Test, isDone: () => Promise<boolean>, limit = (_
 
 row(
   {
-    fault: 'killed half-way',
-    how: 'SIGKILL after each write response, again and again',
+    fault: 'killed during its writes',
+    how: 'SIGKILL after each response to a write',
     holds: 'same end state, no extra create or delete',
   },
   async (t, facts) => {
@@ -78,9 +78,9 @@ async function revisionWrites(mark: number): Promise<Record<string, number>> {
 
 row(
   {
-    fault: 'killed half-way',
-    how: 'SIGKILL after each write response, again and again, while a spec is rolled out and undone',
-    holds: 'each spec is one revision, ten former ones are kept, and none is created, raised or deleted twice',
+    fault: 'killed during its writes',
+    how: 'SIGKILL after each response to a write, while a spec is rolled out and undone',
+    holds: 'each spec is one revision; ten earlier revisions are kept; none is written twice',
   },
   async (t, facts) => {
     await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('web') })));

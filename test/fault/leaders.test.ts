@@ -72,8 +72,8 @@ function holdAnswer(proxy: FaultProxy, nth: number): Promise<() => void> {
 row(
   {
     fault: 'two leaders',
-    how: 'the leader is stopped (SIGSTOP) during its writes until another one becomes leader, then continued (SIGCONT)',
-    holds: 'it writes nothing after the stop, by the audit log; same end state, nothing is created twice',
+    how: 'the leader is suspended (SIGSTOP) during its writes until another process leads, then continued',
+    holds: 'it writes nothing afterwards, by the audit log; same end state, nothing is created twice',
   },
   async (t, facts) => {
     const model = testEnv.model();
@@ -130,8 +130,8 @@ row(
   {
     fault: 'two leaders',
     slow: true,
-    how: 'the server answers all node writes with 429 for longer than the lease duration; then the leader is stopped',
-    holds: 'it keeps renewing its Lease; after expiry it does not retry the refused writes',
+    how: 'the server answers all writes of nodes with 429 for longer than a Lease lasts; then the leader is suspended',
+    holds: 'the leader renews its Lease meanwhile; after the Lease has expired it does not retry these writes',
   },
   async (t, facts) => {
     const [proxy, second, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];

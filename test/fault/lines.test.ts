@@ -45,8 +45,8 @@ async function goOn({ proxy, model }: Run, broken: Asked[]): Promise<void> {
 row(
   {
     fault: 'connection cut inside a line',
-    how: 'each watch is cut three times inside a line: end of the response',
-    holds: 'resumes at the last resourceVersion; no relist',
+    how: 'each watch is cut three times inside a line, by the end of the response',
+    holds: 'the watch resumes at the last resourceVersion; nothing is listed again',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -104,8 +104,8 @@ const JSON_LINES = [...NO_EVENTS, ...NO_OBJECTS].map(line => `${JSON.stringify(l
 row(
   {
     fault: 'invalid watch lines and bodies',
-    how: 'JSON that is no watch event is inserted before a line of each watch',
-    holds: 'each is logged and skipped; the watch continues; no change is lost',
+    how: 'JSON that is no watch event is inserted into each watch',
+    holds: 'each is logged and skipped; no change is lost',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -137,7 +137,7 @@ row(
   {
     fault: 'invalid watch lines and bodies',
     how: 'lists and responses to writes are replaced by HTML, other JSON or half an object',
-    holds: 'logged and retried; nothing is done twice',
+    holds: 'each is logged and retried; nothing is done twice',
   },
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
@@ -193,8 +193,8 @@ row(
   {
     fault: 'invalid watch lines and bodies',
     slow: true,
-    how: 'each page of nodes has the same continue token; then the first list of --watch gets 500 and 429',
-    holds: 'an error after three pages; the watch retries until the list ends',
+    how: 'each page of nodes has the same continue token; then lists get 500 and 429',
+    holds: 'an error after three pages; the watch retries until a list succeeds',
   },
   async t => {
     const [proxy, other, model] = [await plain.proxy(t), await plain.proxy(t), testEnv.model()];

@@ -41,7 +41,7 @@ async function uidOf(kind: 'pool' | 'owner', model: Model): Promise<string | und
 row(
   {
     fault: 'missed events',
-    how: 'the watches are held during all changes, whose events arrive never (410)',
+    how: 'the watches are held during all changes, and their events never arrive (410)',
     holds: 'same end state, no extra create or delete',
   },
   async t => {
@@ -58,8 +58,8 @@ for (const reported of ['late', 'never'] as const) {
   row(
     {
       fault: 'missed events',
-      how: `the watches are held while a node and a pool are recreated and another node comes and goes; events arrive ${reported}`,
-      holds: 'converges; the new UIDs are noticed',
+      how: `a node and a pool are recreated; the events ${reported === 'late' ? 'arrive late' : 'never arrive'}`,
+      holds: 'the pool converges; the new UIDs are noticed',
     },
     async t => {
       const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

@@ -20,10 +20,10 @@ const names = Array.from({ length: NODES }, (_, at) => `n${at}`);
 
 row(
   {
-    fault: 'killed half-way',
+    fault: 'killed during its writes',
     how: `SIGKILL ${PODS} times while the pods of ${NODES} nodes are evicted before a NoExecute taint`,
     holds:
-      'never more evictions than the budget allows; every node is tainted, each by two writes, and only without pods',
+      'never more evictions than the budget allows; each node gets its taint by two writes, after its pods are gone',
     timeout: 400_000,
   },
   async (t, facts) => {

@@ -15,9 +15,9 @@ const [FIRST_MS, CAP_MS] = [800, 15_000];
 
 row(
   {
-    fault: '500, in-stream error, refused connection',
-    how: 'the API server is stopped for 60 s with half of the changes written',
-    holds: 'back-off 0.8 -> 30 s with jitter, never stops, never spins; same end state, no extra create or delete',
+    fault: 'server errors and outages',
+    how: 'the API server is stopped for 60 s after half of the changes',
+    holds: 'requests are retried after 0.8 s to 30 s; same end state, no extra create or delete',
     timeout: 240_000,
   },
   async (t, facts) => {

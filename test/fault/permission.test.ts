@@ -66,8 +66,8 @@ row(
   {
     fault: 'permission removed',
     slow: true,
-    how: 'the ClusterRoleBinding is deleted at run time: watches, reads and writes are refused',
-    holds: 'warnings in the log; statuses are kept; no node is written; it recovers when the binding is back',
+    how: 'the ClusterRoleBinding is deleted: all requests are refused',
+    holds: 'warnings in the log; no node is written; the controller recovers when the binding is back',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -94,8 +94,8 @@ row(
 row(
   {
     fault: 'permission removed',
-    how: 'patch on nodes is removed from the ClusterRole at run time',
-    holds: 'status 500 with the missing permission; one Warning; few attempts; counts are kept; 200 when it is back',
+    how: 'the verb patch on nodes is removed from the ClusterRole',
+    holds: 'status 500 names the permission; one Warning; few attempts; status 200 when the permission is back',
   },
   async (t, facts) => {
     const run = await running(t);
@@ -146,8 +146,8 @@ row(
 row(
   {
     fault: 'permission removed',
-    how: 'the RoleBinding for events is deleted at run time',
-    holds: 'reconciling continues; a warning in the log; events are recorded again when it is back',
+    how: 'the RoleBinding for Events is deleted',
+    holds: 'reconciling continues; a warning in the log; Events are written again when the binding is back',
   },
   async t => {
     const run = await running(t);
@@ -172,8 +172,8 @@ row(
   {
     fault: 'permission removed',
     slow: true,
-    how: "the RoleBinding for the leader's Lease is deleted at run time",
-    holds: 'it stops before another becomes leader; restarted, it waits, and becomes leader when the binding is back',
+    how: 'the RoleBinding for the Lease is deleted',
+    holds: 'the leader stops before another one can lead; it leads again when the binding is back',
   },
   async (t, facts) => {
     const flags = ['--leader-elect', `--leader-elect-namespace=${NAMESPACE}`];

@@ -15,8 +15,8 @@ for (const how of ['RST', 'FIN'] as const) {
   row(
     {
       fault: 'connection cut inside a line',
-      how: `one watch is cut inside a line: ${how}`,
-      holds: 'resumes at the last resourceVersion',
+      how: `one watch is cut inside a line, by ${how}`,
+      holds: 'the watch resumes at the last resourceVersion',
     },
     async (t, facts) => {
       await createNodes(cluster(), [{ name: 'a' }]);
@@ -50,8 +50,8 @@ async function forgeInTurn({ proxy, reported }: Following, texts: readonly strin
 row(
   {
     fault: 'invalid watch lines and bodies',
-    how: 'one watch in protobuf gets an invalid frame and an HTML page',
-    holds: 'logged; no change is lost, no relist',
+    how: 'a watch in protobuf gets an invalid frame and an HTML page',
+    holds: 'both are logged; no change is lost',
   },
   async t => {
     await createNodes(cluster(), [{ name: 'a' }]);

@@ -13,8 +13,8 @@ const testEnv = useFaultEnv();
 row(
   {
     fault: 'response lost',
-    how: 'the response to the first write of each object and Event is dropped',
-    holds: 'idempotent: same end state, no extra create or delete',
+    how: 'the response to the first write of each object is dropped',
+    holds: 'same end state, no extra create or delete',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);
@@ -34,9 +34,9 @@ row(
 
 row(
   {
-    fault: '500, in-stream error, refused connection',
+    fault: 'server errors and outages',
     how: 'every request gets a 500 for 3 s during the changes',
-    holds: 'never stops, never spins; no relist; same end state, no extra create or delete',
+    holds: 'requests are retried with delays; nothing is listed again; same end state, no extra create or delete',
   },
   async (t, facts) => {
     const run = await begin(testEnv, t);

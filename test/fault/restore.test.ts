@@ -73,7 +73,7 @@ row(
   {
     fault: FAULT,
     how: 'the server is far behind the resourceVersion that was seen',
-    holds: 'noticed; everything is listed again; nothing is written for changes that were lost',
+    holds: 'the restore is noticed; everything is listed again; nothing is written for lost changes',
   },
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];
@@ -111,7 +111,7 @@ row(
 row(
   {
     fault: FAULT,
-    how: 'to before an edit, while a reconcile for that edit is in flight',
+    how: 'to a time before an edit, while that edit is reconciled',
     holds: 'the reconcile ends, and everything is listed again',
   },
   async (t, facts) => {
@@ -156,8 +156,8 @@ row(
 row(
   {
     fault: FAULT,
-    how: 'while the process is stopped (SIGSTOP); when it continues, the server has passed the resourceVersion that was seen',
-    holds: 'noticed as soon as it continues',
+    how: 'while the process is suspended (SIGSTOP)',
+    holds: 'the restore is noticed when the process continues',
   },
   async t => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

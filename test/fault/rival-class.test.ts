@@ -50,8 +50,8 @@ row(
   {
     fault: 'rival writers on the server',
     slow: true,
-    how: 'a policy rewrites the RuntimeClass of a pool, in reconcile and in reconcile --watch',
-    holds: 'it is written with back-off; status 500 names it; the nodes are reconciled',
+    how: 'a policy rewrites the RuntimeClass of a pool',
+    holds: 'the RuntimeClass is retried with growing delays; status 500 names it; the nodes are reconciled',
   },
   async (t, facts) => {
     await testEnv.nodes({ name: 'a', labels: role('p') });

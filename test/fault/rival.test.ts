@@ -95,8 +95,8 @@ async function nodeWrites(mark: number): Promise<Record<string, number>> {
 row(
   {
     fault: 'rival writers on the server',
-    how: 'policies and a webhook rewrite a label, strip the record, add a taint under unmanaged: Remove; reconcile',
-    holds: 'at most two writes of each node; status 500 names key, values and rival; other pools unaffected',
+    how: 'policies and a webhook change a label, the record or the taints of each write, in reconcile',
+    holds: 'at most two writes of each node; status 500 names key, values and writer; other pools are not affected',
   },
   async (t, facts) => {
     await prepare(t);
@@ -124,8 +124,8 @@ row(
   {
     fault: 'rival writers on the server',
     slow: true,
-    how: 'the same in reconcile --watch, with a controller that reverts a label as fast as it can; later all stop',
-    holds: 'back-off; at most 10 writes a minute of each node; status 500 names key and rival; it recovers',
+    how: 'the same in reconcile --watch, with a controller that always reverts a label; later all stop',
+    holds: 'at most 10 writes of each node in a minute; status 500 names key and writer; the pool recovers',
   },
   async (t, facts) => {
     const mutators = await prepare(t);
@@ -191,8 +191,8 @@ row(
 row(
   {
     fault: 'rival writers on the server',
-    how: 'a policy refuses the write of one node of a pool that is being deleted, in reconcile --watch',
-    holds: 'status 500 and the metrics say so, in one write; the deletion ends once the policy is gone',
+    how: 'a policy refuses to release one node of a pool that is being deleted',
+    holds: 'status 500 and the metrics show it; the deletion ends when the policy is gone',
   },
   async (t, facts) => {
     await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });

@@ -44,7 +44,7 @@ row(
   {
     fault: 'late write',
     how: 'every second write of a node in a rollout reaches the server after settleSeconds',
-    holds: 'the node settles from the answer on: never more nodes in flight than maxConcurrent',
+    holds: 'settleSeconds begin at the response; never more than maxConcurrent nodes change at once',
   },
   async (t, facts) => {
     const names = ['n0', 'n1', 'n2'];

@@ -47,9 +47,9 @@ async function killAfter(t: Test, writes: number, isCounted?: (asked: Asked) => 
 
 row(
   {
-    fault: 'killed half-way',
+    fault: 'killed during its writes',
     how: 'SIGKILL after each write of a rollout',
-    holds: 'never more nodes in flight than maxConcurrent, the canary first, one write a node',
+    holds: 'the canary is first; never more than maxConcurrent nodes change at once; each node is written once',
   },
   async (t, facts) => {
     const [count, canary, maxConcurrent, settleSeconds] = [8, 1, 2, 1];
@@ -77,9 +77,9 @@ row(
 
 row(
   {
-    fault: 'killed half-way',
-    how: 'a pool is paused between the writes of its nodes; SIGKILL before and after it is resumed',
-    holds: 'no node is written while it is paused, drift is told, then the same end state, one write a node',
+    fault: 'killed during its writes',
+    how: 'a pool is paused during its writes; SIGKILL before and after it is resumed',
+    holds: 'no node is written during the pause; drift is reported; later the same end state',
   },
   async (t, facts) => {
     const [count, first] = [8, 3];
@@ -115,8 +115,8 @@ row(
 row(
   {
     fault: 'response lost',
-    how: 'every response to the write of a node in a rollout is dropped, and the watch of nodes is held',
-    holds: 'the node keeps its place: never more nodes in flight than maxConcurrent',
+    how: 'every response to a write in a rollout is dropped, and the watch of nodes is held',
+    holds: 'the node counts as in progress; never more than maxConcurrent nodes change at once',
   },
   async (t, facts) => {
     const [count, settleSeconds] = [4, 4];

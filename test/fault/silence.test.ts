@@ -87,10 +87,10 @@ async function ofOneThing(model: Model): Promise<void> {
 
 row(
   {
-    fault: 'silent hang',
+    fault: 'connections that go silent',
     slow: true,
-    how: 'watches and writes of each kind in flight go silent',
-    holds: 'watches: noticed within 45 s, no relist; writes: fail after 30 s and are retried, nothing is done twice',
+    how: 'open watches and writes get no more data',
+    holds: 'watches resume within 45 s; writes fail after 30 s and are retried; nothing is done twice',
   },
   async (t, facts) => {
     const { proxy, model, child, mark } = await watched(testEnv, t, { also: ofOneThing });
@@ -135,9 +135,9 @@ row(
 
 row(
   {
-    fault: 'silent hang',
-    how: 'lists hang at the start, before the headers, inside a line or in a page; reconcile --watch and reconcile',
-    holds: 'a list fails after 30 s; the watch retries, the command fails with the reason',
+    fault: 'connections that go silent',
+    how: 'lists hang before the headers, inside a line or in a page',
+    holds: 'the list fails after 30 s; the watch retries, and a command fails with the reason',
   },
   async (t, facts) => {
     const [proxy, other, model] = [await testEnv.proxy(t), await testEnv.proxy(t), testEnv.model()];

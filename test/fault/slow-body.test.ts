@@ -49,9 +49,8 @@ async function growth(child: Child, { rss }: { rss: number }): Promise<number> {
 row(
   {
     fault: 'slow body',
-    how: 'lists at the start arrive at 1 kB/s, as a stream and in pages',
-    holds:
-      'bounded memory; a list fails after 30 s without a whole object or page; it is complete once the speed is back',
+    how: 'the first lists arrive at 1 kB/s',
+    holds: 'memory stays bounded; a list fails after 30 s without a whole object, and later succeeds',
   },
   async (t, facts) => {
     const [proxy, model] = [await testEnv.proxy(t), testEnv.model()];

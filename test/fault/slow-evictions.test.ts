@@ -29,9 +29,9 @@ async function repairMs(node: string): Promise<number> {
 row(
   {
     fault: 'slow evictions',
-    how: `each takes ${SLOW_MS / 1000} s, while the pods of ${NODES} nodes are evicted before a NoExecute taint`,
+    how: `each eviction takes ${SLOW_MS / 1000} s, while the pods of ${NODES} nodes are evicted`,
     holds:
-      'half of the requests are left to others; drift of another pool is repaired within 1 s, of that pool within 10 s',
+      'half of the requests are left to others; drift of another pool is repaired within 1 s, drift of that pool within 10 s',
   },
   async (t, facts) => {
     await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })), { name: 'z', labels: role('other') });

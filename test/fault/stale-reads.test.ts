@@ -66,8 +66,8 @@ row(
   {
     fault: 'stale reads',
     slow: true,
-    how: 'the client is moved to an API server that serves stale pools, and gets a 410',
-    holds: 'known pools are kept; no node is cleaned; drift is repaired by the newest spec',
+    how: 'the controller is moved to an API server with stale pools, and gets a 410',
+    holds: 'known pools are kept; no node is released; drift is repaired by the newest spec',
   },
   async (t, facts) => {
     const { proxy, model, child } = await watched(testEnv, t);
@@ -111,8 +111,8 @@ row(
 row(
   {
     fault: 'stale reads',
-    how: 'a process starts on an API server that serves stale pools',
-    holds: 'it writes nothing until the server has caught up',
+    how: 'a process starts on an API server with stale pools',
+    holds: 'nothing is written until the server has caught up',
   },
   async (t, facts) => {
     const { proxy, model, child: before } = await watched(testEnv, t);
@@ -140,7 +140,7 @@ row(
   {
     fault: 'stale reads',
     slow: true,
-    how: 'a pool is deleted; a process starts on an API server that serves stale nodes',
+    how: 'a pool is deleted; a process starts on an API server with stale nodes',
     holds: 'the pool is not removed before its newest node is released',
   },
   async t => {

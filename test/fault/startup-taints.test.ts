@@ -70,9 +70,9 @@ async function live(index: number, random: () => number): Promise<void> {
 
 row(
   {
-    fault: 'killed half-way',
+    fault: 'killed during its writes',
     how: `SIGKILL ${KILLS} times while ${NODES} nodes get startup taints, and agents remove them`,
-    holds: 'no startup taint is given twice, and none is left after relabelling or deletion',
+    holds: 'no startup taint is given twice, and none stays after the node leaves or the pool is deleted',
     timeout: 600_000,
     slow: true,
   },

@@ -26,8 +26,8 @@ function begunAfter({ requests }: FaultProxy, is: (asked: Asked) => boolean, at:
 row(
   {
     fault: 'stopped',
-    how: 'SIGTERM while the nodes of a pool are written, slowly',
-    holds: 'no node write begins after it; Events of those before; no status; the lease is released; exit code 0',
+    how: 'SIGTERM while the nodes of a pool are written slowly',
+    holds: 'no write of a node begins after the signal; the Lease is released; exit code 0',
   },
   async (t, facts) => {
     await testEnv.nodes(...namesOf(200).map(name => ({ name, labels: role('p') })));
@@ -57,8 +57,8 @@ row(
 row(
   {
     fault: 'stopped',
-    how: 'SIGINT while the pods of 6 nodes are evicted, slowly',
-    holds: 'no eviction and no node write begins after it; exit code 0; the next process goes on',
+    how: 'SIGINT while the pods of 6 nodes are evicted slowly',
+    holds: 'no eviction and no write begins after the signal; exit code 0; the next process goes on',
   },
   async (t, facts) => {
     const names = namesOf(6);

@@ -40,9 +40,9 @@ async function mark(name: string, states: readonly Taint[], label: string): Prom
 
 row(
   {
-    fault: 'killed half-way',
-    how: `SIGKILL ${KILLS} times while agents, an autoscaler and an update mark ${NODES} nodes; unmanaged: Remove, Keep, deletion`,
-    holds: 'every mark is as its owner left it; no NoExecute taint comes back',
+    fault: 'killed during its writes',
+    how: `SIGKILL ${KILLS} times while other software marks ${NODES} nodes of a pool with unmanaged: Remove`,
+    holds: 'every mark stays as its owner set it; no NoExecute taint comes back',
   },
   async (t, facts) => {
     const random = seeded(Number(process.env.SEED ?? 3));

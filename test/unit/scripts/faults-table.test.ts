@@ -12,19 +12,19 @@ const result = (how: string, passed = true, more: Partial<RowResult> = {}): RowR
   facts: { kills: 2 },
   ...more,
 });
-const HEAD = ['| fault | how | holds | measured | passed | date |', '| --- | --- | --- | --- | --- | --- |'];
+const HEAD = ['| fault | how it is made | what holds | passed | date |', '| --- | --- | --- | --- | --- |'];
 
-test('counts how often each row passed, with the facts of the last round', () => {
+test('counts how often each row passed', () => {
   const rounds = [
     [result('b', false), result('a')],
-    [result('a', true, { facts: { kills: 3 } }), result('b'), result('c')],
+    [result('a'), result('b'), result('c')],
   ];
   assert.deepEqual(faultsTable(rounds, '', '2026-11-24'), [
     ...HEAD,
-    '| killed | a | h | kills 3, 1.5 s | 2 of 2 | 2026-11-24 |',
-    '| killed | b | h | kills 2, 1.5 s | 1 of 2 | 2026-11-24 |',
+    '| killed | a | h | 2 of 2 | 2026-11-24 |',
+    '| killed | b | h | 1 of 2 | 2026-11-24 |',
     // It was recorded in one of the rounds only.
-    '| killed | c | h | kills 2, 1.5 s | 1 of 2 | 2026-11-24 |',
+    '| killed | c | h | 1 of 2 | 2026-11-24 |',
   ]);
 });
 
@@ -33,10 +33,10 @@ test('replaces the rows that were measured and keeps the others, also those with
   const text = ['Node v1', '', ...first].join('\n');
   assert.deepEqual(faultsTable([[result('a'), result('new')]], text, '2026-11-24'), [
     ...HEAD,
-    '| killed | a | h | kills 2, 1.5 s | 1 of 1 | 2026-11-24 |',
-    '| killed | a\\|b | h | kills 2, 1.5 s | 1 of 1 | 2026-11-20 |',
-    '| killed | new | h | kills 2, 1.5 s | 1 of 1 | 2026-11-24 |',
-    '| killed | z | h | kills 2, 1.5 s | 1 of 1 | 2026-11-20 |',
+    '| killed | a | h | 1 of 1 | 2026-11-24 |',
+    '| killed | a\\|b | h | 1 of 1 | 2026-11-20 |',
+    '| killed | new | h | 1 of 1 | 2026-11-24 |',
+    '| killed | z | h | 1 of 1 | 2026-11-20 |',
   ]);
   assert.deepEqual(faultsTable([[result('a|b')]], text, '2026-11-24')[3], first[3]?.replace('20 |', '24 |'));
 });
