@@ -62,8 +62,6 @@ test('every threat, and every sentence on what a pool adds, names its test', () 
     assert.ok(rows.length > 10, page);
     for (const cells of rows) assert.notEqual(namedIn(cells.at(-1) ?? '').length, 0, `${page}: ${cells.join('|')}`);
   }
-  for (const { file, title } of namedIn(read(BESIDE)))
-    assert.ok(title !== undefined, `${BESIDE}: ${file} without title`);
 });
 
 /** A unit test is MODULE.test.ts or MODULE-TOPIC.test.ts, at the path of the module in src/; README.md counts as one. */
