@@ -16,7 +16,7 @@ export function faultsTable(all: readonly (readonly RowResult[])[], before: stri
   const rows = (all.at(-1) ?? []).map(row => {
     const isSame = ({ fault, how }: RowResult) => fault === row.fault && how === row.how;
     const passed = all.flat().filter(other => isSame(other) && other.passed).length;
-    return line([row.fault, row.how, row.holds, `${passed} of ${all.length}`, day]);
+    return line([row.fault, row.how, row.holds, `${passed}/${all.length}`, day]);
   });
   const former = before.split('\n').filter(each => each.startsWith('| ') && !/^\| (fault|---) \|/.test(each));
   const byName = new Map([...former, ...rows].map(row => [nameOf(row), row]));

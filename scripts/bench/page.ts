@@ -11,8 +11,8 @@ import { asMarkdown, type Report, type Table, tables } from './report.ts';
 /** The pages have what a reader compares. These columns and rows are printed by the run, and are in results.json. */
 const LEFT_OUT = {
   heads: /^(spread|95 % interval|CPU)$/,
-  rows: /^(old executable|the floor|changes without an answer from|of that|CPU at)/,
-  titles: /compressed|npx/,
+  rows: /^(old executable|the floor|changes without an answer from|of that|CPU at)|get --help|p50$/,
+  titles: /compressed|npx|Installed/,
 };
 /** Of growth, and of sizes that were not measured, one command and its peer are enough. */
 const GROWTH = { titles: /^Extrapolated|, in times of /, rows: /^(kubectl get nodes|executable: reconcile)[,:]/ };

@@ -21,10 +21,10 @@ test('counts how often each row passed', () => {
   ];
   assert.deepEqual(faultsTable(rounds, '', '2026-11-24'), [
     ...HEAD,
-    '| killed | a | h | 2 of 2 | 2026-11-24 |',
-    '| killed | b | h | 1 of 2 | 2026-11-24 |',
+    '| killed | a | h | 2/2 | 2026-11-24 |',
+    '| killed | b | h | 1/2 | 2026-11-24 |',
     // It was recorded in one of the rounds only.
-    '| killed | c | h | 1 of 2 | 2026-11-24 |',
+    '| killed | c | h | 1/2 | 2026-11-24 |',
   ]);
 });
 
@@ -33,10 +33,10 @@ test('replaces the rows that were measured and keeps the others, also those with
   const text = ['Node v1', '', ...first].join('\n');
   assert.deepEqual(faultsTable([[result('a'), result('new')]], text, '2026-11-24'), [
     ...HEAD,
-    '| killed | a | h | 1 of 1 | 2026-11-24 |',
-    '| killed | a\\|b | h | 1 of 1 | 2026-11-20 |',
-    '| killed | new | h | 1 of 1 | 2026-11-24 |',
-    '| killed | z | h | 1 of 1 | 2026-11-20 |',
+    '| killed | a | h | 1/1 | 2026-11-24 |',
+    '| killed | a\\|b | h | 1/1 | 2026-11-20 |',
+    '| killed | new | h | 1/1 | 2026-11-24 |',
+    '| killed | z | h | 1/1 | 2026-11-20 |',
   ]);
   assert.deepEqual(faultsTable([[result('a|b')]], text, '2026-11-24')[3], first[3]?.replace('20 |', '24 |'));
 });
