@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { isWrite, readAudit } from '../cluster/audit.ts';
-import { cliHere, kubectl } from '../cluster/harness.ts';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { NOW, poolsWithPods } from './draining.ts';
 import { role, useTestEnv } from './test-env.ts';
@@ -141,10 +141,9 @@ test('needs only the permissions in the docs', async () => {
   await daemonSet('agent');
   await pod({ name: 'agent-1', node: 'w-2', owner: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent' } });
   const page = readFileSync(new URL('../../docs/commands/drain.md', import.meta.url), 'utf8');
-  const [, manifest = ''] = /```yaml\n(kind: ClusterRole\n.*?)```/s.exec(page) ?? [];
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
-  const stdin = `apiVersion: rbac.authorization.k8s.io/v1\n${manifest}`;
-  assert.equal((await kubectl(cluster(), ['create', '-f', '-'], { stdin })).stderr, '');
+  const clusterRole = { metadata: { name: 'nodepool-drain' }, rules: documentedRules(page) };
+  await api().expect('POST', `${rbac}/clusterroles`, clusterRole);
   await api().expect('POST', `${rbac}/clusterrolebindings`, {
     metadata: { name: 'keeper' },
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'nodepool-drain' },
@@ -157,3 +156,15 @@ test('needs only the permissions in the docs', async () => {
   assert.equal((await drain(...flags, '--disable-eviction')).code, 0);
   assert.equal((await cliHere(cluster(), ['uncordon', 'worker', '--as', 'keeper'])).code, 0);
 });
+
+/** The table below `## Permissions`: resources as `poddisruptionbudgets.policy`, and their verbs. */
+function documentedRules(page: string) {
+  const [, table = ''] = page.split('## Permissions');
+  const rows = [...table.matchAll(/^\| ([a-z][\w./, ]*) \| ([a-z, ]+) \|/gm)].slice(1);
+  return rows.flatMap(([, resources = '', verbs = '']) =>
+    resources.split(', ').map(resource => {
+      const [, plural = '', group = '', subresource = ''] = /^([a-z]+)\.?([\w.]*)(\/[a-z]+)?$/.exec(resource) ?? [];
+      return { apiGroups: [group], resources: [`${plural}${subresource}`], verbs: verbs.split(', ') };
+    }),
+  );
+}

@@ -2,7 +2,6 @@
 import { test } from 'node:test';
 import { useCluster } from '../cluster/harness.ts';
 import { createNodes, type NodeSpec } from '../cluster/nodes.ts';
-import { raw } from '../cluster/raw.ts';
 import { allowed, followPage, pageShell, readPage } from './page.ts';
 import { role } from './test-env.ts';
 
@@ -20,13 +19,5 @@ test(PAGE, { timeout: 300_000 }, async () => {
   const sh = await pageShell(cluster(), await readPage(PAGE));
   await allowed(sh, 'kubectl nodepool create worker --label tier=gold --reconcile');
   await allowed(sh, 'kubectl nodepool create gpu --node-selector accelerator=nvidia --label tier=gpu --reconcile');
-  await allowed(sh, 'kubectl nodepool create ml --taint dedicated=ml:NoSchedule --handler nvidia --reconcile');
-  const labels = { app: 'train' };
-  const container = { name: 'main', image: 'registry.example.com/train:1' };
-  const template = { metadata: { labels }, spec: { runtimeClassName: 'node-pool-ml', containers: [container] } };
-  await raw(cluster()).expect('POST', '/apis/apps/v1/namespaces/default/deployments', {
-    metadata: { name: 'train' },
-    spec: { selector: { matchLabels: labels }, template },
-  });
   await followPage(PAGE, sh);
 });
