@@ -166,12 +166,12 @@ export class Forecaster {
     return items.filter(({ metadata }) => metadata.ownerReferences !== undefined);
   }
 
-  async pool(name: string): Promise<void> {
+  async pool(name: string, spec: object = {}): Promise<void> {
     await this.#api.expect('POST', POOLS, {
       metadata: { name },
       apiVersion: 'nodes.lailin.xyz/v1',
       kind: 'NodePool',
-      spec: {},
+      spec,
     });
   }
 
@@ -227,6 +227,7 @@ export class Forecaster {
   async clear(): Promise<void> {
     for (const path of [
       `/api/v1/namespaces/${NAMESPACE}/resourcequotas`,
+      `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`,
       `${PODS}?gracePeriodSeconds=0`,
       `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`,
       '/api/v1/persistentvolumes',
@@ -235,6 +236,10 @@ export class Forecaster {
     ]) {
       await this.#api.expect('DELETE', path);
     }
+    const { items } = (await this.#api.expect('GET', POOLS)) as { items: { metadata: { name: string } }[] };
+    for (const { metadata } of items)
+      await this.#api.expect('PATCH', `${POOLS}/${metadata.name}`, { metadata: { finalizers: [] } });
+    await this.#api.expect('DELETE', '/apis/node.k8s.io/v1/runtimeclasses');
     await eventually('no pods are left', async () => {
       return ((await this.#api.expect('GET', PODS)) as { items: unknown[] }).items.length === 0;
     });
