@@ -125,17 +125,17 @@ function destinations(
 /** Those to which pods of other owners may leave no room, in some order of the scheduler. */
 function contestedPods(pods: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Set<RunningPod> {
   const { parts } = snapshot;
-  const kinds = Map.groupBy(pods, ({ pod }) => parts.traits(pod));
-  const competitors = new Competitors(pods.map(({ pod }) => parts.traits(pod)));
-  const known = new Map<string, boolean>();
-  const isContested = (kind: PodTraits) => {
+  const takers = new Map<string, NodeState[]>();
+  const kinds = [...Map.groupBy(pods, ({ pod }) => parts.traits(pod))].flatMap(([kind, alike]) => {
     const placement = kind.placement.recreated ?? kind.placement;
     const key = [placement, kind.requests, kind.hostPorts].map(part => parts.id(part)).join();
-    const answer = known.get(key) ?? !competitors.leaveRoomFor(kind, takersOf(kind, open.to(placement), snapshot));
-    known.set(key, answer);
-    return answer;
-  };
-  return new Set([...kinds].flatMap(([kind, alike]) => (isContested(kind) ? alike : [])));
+    const nodes = takers.get(key) ?? takersOf(kind, open.to(placement), snapshot);
+    takers.set(key, nodes);
+    // Pods that no node takes leave the room to others.
+    return nodes.length === 0 ? [] : { kind, alike, nodes };
+  });
+  const competitors = new Competitors(kinds.flatMap(({ kind, alike }) => alike.map(() => kind)));
+  return new Set(kinds.flatMap(({ kind, alike, nodes }) => (competitors.leaveRoomFor(kind, nodes) ? [] : alike)));
 }
 
 /** Nodes with room for it. */

@@ -55,6 +55,7 @@ export function renderImpact(
     ),
     ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...fittedAll(impact.notJudged.map(notJudgedText), width),
+    ...fittedAll(besidePods(impact), width),
     ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
     ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(deletedText(runtimeClasses), width) : []),
     ...unseen,
@@ -81,6 +82,20 @@ export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): st
 
 function notJudgedText({ what, pods }: NotJudged): string {
   return `Not judged: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
+}
+
+const AMONG_PODS = /topology spread|pod affinity|pod anti-affinity/;
+
+/** Only the pods on nodes that change are read with their rules. */
+function besidePods({ keys }: Impact): string[] {
+  const among = keys.filter(
+    ({ change, selectedBy }) =>
+      change.from !== undefined && selectedBy.some(({ where, isPreferred }) => !isPreferred && AMONG_PODS.test(where)),
+  );
+  return among.map(
+    ({ change: { key } }) =>
+      `Not judged: pods on other nodes, which the label ${key} may separate from pods that they must be near.`,
+  );
 }
 
 function deletedText(classes: FoundImpact['runtimeClasses']): string[] {

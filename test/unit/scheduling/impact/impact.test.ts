@@ -277,6 +277,32 @@ test('evicted pods that want to be together: how many have a place depends on th
   );
 });
 
+test('evicted pods of two owners that need the same room may stay Pending, whichever is placed first', () => {
+  const asks: RawPodSpec = { containers: [{ name: 'main', resources: { requests: { cpu: '1' } } }] };
+  const db = { kind: 'StatefulSet', name: 'db' };
+  const nowhere: RawPodSpec = { ...asks, nodeSelector: { disk: 'ssd' } };
+  const pods = [
+    pod('p', 'a', asks, web),
+    pod('q', 'a', asks, web),
+    pod('db-0', 'a', asks, db),
+    pod('z', 'a', nowhere, { kind: 'Deployment', name: 'ssd' }),
+  ];
+  const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
+  const room = (cpu: string) => render(impact([change], pods, [], [node('b', { allocatable: { cpu, pods: '9' } })]));
+  const scarce = room('2');
+  const compete = 'other evicted pods compete for this room';
+  assert.match(
+    scarce,
+    new RegExp(`2 pods of Deployment shop/web: can go: 2 on node b .*; 2 of these may .*: ${compete}$`, 'm'),
+  );
+  assert.match(
+    scarce,
+    /^ {2}1 pod of StatefulSet shop\/db: none fits elsewhere; 1 may stay Pending: .*1 Insufficient cpu/m,
+  );
+  assert.match(scarce, /^ {2}1 pod of Deployment shop\/ssd: none fits elsewhere; 1 would stay Pending: /m);
+  assert.doesNotMatch(room('3'), / may stay Pending/);
+});
+
 test('pods of a Job that allows fewer failures than there are evictions are not recreated', () => {
   const ofJob = (name: string, job: string, failuresLeft: number): RunningPod => ({
     ...pod(name, 'a', {}, { kind: 'Job', name: job }),
