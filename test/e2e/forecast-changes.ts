@@ -9,13 +9,12 @@ import type { ControlPlane } from '../cluster/control-plane.ts';
 import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
 import { Dice } from './dice.ts';
-import { container, Forecaster, type Workload } from './forecasts.ts';
+import { BUDGETS, container, Forecaster, type Workload } from './forecasts.ts';
 import { HOST, ZONE } from './random-cluster.ts';
 import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
-const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const JOBS = '/apis/batch/v1/namespaces/default/jobs';
 const POOL = 'changed';
 const TAINT = 'dedicated';
@@ -121,7 +120,7 @@ class RandomChange {
       await this.#forecaster.create({ ...workload, replicas: least });
       await this.#forecaster.settled(`app=${workload.name}`, least);
       // Of the pods of a Job, the disruption controller does not know how many there should be.
-      if (workload.kind !== 'Job' && random.chance(0.4)) await this.#budget(workload.name, least);
+      if (workload.kind !== 'Job' && random.chance(0.4)) await this.#forecaster.budget(workload.name, least, random);
     }
     const before = await this.#quiet();
     const patch = this.#patch();
@@ -273,22 +272,6 @@ class RandomChange {
     const effect = random.pick(['NoExecute', 'NoExecute', 'NoExecute', 'NoSchedule']);
     const taints = random.chance(0.8) ? [{ key: TAINT, effect }] : [];
     return { taints, ...(random.chance(0.4) ? { labels: { tier: random.pick(['b', null]) } } : {}) };
-  }
-
-  async #budget(name: string, pods: number): Promise<void> {
-    const limit = this.#random.pick([
-      { maxUnavailable: 1 },
-      { minAvailable: pods },
-      { minAvailable: Math.max(1, pods - 1) },
-    ]);
-    const spec = { ...limit, selector: { matchLabels: { app: name } } };
-    await this.#api.expect('POST', BUDGETS, { metadata: { name }, spec });
-    await eventually('the budget knows its pods', async () => {
-      const { status } = (await this.#api.expect('GET', `${BUDGETS}/${name}`)) as {
-        status: { currentHealthy?: number; expectedPods?: number };
-      };
-      return status.expectedPods === pods && status.currentHealthy === pods;
-    });
   }
 
   async #live(name: string): Promise<OwnedPod[]> {

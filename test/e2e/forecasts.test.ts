@@ -1,7 +1,10 @@
 /** Some random workloads; `npm run forecasts` takes more. And cases in which a forecast was once wrong. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cliHere } from '../cluster/harness.ts';
 import { raw } from '../cluster/raw.ts';
+import { runChanges } from './forecast-changes.ts';
 import { container, Forecaster, runDrains, runForecasts, type Workload } from './forecasts.ts';
 import { useFullTestEnv } from './full-test-env.ts';
 import { HOST, ZONE } from './random-cluster.ts';
@@ -9,6 +12,7 @@ import { role } from './test-env.ts';
 import { eventually } from './watching.ts';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 1_000_000));
+const CHANGES = Number(process.env.CHANGES ?? 4);
 const DRAINS = Number(process.env.DRAINS ?? 4);
 const WORKLOADS = Number(process.env.WORKLOADS ?? 12);
 
@@ -23,6 +27,13 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
       tell,
     });
     t.diagnostic(`${exact} of ${all} forecasts are one number`);
+    assert.deepEqual(differences, []);
+  });
+
+  test(`${CHANGES} random changes, seed ${SEED}`, { timeout: 3_000_000 }, async t => {
+    const tell = (line: string) => t.diagnostic(line);
+    const { evicted, differences } = await runChanges(testEnv.cluster(), { seed: SEED, changes: CHANGES, tell });
+    t.diagnostic(`${evicted} pods were evicted`);
     assert.deepEqual(differences, []);
   });
 
@@ -63,6 +74,46 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     assert.ok(placed >= least && placed <= most, `${placed} are placed; ${forecast.text}`);
     return placed;
   }
+
+  test('pods that tolerate a taint for some seconds run so long, and come back to tainted nodes alone', async () => {
+    await forecaster().nodes({ name: 'n1', labels: role('web'), allocatable: room(4) });
+    await forecaster().pool('web');
+    const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 4 }];
+    const patient: Workload = {
+      kind: 'ReplicaSet',
+      name: 'patient',
+      replicas: 2,
+      spec: { containers: [container('1')], tolerations },
+    };
+    await forecaster().create(patient);
+    await forecaster().settled('app=patient', 2);
+    const names = async () =>
+      (
+        (await api().expect('GET', '/api/v1/namespaces/default/pods')) as { items: { metadata: { name: string } }[] }
+      ).items
+        .map(({ metadata }) => metadata.name)
+        .toSorted();
+    const before = await names();
+    await api().expect('PATCH', '/apis/nodes.lailin.xyz/v1/nodepools/web', {
+      spec: { taints: [{ key: 'gone', effect: 'NoExecute' }] },
+    });
+    const { stdout } = await cliHere(testEnv.cluster(), ['diff', '--impact']);
+    const told =
+      '2 pods of ReplicaSet default/patient after 4s: may come back and leave again after 4s, without end: 2 on pool web';
+    assert.ok(stdout.includes(`  ${told}\n`), stdout);
+    const start = Date.now();
+    await cliHere(testEnv.cluster(), ['reconcile', '--yes']);
+    const areLeft = async () => (await names()).some(name => before.includes(name));
+    while (Date.now() - start < 3_000) {
+      assert.deepEqual(await names(), before);
+      await sleep(250);
+    }
+    await eventually('they leave', async () => !(await areLeft()));
+    await eventually('others come', async () => (await names()).length === 2);
+    const second = await names();
+    await eventually('these leave, too', async () => (await names()).every(name => !second.includes(name)));
+    await forecaster().delete(patient);
+  });
 
   test('volumes are used up by replicas', async () => {
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(30) })));

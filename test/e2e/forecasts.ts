@@ -19,6 +19,7 @@ import { eventually } from './watching.ts';
 const KEYS = [ZONE, HOST, 'rack'];
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+export const BUDGETS = `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 /** An unschedulable pod is tried again some seconds after others have changed its chances. */
 const SETTLE_MS = 60_000;
@@ -223,11 +224,24 @@ export class Forecaster {
     });
   }
 
+  /** A PodDisruptionBudget of the pods `app=NAME`, once its status counts them. @param pods how many there are */
+  async budget(name: string, pods: number, random: Dice): Promise<void> {
+    const limits = [{ maxUnavailable: 1 }, { minAvailable: pods }, { minAvailable: Math.max(1, pods - 1) }];
+    const spec = { ...random.pick(limits), selector: { matchLabels: { app: name } } };
+    await this.#api.expect('POST', BUDGETS, { metadata: { name }, spec });
+    await eventually('the budget knows its pods', async () => {
+      const { status } = (await this.#api.expect('GET', `${BUDGETS}/${name}`)) as {
+        status: { currentHealthy?: number; expectedPods?: number };
+      };
+      return status.expectedPods === pods && status.currentHealthy === pods;
+    });
+  }
+
   /** Without nodes, pods, volumes and quotas. */
   async clear(): Promise<void> {
     for (const path of [
       `/api/v1/namespaces/${NAMESPACE}/resourcequotas`,
-      `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`,
+      BUDGETS,
       `${PODS}?gracePeriodSeconds=0`,
       `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`,
       '/api/v1/persistentvolumes',
@@ -410,13 +424,23 @@ export async function runDrains(
       await forecaster.create({ ...workload, replicas: least });
       await forecaster.settled(selectorOf(workload), least);
       workloads.push({ ...workload, replicas: least });
+      if (random.chance(0.3)) await forecaster.budget(workload.name, least, random);
     }
     const all = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
-    const flags = ['drain', 'drained', '--force', '--timeout', '60s'];
+    const flags = ['drain', 'drained', '--force'];
     const asked = await cliHere(cluster, [...flags, '--check-fit', '--dry-run']);
     const { moving, certain } = promisedBy(asked.stderr);
-    const drained = await cliHere(cluster, [...flags, '--yes']);
-    assert.equal(drained.code, 0, drained.stderr);
+    const isHeld = /never allows an eviction|the drain would wait until its timeout/.test(asked.stderr);
+    const drained = await cliHere(cluster, [...flags, '--yes', '--timeout', isHeld ? '12s' : '60s']);
+    // Where a place is not certain, a budget may miss the pod.
+    if (isHeld || certain === moving) {
+      if ((drained.code !== 0) !== isHeld) {
+        differences.push(
+          `drain ${at}: exit ${drained.code}\n${asked.stderr}\n${drained.stderr}\n${JSON.stringify(workloads)}`,
+        );
+        tell(differences.at(-1) ?? '');
+      }
+    }
     const expected = all - moving + certain;
     const placed = await forecaster.settled('drain=yes', expected);
     allCertain += certain;
