@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { brokenLinks } from '../site/links.ts';
-import { HOME, SECTIONS } from '../site/navigation.ts';
+import { HOME, OVERVIEW, SECTIONS } from '../site/navigation.ts';
 import { ROOT } from './root.ts';
 
 const SITE = join(ROOT, 'site');
@@ -18,7 +18,8 @@ if (broken.length > 0) {
 rmSync(COPIES, { recursive: true, force: true });
 cpSync(join(ROOT, 'docs'), join(COPIES, 'docs'), { recursive: true });
 for (const page of SECTIONS.flatMap(({ pages }) => Object.keys(pages)))
-  if (!page.includes('/')) cpSync(join(ROOT, page), join(COPIES, page === HOME ? 'index.md' : page));
+  if (!page.includes('/')) cpSync(join(ROOT, page), join(COPIES, page === HOME ? `${OVERVIEW}.md` : page));
+cpSync(join(SITE, 'start.md'), join(COPIES, 'index.md'));
 
 run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
 run(process.execPath, ['node_modules/vitepress/bin/vitepress.js', 'build']);

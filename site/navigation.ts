@@ -7,6 +7,8 @@ export interface Section {
 }
 
 export const HOME = 'README.md';
+/** The address of the README; the root of the site is start.md. */
+export const OVERVIEW = 'overview';
 export const DECISIONS = 'docs/decisions';
 
 export const SECTIONS: readonly Section[] = [

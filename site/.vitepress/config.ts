@@ -3,7 +3,7 @@ import { join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 import { anchor } from '../anchor.ts';
-import { DECISIONS, HOME, SECTIONS } from '../navigation.ts';
+import { DECISIONS, HOME, OVERVIEW, SECTIONS } from '../navigation.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REPOSITORY = 'https://github.com/lailin-xyz/kubectl-nodepool';
@@ -18,13 +18,13 @@ function resolve(href: string, page: string): string {
   const [path = '', hash = ''] = href.split(/(?=#)/);
   if (path === '' || path.startsWith('#') || /^[a-z]+:/.test(path)) return href;
   const target = posix.join(posix.dirname(page), path).replace(/\/$/, '');
-  if (target === HOME) return `/${hash}`;
+  if (target === HOME) return `/${OVERVIEW}${hash}`;
   if (pages.has(target)) return href;
   const kind = statSync(join(ROOT, target)).isDirectory() ? 'tree' : 'blob';
   return `${REPOSITORY}/${kind}/main/${target}${hash}`;
 }
 
-const link = (page: string) => (page === HOME ? '/' : `/${page.replace(/\.md$/, '')}`);
+const link = (page: string) => `/${page === HOME ? OVERVIEW : page.replace(/\.md$/, '')}`;
 
 /** The first heading. */
 function title(page: string): string {
@@ -66,6 +66,11 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
+    nav: [
+      { text: 'Guide', link: '/docs/guide' },
+      { text: 'Reference', link: '/docs/reference' },
+      { text: '中文', link: '/docs/zh/README' },
+    ],
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     sidebar: [
       ...SECTIONS.map(section => ({

@@ -1,9 +1,11 @@
 /** The navigation of the site. Its links are checked by test/contract/pages.test.ts and by its build. */
 import assert from 'node:assert/strict';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { projectFiles, ROOT } from '../../scripts/root.ts';
-import { DECISIONS, HOME, SECTIONS } from '../../site/navigation.ts';
+import { anchor } from '../../site/anchor.ts';
+import { DECISIONS, HOME, OVERVIEW, SECTIONS } from '../../site/navigation.ts';
 
 test('every page is in the navigation once', () => {
   const listed = SECTIONS.flatMap(({ pages }) => Object.keys(pages)).sort();
@@ -18,4 +20,19 @@ test('every page is in the navigation once', () => {
 test('a reader begins with the README, and titles fit the sidebar', () => {
   assert.equal(Object.keys(SECTIONS[0]?.pages ?? {})[0], HOME);
   for (const title of SECTIONS.flatMap(({ pages }) => Object.values(pages))) assert.ok(title.length <= 27, title);
+});
+
+test('the start page leads to pages and headings', () => {
+  const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+  const links = [...read('site/start.md').matchAll(/link: \/([^#\s]+)(?:#(\S+))?$/gm)];
+  assert.ok(links.length >= 6);
+  for (const [text, path = '', hash] of links) {
+    const page = path === OVERVIEW ? HOME : `${path}.md`;
+    assert.ok(
+      SECTIONS.some(({ pages }) => page in pages),
+      text,
+    );
+    const headings = (read(page).match(/^#+ .*$/gm) ?? []).map(line => anchor(line.replace(/^#+ /, '')));
+    assert.ok(hash === undefined || headings.includes(hash), text);
+  }
 });
