@@ -31,7 +31,7 @@ test('and about the keys of --transient-keys', async () => {
   await warnOfOthersKeys([pool], io, ['acme.io/*']);
   assert.match(
     io.stderrText(),
-    /^warning: pool web sets the taint acme\.io\/boot, which other software sets for a state/,
+    /^warning: pool web sets the taint acme\.io\/boot, which other software sets to describe a changing state/,
   );
 });
 
