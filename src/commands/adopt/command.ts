@@ -1,6 +1,6 @@
 import * as Flags from '@oclif/core/flags';
 import { type ArgsOf, BaseCommand, type FlagsOf } from '../../cli/base-command.ts';
-import { EXIT, showErrors, showWarning } from '../../cli/errors.ts';
+import { EXIT, showErrors, showNote, showWarning } from '../../cli/errors.ts';
 import type { Deps } from '../../cli/factory.ts';
 import { dryRunFlag, namesArg, outputFlag, repeatedFlag, yesFlag } from '../../cli/flags.ts';
 import { terminalWidth } from '../../cli/io.ts';
@@ -61,6 +61,8 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
       await show(candidates, labels, deps);
       await warnOfKubelets(pools, protection, io);
       warn(pools, false);
+      const hasNew = candidates.some(({ state }) => state.kind === 'new');
+      if (hasNew && io.stderrIsTTY) showNote(io, CREATE_THEM);
       return 0;
     }
 
@@ -99,6 +101,8 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     return showErrors(errors, io);
   }
 }
+
+const CREATE_THEM = 'next: `kubectl nodepool adopt NAME --create` creates a pool, without NAME all of them';
 
 async function show(candidates: PoolCandidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {

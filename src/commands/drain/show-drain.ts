@@ -4,7 +4,7 @@ import { canAsk } from '../../cli/confirm.ts';
 import { EXIT, errorWidth, noteLine, showNote, warningLine, warnOnce } from '../../cli/errors.ts';
 import type { Connection, Deps } from '../../cli/factory.ts';
 import { dryRunSuffix } from '../../cli/flags.ts';
-import type { Io } from '../../cli/io.ts';
+import { type Io, terminalWidth } from '../../cli/io.ts';
 import { SILENT } from '../../cli/progress.ts';
 import { interruptible } from '../../cli/signals.ts';
 import { systemClock } from '../../controller/clock.ts';
@@ -155,9 +155,9 @@ async function interruptibleDrain(
 
 function print(line: NodeLine, color: ReturnType<typeof drainColor>, io: Io): void {
   if (color === undefined || line.to === 'error') printLine(line, io);
-  else if (line.to === 'out') io.out(makeStyle(io.color)[color](line.text));
+  else if (line.to === 'out') io.out(makeStyle(io.color)[color](noteLine(line.text, terminalWidth(io) ?? Infinity)));
   // io.err() would escape the colour.
-  else io.stderr.write(`${makeStyle(io.errorColor)[color](sanitizeText(line.text))}\n`);
+  else io.stderr.write(`${makeStyle(io.errorColor)[color](noteLine(sanitizeText(line.text), errorWidth(io)))}\n`);
 }
 
 // The question of `drain`, and what a yes to it covers.

@@ -123,11 +123,15 @@ export default class Get extends BaseCommand<typeof Get> {
     if (late !== undefined) showNote(io, late);
     if (pools.length === 0 && names.length === 0 && typeof output === 'object' && !ignoreNotFound) {
       io.err('No pools found.');
+      if (isAll && io.stderrIsTTY) showNote(io, FIRST_POOL);
     }
     for (const error of missing) showError(io, error);
     return missing.length > 0 ? 1 : 0;
   }
 }
+
+const FIRST_POOL =
+  'next: `kubectl nodepool adopt` lists node groups to make pools of, `kubectl nodepool create NAME` creates a pool';
 
 function isWide(output: PoolOutput): output is PoolsTableOptions {
   return typeof output === 'object' && output.wide;

@@ -13,11 +13,12 @@ import { oneLine } from '../../../print/error.ts';
 import { sanitizeLine } from '../../../print/sanitize.ts';
 import type { Style } from '../../../print/style.ts';
 import { DESCRIBE, renderTable } from '../../../print/table.ts';
+import { widthOf, wrapWords } from '../../../print/width.ts';
 import { changeLine } from '../changes/print-diff.ts';
 import type { NodeExplanation } from './why.ts';
 
-/** @param now for the age of what others set */
-export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date): string {
+/** @param now for the age of what others set. @param width of the terminal: what is longer goes on its own line */
+export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date, width = Infinity): string {
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
@@ -42,7 +43,7 @@ export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date
     ...sections,
     ...pools.map(pool =>
       [
-        poolSection(pool, style),
+        poolSection(pool, style, width),
         ...(pool.pool === owner || pool.toBeCleaned ? made : []),
         ...(pool.pool === owner ? theirs : []),
       ].join('\n'),
@@ -62,17 +63,26 @@ function valueLines({ applied, changes = [], next }: NodeExplanation, style: Sty
   ];
 }
 
-function poolSection(reason: PoolReason, style: Style): string {
+function poolSection(reason: PoolReason, style: Style, width: number): string {
   const { pool, selector, verdict, toBeCleaned } = reason;
   const { paint, text } = verdictText(verdict, style);
-  const lines = [`${sanitizeLine(`pool ${pool}: `)}${paint(oneLine(text))}`];
-  if (toBeCleaned) lines.push('  what it set is still on the node: the next reconcile takes it back');
+  const head = sanitizeLine(`pool ${pool}: `);
+  const [first = '', ...others] = wrapWords(head + oneLine(text), width);
+  const lines = [head + paint(first.slice(head.length)), ...others.map(line => paint(line))];
+  if (toBeCleaned)
+    lines.push(...wrapWords('  what it set is still on the node: the next reconcile takes it back', width, '    '));
   if (selector.length === 0) return lines.join('\n');
-  const rows = selector.map(reason => [
+  const rows = selector.map((reason): [string, string] => [
     shorten(`${reason.isMet ? '=' : '!'} ${reason.requirement}`, MESSAGE_WIDTH),
     liveText(reason),
   ]);
-  return [...lines, renderTable(rows, { ...DESCRIBE, indent: '  ' })].join('\n');
+  const table = renderTable(rows, { ...DESCRIBE, indent: '  ' });
+  if (table.split('\n').every(line => widthOf(line) <= width)) return [...lines, table].join('\n');
+  const wrapped = rows.flatMap(([rule, live]) => [
+    ...wrapWords(`  ${sanitizeLine(rule)}`, width, '    '),
+    ...wrapWords(`    ${sanitizeLine(live)}`, width, '    '),
+  ]);
+  return [...lines, ...wrapped].join('\n');
 }
 
 function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): string {

@@ -1,5 +1,6 @@
 /** Why a node is, or is not, in a pool, and has, or lacks, what the pool sets: for `why`, `nodes --why` and the dashboard. */
 import type { Deps } from '../../../cli/factory.ts';
+import { terminalWidth } from '../../../cli/io.ts';
 import type { ClusterReader, NodesClient } from '../../../kube/cluster.ts';
 import { ForbiddenError, NodepoolError } from '../../../nodepool/errors.ts';
 import { explain, type MembershipExplanation } from '../../../nodepool/membership/explain.ts';
@@ -42,7 +43,7 @@ export async function showWhy(
   }
   const { renderWhy } = await import('./print-why.ts');
   const { makeStyle } = await import('../../../print/style.ts');
-  io.out(renderWhy(explanation, makeStyle(io.color), io.serverNow()));
+  io.out(renderWhy(explanation, makeStyle(io.color), io.serverNow(), terminalWidth(io)));
 }
 
 /** Throws where there is no such node or pool. @param name may be a short name @param pools empty: all */

@@ -1,5 +1,5 @@
 /** What an operation that writes nodes gets from its command: the dependencies with a spinner, and lines about failures and evictions. */
-import { type ErrorIo, errorLine, errorWidth, showWarning } from '../../../cli/errors.ts';
+import { type ErrorIo, errorLine, errorWidth, showNote, showWarning } from '../../../cli/errors.ts';
 import type { Connection, Deps } from '../../../cli/factory.ts';
 import { sleep, systemClock } from '../../../controller/clock.ts';
 import { plural } from '../../../nodepool/text.ts';
@@ -54,7 +54,7 @@ export async function reconcileDeps(
       if (event.kind === 'gone') evicted++;
       show();
       // On a terminal the spinner counts pods; what one of them waits for is worth a line.
-      if (!quiet && (event.kind === 'blocked' || !io.stderrIsTTY)) io.err(evictionLine(event));
+      if (!quiet && (event.kind === 'blocked' || !io.stderrIsTTY)) showNote(io, evictionLine(event));
     },
     warn: warnings => {
       for (const warning of warnings) showWarning(io, warning);

@@ -57,6 +57,14 @@ const explanation: MembershipExplanation = {
   ],
 };
 
+test('on a narrow terminal no line is longer, and no word is broken', () => {
+  const width = 48;
+  const text = renderWhy(explanation, plain, undefined, width);
+  for (const line of text.split('\n')) assert.ok(line.length <= width || line.startsWith('! pool gone'), line);
+  assert.match(text, /^ {2}! node-role\.kubernetes\.io\/before=\n {4}the node has no such label$/m);
+  assert.deepEqual(text.split(/\s+/), renderWhy(explanation, plain).split(/\s+/));
+});
+
 test('prints each pool with the rule and every pair of the selector', () => {
   assert.equal(
     renderWhy(explanation, plain),
