@@ -86,7 +86,7 @@ function refuseOnOpen({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags'
   const isSetByUser = (name: string) => flags[name] !== undefined && metadata.flags[name]?.setFromDefault !== true;
   const name = [...CONNECTION_FLAGS, 'watch'].find(isSetByUser);
   if (name === undefined) return;
-  const reason = name === 'watch' ? 'it needs a process of its own' : 'the connection to the cluster is open already';
+  const reason = name === 'watch' ? 'it needs a process of its own' : 'the connection to the cluster is already open';
   const message = `--${name} cannot be given here: ${reason}`;
   throw new NodepoolError('usage', message, `leave it out, or run the command in a shell`);
 }
@@ -95,7 +95,7 @@ function refuseOnOpen({ flags, metadata }: Pick<Interfaces.ParserOutput, 'flags'
 function refuseEmptySelector({ selector }: Record<string, unknown>, hasAll: boolean): void {
   if (typeof selector !== 'string' || selector.trim() !== '') return;
   const all = hasAll ? '; to select all pools, use --all' : ', or leave out -l';
-  throw new NodepoolError('usage', '-l: the selector is empty', `look for a variable that is not set${all}`);
+  throw new NodepoolError('usage', '-l: the selector is empty', `check for an unset shell variable${all}`);
 }
 
 /**
@@ -153,16 +153,16 @@ function isOnByDefault(spelling: string, flags: Interfaces.FlagInput): boolean {
 function isTrue(flag: string, value: string): boolean {
   if (/^(1|t|T|true|True|TRUE)$/.test(value)) return true;
   if (/^(0|f|F|false|False|FALSE)$/.test(value)) return false;
-  throw new NodepoolError('usage', `${flag}=${value}: the value is not true or false`, `write ${flag}`);
+  throw new NodepoolError('usage', `${flag}=${value}: the value must be true or false`, `write ${flag}`);
 }
 
 // `-n` and `-A`, which a kubectl user types from habit: pools and nodes have no namespace.
 
 /** Commands whose result a namespace could be thought to narrow or to place. */
 const NAMESPACED: Record<string, string> = {
-  top: 'it counts the pods of all namespaces',
-  drain: 'it evicts pods of all namespaces',
-  view: 'it shows pods of all namespaces',
+  top: 'top counts the pods of all namespaces',
+  drain: 'drain evicts pods of all namespaces',
+  view: 'view shows pods of all namespaces',
   install: 'the controller is installed in the namespace nodepool-system',
   uninstall: 'the controller is removed from the namespace nodepool-system',
 };

@@ -69,7 +69,7 @@ export const EXIT = { done: 0, error: 1, usage: 2, unhealthy: 3, interrupted: 13
 
 /** Exit codes for the help of commands that reconcile, and of `diff`, which has kubectl diff's. docs/commands/options.md repeats them. */
 export const EXIT_STATUS = 'Exit status: 0 done, 1 error, 2 usage, 3 unhealthy pools, 130 interrupted.';
-export const DIFF_EXIT_STATUS = 'Exit status, as of kubectl diff: 0 no difference, 1 difference, 2 error.';
+export const DIFF_EXIT_STATUS = 'Exit status, as for kubectl diff: 0 no difference, 1 difference, 2 error.';
 
 interface ErrorContext {
   io: Io;
@@ -134,7 +134,7 @@ function runErrorOf(error: unknown, { version, flags, instead, typed, example }:
   if (isParseError(error)) {
     const message = parseErrorText(error, instead === undefined ? flags : [], typed);
     const lacks = example !== undefined && message.startsWith('missing ');
-    return { message, next: instead ?? (lacks ? `write it as in \`${example}\`` : undefined), usage: true };
+    return { message, next: instead ?? (lacks ? `for example: \`${example}\`` : undefined), usage: true };
   }
   const message = error instanceof Error ? error.message : String(error);
   return {

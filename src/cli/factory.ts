@@ -156,7 +156,11 @@ async function onOpen(open: Connection, options: ConnectOptions): Promise<Connec
   // runOn() refuses --concurrency.
   const { concurrency: _default, dryRun = false, meanwhile, ...others } = options;
   if (Object.keys(defined(others)).length > 0)
-    throw new NodepoolError('usage', 'this cannot run on a connection that is open already', 'run it in a shell');
+    throw new NodepoolError(
+      'usage',
+      'this command cannot use a connection that is already open',
+      'run the command in a shell',
+    );
   meanwhile?.();
   return dryRun ? open.dryRun() : open;
 }

@@ -20,21 +20,21 @@ export const globalFlags = {
   server: Flags.string({
     ...GLOBAL,
     char: 's',
-    summary: "Address of the API server, in place of the cluster's.",
+    summary: "Address of the API server; overrides the cluster's.",
     helpValue: 'URL',
   }),
   'certificate-authority': Flags.string({
     ...GLOBAL,
-    summary: "Certificate file of the authority that signed the server's certificate.",
+    summary: "Certificate file of the CA that signed the server's certificate.",
     helpValue: 'FILE',
   }),
   'insecure-skip-tls-verify': Flags.boolean({
     ...GLOBAL,
-    summary: "Do not check the server's certificate: anybody between could read and change what is sent.",
+    summary: "Skip verification of the server's certificate (insecure).",
   }),
   'tls-server-name': Flags.string({
     ...GLOBAL,
-    summary: "Name to check the server's certificate for, in place of its host.",
+    summary: 'Server name for the certificate check; overrides the host name.',
     helpValue: 'NAME',
   }),
   'disable-compression': Flags.boolean({ ...GLOBAL, summary: 'Ask for uncompressed responses.' }),
@@ -58,12 +58,12 @@ export const globalFlags = {
   }),
   'request-timeout': Flags.string({
     ...GLOBAL,
-    summary: 'Timeout of one request, retries included: 5s, 2m; 0 means none.',
+    summary: 'Timeout of one request with its retries: 5s, 2m; 0 means none.',
     helpValue: 'TIME',
   }),
   'transient-keys': Flags.string({
     ...GLOBAL,
-    summary: 'More keys of temporary labels and taints of other software, comma-separated.',
+    summary: 'More keys of temporary labels and taints from other software, comma-separated.',
     helpValue: 'KEYS',
   }),
   namespace: Flags.string({
@@ -81,7 +81,7 @@ export const globalFlags = {
     ...GLOBAL,
     options: ['auto', 'always', 'never'] as const,
     default: 'auto' as const,
-    summary: 'Colors: auto means on a terminal, unless NO_COLOR or FORCE_COLOR says otherwise.',
+    summary: 'Colors: auto means on a terminal; NO_COLOR and FORCE_COLOR override auto.',
     helpValue: 'auto|always|never',
   })(),
   verbosity: Flags.integer({
@@ -90,7 +90,7 @@ export const globalFlags = {
     aliases: ['v'],
     default: 0,
     min: 0,
-    summary: 'Log to stderr: 4 what a --watch does, 6 requests, 8 headers and JSON bodies, 9 stack traces.',
+    summary: 'Log to stderr: 4 actions of --watch, 6 requests, 8 headers and JSON bodies, 9 stack traces.',
     helpValue: 'N',
   }),
 };
@@ -108,15 +108,15 @@ export const filenameFlags = {
     summary: 'File, directory or URL; repeatable; - is stdin.',
     helpValue: 'FILE',
   }),
-  recursive: Flags.boolean({ char: 'R', summary: 'With -f: also the subdirectories.' }),
+  recursive: Flags.boolean({ char: 'R', summary: 'With -f: include subdirectories.' }),
 };
 
-export const byNodeFlag = Flags.boolean({ summary: 'Show each node by itself.' });
+export const byNodeFlag = Flags.boolean({ summary: 'Show each node separately.' });
 
 /** Throws a usage error for --by-node with an object as output, which has each node anyway. */
 export function refuseByNode(flags: { 'by-node': boolean; output?: string | undefined }): void {
   if (flags['by-node'] && flags.output !== undefined)
-    throw new NodepoolError('usage', `--by-node is for tables, and -o ${flags.output} is none`, 'leave it out');
+    throw new NodepoolError('usage', `--by-node cannot be combined with -o ${flags.output}`, 'leave it out');
 }
 
 /** `--dry-run=none|client|server`; alone it means client, as for kubectl (see base-command.ts). */
@@ -177,7 +177,7 @@ export const formatFlag = Flags.string({
 });
 
 /** Of every command that may ask; docs/decisions/0031 says when a script needs it. */
-export function yesFlag(needed = 'Without a terminal, evictions by taints need it.') {
+export function yesFlag(needed = 'Scripts need --yes for taints that evict pods.') {
   return Flags.boolean({ char: 'y', summary: `Do not prompt. ${needed}`.trimEnd() });
 }
 
@@ -186,7 +186,7 @@ const NAME = { ignoreStdin: true, parse: poolName };
 
 /** An empty name is an unset variable of a script and must not mean all. */
 async function notEmpty(name: string): Promise<string> {
-  if (name === '') throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
+  if (name === '') throw new NodepoolError('usage', 'a name cannot be empty', 'check for an unset shell variable');
   return name;
 }
 

@@ -35,7 +35,7 @@ export async function readInput(
   { what = 'a pool', ...options }: InputOptions = {},
 ): Promise<InputDocument[]> {
   if (sources.filter(source => source === '-').length > 1) {
-    throw new NodepoolError('usage', '-f - is given twice, and stdin can be read once');
+    throw new NodepoolError('usage', '-f - is given twice, but stdin can be read only once');
   }
   const documents: InputDocument[] = [];
   for (const source of sources) {
@@ -45,14 +45,14 @@ export async function readInput(
   }
   if (documents.length === 0) {
     const names = sources.map(sourceName).join(', ');
-    throw new NodepoolError('input', `${names}: no object in it`, `write ${what} into it, or name another file`);
+    throw new NodepoolError('input', `${names}: contains no object`, `add ${what} to the file, or name another file`);
   }
   return documents;
 }
 
 async function readSource(source: string, io: Io, { urlDeadlineMs, recursive = false }: InputOptions) {
   const name = sourceName(source);
-  if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'look for a variable that is not set');
+  if (source === '') throw new NodepoolError('usage', '-f: the name is empty', 'check for an unset shell variable');
   if (source === '-') return [{ name, text: await readAll(io.stdin, name) }];
   if (isUrl(source)) return [{ name, text: await fetchText(source, io.env, urlDeadlineMs) }];
   try {
@@ -108,7 +108,7 @@ function tokensOf(pattern: string): string[] {
   const tokens: string[] = [];
   for (TOKEN.lastIndex = 0; TOKEN.lastIndex < pattern.length; ) {
     const [token] = TOKEN.exec(pattern) ?? [];
-    if (token === undefined) throw new Error('syntax error in the pattern: a [ that is not closed, or a \\ at an end');
+    if (token === undefined) throw new Error('syntax error in the pattern: an unclosed [ or a trailing \\');
     tokens.push(token);
   }
   return tokens;
@@ -148,8 +148,8 @@ async function readAll(stream: Readable, name: string): Promise<string> {
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
     if (bytes > MAX_BYTES) {
-      const message = `${name}: it has more than ${MAX_TEXT_LENGTH} characters, which are the most that are read`;
-      throw new NodepoolError('input', message, 'split it into several files');
+      const message = `${name}: longer than ${MAX_TEXT_LENGTH} characters, the limit`;
+      throw new NodepoolError('input', message, 'split the file');
     }
     chunks.push(chunk);
   }
@@ -214,12 +214,12 @@ export async function fetchText(url: string, env: Io['env'], deadlineMs = DEFAUL
     // Not asked for: where the sender's end is missing, Node's decompression passes a part as the whole.
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (encoding !== 'identity') {
-      const next = 'download it with another tool, and pipe it to -f -';
-      throw new NodepoolError('input', `${shown}: the server sent it compressed, which was not asked for`, next);
+      const next = 'download the file with another tool and pipe it to -f -';
+      throw new NodepoolError('input', `${shown}: the server sent a compressed file, which was not requested`, next);
     }
     if (body.length > MAX_ANSWER_BYTES) {
-      const message = `${shown}: more than 3 MiB, which is what an API server takes at once`;
-      throw new NodepoolError('input', message, 'check the URL, or split it into several files');
+      const message = `${shown}: larger than 3 MiB, the limit of an API server`;
+      throw new NodepoolError('input', message, 'check the URL, or split the file');
     }
     return decodeText(body);
   } catch (error) {
@@ -237,13 +237,9 @@ async function follow(url: string, env: Io['env'], signal: AbortSignal): Promise
     const { location } = answer.headers;
     if (answer.status < 300 || answer.status >= 400 || location === undefined) return answer;
     const next = checked(URL.parse(location, at)?.href ?? location, url);
-    const leads = `${shownUrl(url)}: it leads to ${shownUrl(next.href)}`;
+    const leads = `${shownUrl(url)}: redirects to ${shownUrl(next.href)}`;
     if (at.protocol === 'https:' && next.protocol !== 'https:') {
-      throw new NodepoolError(
-        'input',
-        `${leads}, which is not https`,
-        'name that URL itself if you trust the way to it',
-      );
+      throw new NodepoolError('input', `${leads}, which is not https`, 'if you trust that URL, give it to -f');
     }
     if (redirects === MAX_REDIRECTS) {
       throw new NodepoolError('input', `${leads} after ${MAX_REDIRECTS} redirects`, 'check the URL');
@@ -268,12 +264,12 @@ function checked(url: string, requestedUrl: string): URL {
   const parsed = URL.parse(url);
   const where = place(url, requestedUrl);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    const next = 'check the URL; download what another scheme has, and name the file';
-    throw new NodepoolError('input', `${where}: it is no URL of http or https`, next);
+    const next = 'use an http or https URL, or download the file and name it';
+    throw new NodepoolError('input', `${where}: not an http or https URL`, next);
   }
   if (parsed.username === '' && parsed.password === '') return parsed;
-  const next = 'fetch it with a tool that logs in, and pipe it to -f -';
-  throw new NodepoolError('input', `${where}: a URL with a user or password in it is not asked for`, next);
+  const next = 'download the file with a tool that logs in and pipe it to -f -';
+  throw new NodepoolError('input', `${where}: URLs with a user or password are not supported`, next);
 }
 
 /** The URL that the user named, and the one that it leads to. */

@@ -110,7 +110,7 @@ function guarded(stream: Writable & { fd?: number }): Writable {
     throw new NodepoolError(
       'cluster',
       `cannot write the output: ${error.message}`,
-      'see where it goes, and run it again',
+      'check where the output goes, then run the command again',
     );
   });
 }

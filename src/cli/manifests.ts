@@ -62,7 +62,7 @@ export async function readControllerWith(
   if (image !== undefined && !IMAGE.test(image)) {
     throw new NodepoolError(
       'usage',
-      `--image "${image}" is not an image`,
+      `--image "${image}" is not an image name`,
       'write it like registry.example.com/name:tag',
     );
   }

@@ -50,7 +50,7 @@ export function leaveSoon(): void {
 export async function interruptible<T>(
   io: Io,
   work: (signal: AbortSignal) => Promise<T>,
-  onStop = () => showNote(io, 'Shutting down: waiting for in-flight writes. Ctrl-C again exits at once.'),
+  onStop = () => showNote(io, 'Shutting down: waiting for in-flight writes. Press Ctrl-C again to exit at once.'),
 ): Promise<T> {
   const stopping = new AbortController();
   const unsubscribe = onStopSignal(() => {

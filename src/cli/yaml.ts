@@ -77,7 +77,7 @@ function separated(source: string): string {
       const between = depth === 0 && start > 0 ? source.slice(start, at) : undefined;
       if (between?.trim() === '') {
         // A separator is in the first column.
-        if (++objects > MAX_OBJECTS) throw new TooLargeError(`it has more than ${MAX_OBJECTS} objects`);
+        if (++objects > MAX_OBJECTS) throw new TooLargeError(`the file has more than ${MAX_OBJECTS} objects`);
         text += `${between.slice(0, between.lastIndexOf('\n') + 1) || '\n'}--- `;
         start = at;
       }
@@ -105,7 +105,7 @@ function sized<T>(name: string, next: string | undefined, run: () => T): T {
     return run();
   } catch (error) {
     if (!(error instanceof TooLargeError)) throw error;
-    const split = next === undefined ? next : 'split it into several files';
+    const split = next === undefined ? next : 'split the file';
     throw new NodepoolError('input', `${name} is too large: ${error.message}`, split, { cause: error });
   }
 }
@@ -145,8 +145,8 @@ function listItems(value: unknown, place: string): unknown[] | undefined {
   if ((kind === 'List' || kind === 'NodePoolList') && !Array.isArray(items)) {
     throw new NodepoolError(
       'input',
-      `${place}: items: a ${kind} has a list of objects there`,
-      'write them under items',
+      `${place}: items: a ${kind} needs a list of objects here`,
+      'write the objects under items',
     );
   }
   if (typeof kind !== 'string' || !kind.endsWith('List') || !Array.isArray(items)) return undefined;

@@ -55,7 +55,7 @@ export function nodeStatusCell(node: Pick<Node, 'ready' | 'unschedulable'>, styl
 export function stateCell(membership: NodeMembership, changes: number, style: Style, isDraining = false): Cell {
   switch (membership.kind) {
     case 'conflict':
-      return { text: `held by ${membership.owner}`, paint: style.red };
+      return { text: `owned by ${membership.owner}`, paint: style.red };
     case 'leaving':
       return { text: 'to be cleaned', paint: style.yellow };
     case 'member':

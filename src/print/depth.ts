@@ -41,7 +41,7 @@ function tooDeep(deepest: NestingLevel): NodepoolError {
   const what = name === undefined ? where : `${where} of "${name}"`;
   return new NodepoolError(
     'input',
-    `${what} has more than ${MAX_DEPTH} levels of objects and lists inside each other, and is not printed`,
+    `cannot print ${what}: objects and lists are nested more than ${MAX_DEPTH} levels deep`,
     'print other fields with -o jsonpath or -o custom-columns',
   );
 }

@@ -8,7 +8,7 @@ import { testIo } from './cli/test-io.ts';
 const HABITS: [line: string, said: RegExp][] = [
   ['ls', /next: kubectl nodepool get$/m],
   ['list', /next: kubectl nodepool get$/m],
-  ['get --all', /next: leave it out: all pools/],
+  ['get --all', /next: leave it out: without names, all pools/],
   ['view web', /kubectl nodepool view/],
   ['create web3 --runtime-class runc', /next: kubectl nodepool create NAME --handler HANDLER/],
   ['get --password=secret', /^error: unknown flag --password; next: set the user in the kubeconfig/],
@@ -35,10 +35,10 @@ const HABITS: [line: string, said: RegExp][] = [
   ['create web3 --replicas=3', /creates no machines/],
   ['create web3 -l a=b', /--node-selector KEY=VALUE to select nodes/],
   ['describe web -o yaml', /next: kubectl nodepool get NAME -o yaml$/m],
-  ['diff --summary', /next: leave it out: nodes that change alike are one block, and the last line counts all/],
-  ['diff -f p --prune', /next: leave it out: a pool that is in no file is not looked at/],
+  ['diff --summary', /next: leave it out: equal changes share one block, and the last line counts all nodes/],
+  ['diff -f p --prune', /next: leave it out: diff -f ignores pools that are in no file/],
   ['reconcile -f pool.yaml', /next: kubectl apply -f FILE/],
-  ['get -f pool.yaml', /next: give names of pools/],
+  ['get -f pool.yaml', /next: name a pool/],
   ['remove web web-1 -o yaml', /next: leave it out; kubectl nodepool nodes NAME -o yaml/],
   ['remove web-1 --from web', /next: kubectl nodepool remove NAME NODE\.\.\.$/m],
   ['add web-1 --to web', /next: kubectl nodepool add NAME NODE\.\.\.$/m],
@@ -62,7 +62,7 @@ const HABITS: [line: string, said: RegExp][] = [
   ['rm web', /next: kubectl nodepool delete NAME$/m],
   ['delete web --force', /next: leave it out/],
   ['delete -k .', /next: kubectl kustomize DIR \| kubectl nodepool delete -f -$/m],
-  ['delete -f pool.yaml web', /names, -l and --all do not go with it/],
+  ['delete -f pool.yaml web', /cannot be used with names, -l or --all/],
 ];
 
 for (const [line, said] of HABITS) {

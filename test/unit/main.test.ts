@@ -52,7 +52,7 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     [['zzz', '--help'], 'unknown command "zzz"'],
     [
       ['-o', 'wide', 'get'],
-      'unknown flag -o before the command; next: write the flags of a command after it, as in `kubectl nodepool get -o wide`; `kubectl nodepool options` lists those that may come first',
+      'unknown flag -o before the command; next: write flags after the command: `kubectl nodepool get -o wide`; `kubectl nodepool options` lists the flags that may come first',
     ],
     [['version', '--clinet'], 'unknown flag --clinet; did you mean --client?'],
     [['version', '--zzzzzz'], 'unknown flag --zzzzzz'],
@@ -62,10 +62,10 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     ],
     [['get', '-all'], 'unknown flag -a; did you mean --all-namespaces?'],
     [['version', 'extra'], 'unexpected argument extra'],
-    [['version', '--client=no'], '--client=no: the value is not true or false; next: write --client'],
-    [['create', 'pool', 'x'], 'unexpected argument x; leave out "pool": names of pools follow the command'],
+    [['version', '--client=no'], '--client=no: the value must be true or false; next: write --client'],
+    [['create', 'pool', 'x'], 'unexpected argument x; leave out "pool": write the pool names right after the command'],
     [['edit', 'node', 'x', '--label', 'a=b'], 'unexpected argument x; for nodes: `kubectl edit node x`'],
-    [['get', ''], 'a name may not be empty; next: look for a variable that is not set'],
+    [['get', ''], 'a name cannot be empty; next: check for an unset shell variable'],
     [['version', '--cli'], 'unknown flag --cli; did you mean --client?'],
     [['version', '-o', 'xml'], 'unknown output format "xml"; next: use one of json, yaml'],
     [
@@ -77,7 +77,7 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
       ['reconcile', '-o', 'name'],
       'unknown output format "name"; next: use one of json, yaml; `kubectl nodepool get -o name` prints the names of pools',
     ],
-    [['delete', 'x', '-o', 'json'], 'unknown output format "json"; next: the only one is name'],
+    [['delete', 'x', '-o', 'json'], 'unknown output format "json"; next: use name'],
     [['version', '--output=y\n'], 'unknown output format "y\\n"; next: use one of json, yaml'],
     [
       ['version', '--color', 'alwyas'],
@@ -95,11 +95,11 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
       '--request-timeout: "soon" is not a duration; next: write it like 30s, 1m30s or 2h',
     ],
     [['install', '--dry-run', 'server'], 'unexpected argument server'],
-    [['edit'], 'missing argument NAME; next: write it as in `kubectl nodepool edit worker`'],
-    [['cordon'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all'],
-    [['delete', '--yes'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all'],
-    [['wait', 'x'], 'missing flag --for; next: write it as in `kubectl nodepool wait worker --for=status=200`'],
-    [['move', 'x'], 'missing flag --to; next: write it as in `kubectl nodepool move node-a --to gpu`'],
+    [['edit'], 'missing argument NAME; next: for example: `kubectl nodepool edit worker`'],
+    [['cordon'], 'no pool is specified; next: name a pool, or use -l SELECTOR or --all'],
+    [['delete', '--yes'], 'no pool is specified; next: name a pool, or use -l SELECTOR or --all'],
+    [['wait', 'x'], 'missing flag --for; next: for example: `kubectl nodepool wait worker --for=status=200`'],
+    [['move', 'x'], 'missing flag --to; next: for example: `kubectl nodepool move node-a --to gpu`'],
     [['delete', '-A', 'x'], 'delete has no --all-namespaces: pools are cluster-scoped; next: leave it out'],
     [['drain', 'x', '--ignore-daemonset'], 'unknown flag --ignore-daemonset; did you mean --ignore-daemonsets?'],
   ];
@@ -130,7 +130,7 @@ describe('input of create', () => {
     for (const argv of parsed) {
       const { code, err } = await run(...argv);
       assert.equal(code, 2, argv.join(' '));
-      assert.match(err, /^error: --[^\n]+; next: write it (?:as|like) [^\n]+\nSee [^\n]+\n$/);
+      assert.match(err, /^error: --[^\n]+; next: (?:use|write it like) [^\n]+\nSee [^\n]+\n$/);
     }
     const { code, err } = await run('create', 'x', '--label', 'kubernetes.io/os=linux', '--dry-run');
     assert.equal(code, 1);

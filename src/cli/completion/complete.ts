@@ -112,7 +112,7 @@ function commandNames(commands: Grammar): CompletionCandidate[] {
   return [
     ...shown.map(([value, { summary: description }]) => ({ value, description })),
     { value: 'options', description: 'Show the flags that every command takes.' },
-    { value: 'help', description: 'Show the help of the program, or of a command.' },
+    { value: 'help', description: 'Show the help of the program or of a command.' },
   ];
 }
 

@@ -5,12 +5,11 @@ import { suggest } from '../../nodepool/text.ts';
 import { globalInstead } from './unknown-flag.ts';
 
 const LABEL =
-  "BIN edit NAME --label KEY=VALUE for the labels of the pool's nodes; kubectl label npool for those of the pool";
-const SCALE = 'BIN add NAME NODE... for nodes that exist; a pool creates no machines';
-const CONTEXT = 'kubectl config use-context NAME, or --context NAME with any command, as BIN get --context NAME';
-const MAINTENANCE =
-  'BIN cordon NAME --reason TEXT --until TIME, or BIN drain NAME with the same flags; BIN uncordon NAME ends it';
-const COPY = 'BIN get NAME -o yaml > FILE, change the name in it, then BIN create -f FILE';
+  "BIN edit NAME --label KEY=VALUE for labels of the pool's nodes; kubectl label npool for labels of the pool itself";
+const SCALE = 'BIN add NAME NODE... for existing nodes; a pool creates no machines';
+const CONTEXT = 'kubectl config use-context NAME, or --context NAME with any command: BIN get --context NAME';
+const MAINTENANCE = 'BIN cordon or drain NAME --reason TEXT --until TIME; BIN uncordon NAME ends the maintenance';
+const COPY = 'BIN get NAME -o yaml > FILE, change the name in FILE, then BIN create -f FILE';
 
 /** Each completes "next: ". BIN stands for the program. */
 const INSTEAD: Record<string, string> = {
@@ -40,7 +39,7 @@ const INSTEAD: Record<string, string> = {
   'describe-pool': 'BIN describe NAME',
   sync: 'BIN reconcile',
   watch: 'BIN view, BIN get --watch or BIN reconcile --watch',
-  logs: 'BIN events; of the controller: kubectl -n nodepool-system logs -l app.kubernetes.io/name=nodepool-controller --prefix',
+  logs: 'BIN events; for the controller: kubectl -n nodepool-system logs -l app.kubernetes.io/name=nodepool-controller --prefix',
   history: 'BIN rollout history NAME for the specs of a pool, BIN events for what happened',
   undo: 'BIN rollout undo NAME',
   rollback: 'BIN rollout undo NAME',
@@ -74,8 +73,8 @@ const INSTEAD: Record<string, string> = {
   leave: 'BIN remove NAME NODE...',
   release: 'BIN remove NAME NODE... for nodes, BIN delete NAME for a pool',
   restart: 'BIN reconcile applies a pool again; a pool restarts no pods',
-  exec: 'kubectl exec; a pool runs nothing',
-  run: 'kubectl run; a pool runs nothing',
+  exec: 'kubectl exec; a pool runs no processes',
+  run: 'kubectl run; a pool runs no processes',
   cp: COPY,
   pause: 'BIN rollout pause NAME',
   resume: 'BIN rollout resume NAME',
@@ -97,7 +96,7 @@ const INSTEAD: Record<string, string> = {
   init: 'BIN install',
   upgrade: 'BIN install',
   auth: 'kubectl auth, or BIN doctor',
-  login: 'BIN takes the user of the kubeconfig, as kubectl does: kubectl auth whoami',
+  login: 'kubectl auth whoami; BIN uses the user of the kubeconfig, as kubectl does',
   whoami: 'kubectl auth whoami',
   use: CONTEXT,
   switch: CONTEXT,
@@ -118,7 +117,7 @@ export function unknownCommand(name: string, bin: string, commands: string[]): N
       'usage',
       `unknown flag ${flag} before the command`,
       globalInstead(flag, bin) ??
-        `write the flags of a command after it, as in \`${bin} get -o wide\`; \`${bin} options\` lists those that may come first`,
+        `write flags after the command: \`${bin} get -o wide\`; \`${bin} options\` lists the flags that may come first`,
     );
   }
   const instead = ownValue(INSTEAD, name)?.replaceAll('BIN', bin);

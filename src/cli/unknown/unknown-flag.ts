@@ -1,22 +1,22 @@
 /** What to type in place of a flag, an argument or a format that other tools have and the command has not. */
 import { ownValue } from '../../nodepool/json.ts';
 
-const STEPS = '--max-concurrent limits the nodes of a step, and --canary those of the first';
+const STEPS = '--max-concurrent limits the nodes per step; --canary limits the nodes of the first step';
 const UNINSTALL =
   'BIN uninstall --controller for the controller and the admission policies, then BIN uninstall --cascade for all pools and the CRD';
-const SIZES = 'leave it out: a pool creates no machines, and has the nodes that its selector matches';
+const SIZES = 'leave it out: a pool creates no machines; its nodes are those that its selector matches';
 
 /** Each completes "next: ", by command and flag, or by the flag alone. BIN stands for the program. */
 export const INSTEAD: Record<string, string> = {
-  '-f': 'give names of pools, or -l SELECTOR',
+  '-f': 'name a pool, or use -l SELECTOR',
   '-k': 'kubectl apply -k DIR, then BIN reconcile',
-  '-R': 'leave it out: it is for -f DIR',
-  '--chunk-size': 'leave it out: long lists are read in parts by themselves',
-  '--replicas': 'BIN add NAME NODE... for nodes that exist; a pool creates no machines',
-  '--server-side': 'leave it out: no command but kubectl apply has it',
+  '-R': 'leave it out: it only works with -f DIR',
+  '--chunk-size': 'leave it out: long lists are read in chunks automatically',
+  '--replicas': 'BIN add NAME NODE... for existing nodes; a pool creates no machines',
+  '--server-side': 'leave it out: only kubectl apply has it',
   'add --node': 'BIN add NAME NODE...',
   'add --pool': 'BIN add NAME NODE...',
-  'add --reconcile': 'leave it out: add writes the nodes at once',
+  'add --reconcile': 'leave it out: add updates the nodes immediately',
   'add --to': 'BIN add NAME NODE...',
   'add -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
   'create -k': 'kubectl kustomize DIR | BIN create -f -',
@@ -34,22 +34,22 @@ export const INSTEAD: Record<string, string> = {
   'edit --rollout': STEPS,
   'create --edit': 'BIN create NAME, then BIN edit NAME',
   'create --runtime-class': 'BIN create NAME --handler HANDLER; reconcile creates the RuntimeClass',
-  'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
+  'create --save-config': 'leave it out; kubectl apply -f FILE creates pools that you can apply again',
   'create --validate': 'leave it out: fields are always checked',
   'delete -k': 'kubectl kustomize DIR | BIN delete -f -',
-  'delete --cascade': 'leave it out: nodes stay, and lose what the pool set',
-  'delete --force': 'leave it out: delete needs no controller; --yes answers its question',
+  'delete --cascade': 'leave it out: nodes stay and lose only what the pool set',
+  'delete --force': 'leave it out: delete needs no controller; --yes skips the prompt',
   'delete --grace-period': 'leave it out: no pod is deleted',
   'delete --now': 'leave it out: no pod is deleted',
-  'delete --timeout': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
-  'delete --wait': 'leave it out: delete releases the nodes itself, and ends when the pool is deleted',
+  'delete --timeout': 'leave it out: delete releases the nodes and exits when the pool is deleted',
+  'delete --wait': 'leave it out: delete releases the nodes and exits when the pool is deleted',
   'describe --show-events': 'leave it out; BIN get NAME -o yaml has no events',
   'describe -o': 'BIN get NAME -o yaml',
-  'diff --exit-code': 'leave it out: the exit code is 1 where something differs',
-  'diff --summary': 'leave it out: nodes that change alike are one block, and the last line counts all',
-  'diff --server-side': 'leave it out: with -f it counts with what apply, --server-side too, has set',
-  'diff --prune': 'leave it out: a pool that is in no file is not looked at',
-  'drain --ignore-errors': 'leave it out: a node that cannot be drained does not stop the others',
+  'diff --exit-code': 'leave it out: the exit code is 1 if there is a difference',
+  'diff --summary': 'leave it out: equal changes share one block, and the last line counts all nodes',
+  'diff --server-side': 'leave it out: diff -f covers both kubectl apply and apply --server-side',
+  'diff --prune': 'leave it out: diff -f ignores pools that are in no file',
+  'drain --ignore-errors': 'leave it out: drain continues with the other nodes if one fails',
   'drain --delete-local-data': 'BIN drain NAME --delete-emptydir-data',
   'edit -l': 'BIN get -l SELECTOR -o name, then BIN edit NAME for each',
   'edit --all': 'BIN get -o name, then BIN edit NAME for each',
@@ -58,21 +58,21 @@ export const INSTEAD: Record<string, string> = {
   'edit --overwrite': 'leave it out: BIN edit NAME --label KEY=VALUE replaces a value',
   'edit --remove-label': 'BIN edit NAME --label KEY-',
   'edit --node': 'BIN add NAME NODE..., or BIN edit NAME --node-selector KEY=VALUE',
-  'edit --save-config': 'leave it out; kubectl apply -f FILE creates pools that are applied again',
+  'edit --save-config': 'leave it out; kubectl apply -f FILE creates pools that you can apply again',
   'edit --set': 'BIN edit NAME --label KEY=VALUE --taint KEY=VALUE:EFFECT',
   'events --field-selector': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
   'events --watch-only': 'BIN events --watch',
   'events --types': 'kubectl get events --field-selector involvedObject.kind=NodePool,type=Warning',
   'get --raw': 'kubectl get --raw PATH',
   'get --server-print': 'leave it out',
-  'get --all': 'leave it out: all pools are listed without names',
+  'get --all': 'leave it out: without names, all pools are listed',
   'get --show-managed-fields': 'kubectl get npool NAME -o yaml --show-managed-fields',
   'get --subresource': 'kubectl get npool NAME --subresource=status -o yaml',
   'nodes --pool': 'BIN nodes POOL',
   'nodes --show-labels': 'BIN nodes POOL -L KEY for some labels, kubectl get nodes --show-labels for all',
   'reconcile --force': 'BIN reconcile NAME --yes',
   'reconcile -f': 'kubectl apply -f FILE, then BIN reconcile',
-  'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR for those with labels',
+  'remove --all': 'BIN delete NAME to release all nodes, BIN remove NAME -l SELECTOR to release some',
   'remove -o': 'leave it out; BIN nodes NAME -o yaml prints the nodes of the pool',
   'remove --from': 'BIN remove NAME NODE...',
   'remove --node': 'BIN remove NAME NODE...',
@@ -82,28 +82,28 @@ export const INSTEAD: Record<string, string> = {
   'move --pool': 'BIN move NODE... --to POOL',
   'rollout --all': 'BIN rollout ACTION NAME..., or -l SELECTOR',
   'rollout -f': 'BIN rollout ACTION NAME..., or -l SELECTOR',
-  'top --sum': 'leave it out: each line is the sum of a pool',
+  'top --sum': 'leave it out: each line sums up a pool',
   'top --containers': 'BIN top --pods',
   'uninstall --all': UNINSTALL,
   'uninstall --force': UNINSTALL,
   'uninstall --policies':
-    'BIN uninstall --controller, which takes the admission policies away with the controller, if there is one',
+    'BIN uninstall --controller, which deletes the admission policies and, if installed, the controller',
   'uninstall --purge': UNINSTALL,
   'version --short': 'BIN version',
 };
 
 /** Of kubectl's global flags, which may come before the command, those that this program does not have. As INSTEAD. */
 const GLOBAL_INSTEAD: Record<string, string> = {
-  '--cache-dir': 'XDG_CACHE_HOME=DIR in the environment; its folder kubectl-nodepool is the cache',
+  '--cache-dir': 'XDG_CACHE_HOME=DIR in the environment; the cache is DIR/kubectl-nodepool',
   '--kuberc': 'KUBERC=FILE in the environment',
-  '--log-flush-frequency': 'leave it out: each line of -v is written at once',
-  '--match-server-version': 'leave it out; BIN version shows both versions, and BIN doctor what the server lacks',
+  '--log-flush-frequency': 'leave it out: each line of -v is written immediately',
+  '--match-server-version': 'leave it out; BIN version shows both versions, and BIN doctor checks the server',
   '--password': 'set the user in the kubeconfig, or give --token',
   '--profile': 'leave it out; -v 6 shows how long each request takes',
   '--profile-output': 'leave it out; -v 6 shows how long each request takes',
   '--username': 'set the user in the kubeconfig, or give --token',
   '--vmodule': 'leave it out; -v 6 logs requests, and -v 8 their bodies',
-  '--warnings-as-errors': "leave it out: the server's warnings are not read; kubectl prints them",
+  '--warnings-as-errors': 'leave it out: warnings from the server are not shown; kubectl prints them',
 };
 
 const SAME: Record<string, string> = {
@@ -167,7 +167,7 @@ export function unknownFormat(format: string): string {
 
 /** Completes "next: ". @param formats that the command has */
 export function formatNext(format: string, formats: readonly string[]): string {
-  const use = formats.length === 1 ? `the only one is ${formats[0]}` : `use one of ${formats.join(', ')}`;
+  const use = formats.length === 1 ? `use ${formats[0]}` : `use one of ${formats.join(', ')}`;
   const hint = hintFor(format, formats);
   return hint === undefined ? use : `${use}; ${hint}`;
 }
@@ -195,7 +195,7 @@ const TYPE_AND_NAME = /^(nodes?|no|pods?|po)\/(.+)$/;
 export function withoutType(command: string, words: readonly string[]): string | undefined {
   const [type = '', ...names] = splitTypes(words);
   if (/^(nodepools?(\.nodes\.lailin\.xyz)?|npools?|pools?)$/.test(type))
-    return `leave out "${type}": names of pools follow the command`;
+    return `leave out "${type}": write the pool names right after the command`;
   const isNode = /^(nodes?|no)$/.test(type);
   if (!isNode && !/^(pods?|po)$/.test(type)) return undefined;
   const ours = isNode ? oursForNodes(command, names, 'POOL') : oursForPods(command, names);

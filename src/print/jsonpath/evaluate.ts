@@ -53,7 +53,7 @@ class Evaluation {
         continue;
       }
       this.#opened--;
-      if (++this.#depth > MAX_RANGES) throw new JsonPathError(`more than ${MAX_RANGES} ranges are in each other`);
+      if (++this.#depth > MAX_RANGES) throw new JsonPathError(`ranges are nested more than ${MAX_RANGES} levels deep`);
       for (const value of values) for (const inner of this.run(at + 1, value)) found.push(inner);
       // No values: run once to find the `end`.
       if (values.length === 0) this.run(at + 1, undefined);
@@ -70,7 +70,7 @@ class Evaluation {
   /** @throws JsonPathError beyond MAX_VALUES */
   #spend(values: number): void {
     this.#remaining -= values;
-    if (this.#remaining < 0) throw new JsonPathError(`the template goes through more than ${this.#mostValues} values`);
+    if (this.#remaining < 0) throw new JsonPathError(`the template visits more than ${this.#mostValues} values`);
   }
 
   #step(values: unknown[], step: TemplateStep): unknown[] {

@@ -42,7 +42,7 @@ const MAX_TEMPLATE_LENGTH = 65_536;
 /** @throws JsonPathError */
 export function checkTemplateLength(text: string): void {
   if (text.length <= MAX_TEMPLATE_LENGTH) return;
-  throw new JsonPathError(`the template has ${text.length} characters, and at most ${MAX_TEMPLATE_LENGTH} are read`);
+  throw new JsonPathError(`the template has ${text.length} characters; the limit is ${MAX_TEMPLATE_LENGTH}`);
 }
 
 /** A JsonPathError becomes a NodepoolError (input). @param flag as in `-o jsonpath`; precedes the message */

@@ -23,7 +23,7 @@ test('commands that only read ignore -n and -A with a note', () => {
 
 test('top counts the pods of all namespaces, so -A needs no note and -n is refused', () => {
   assert.equal(said('top', { 'all-namespaces': true }), '');
-  assert.equal(said('top', { namespace: 'x' }), 'top has no --namespace: it counts the pods of all namespaces');
+  assert.equal(said('top', { namespace: 'x' }), 'top has no --namespace: top counts the pods of all namespaces');
 });
 
 test('-A does not stand for all pools where a command writes', () => {

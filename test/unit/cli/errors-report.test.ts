@@ -29,8 +29,10 @@ describe('reportError', () => {
 
   test('does not call it an error that a person said no', () => {
     assert.deepEqual(report(new DeclinedError()), { code: 1, text: 'nothing was changed\n' });
-    const { text } = report(new DeclinedError('the nodes of pool w were not changed', 'continue with `reconcile w`'));
-    assert.equal(text, 'the nodes of pool w were not changed; next: continue with `reconcile w`\n');
+    const { text } = report(
+      new DeclinedError('the nodes of pool w were not changed', 'to continue, run `reconcile w`'),
+    );
+    assert.equal(text, 'the nodes of pool w were not changed; next: to continue, run `reconcile w`\n');
   });
 
   test('prints a usage error with a pointer to --help, exit code 2', () => {

@@ -18,7 +18,7 @@ test('on an open connection a dry run is one, and options that it cannot have ar
   assert.equal(await connect({ meanwhile }), open);
   assert.equal(meanwhile.mock.callCount(), 1);
   for (const options of [{ mayWrite: () => true }, { annotations: ['a'] }, { loginLimitMs: 1 }])
-    await assert.rejects(connect(options), /cannot run on a connection that is open already/);
+    await assert.rejects(connect(options), /cannot use a connection that is already open/);
 });
 
 test('a second connect() throws, as its options would be ignored', async t => {

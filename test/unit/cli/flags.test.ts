@@ -18,6 +18,6 @@ test('--node takes nodes as `kubectl get nodes -o name` prints them, also in a c
   for (const { flags } of [Cordon, Uncordon, Drain]) {
     const parse = (text: string) => (flags.node.parse as (text: string) => Promise<string>)(text);
     assert.equal(await parse('node/a,nodes/b,c'), 'a,b,c');
-    await assert.rejects(parse('a,'), { kind: 'usage', message: 'a name may not be empty' });
+    await assert.rejects(parse('a,'), { kind: 'usage', message: 'a name cannot be empty' });
   }
 });

@@ -11,7 +11,7 @@ import { fetchText, shownUrl } from '../../../src/cli/input.ts';
 import type { NodepoolError } from '../../../src/nodepool/errors.ts';
 import { createAuthority, serverCertificate } from '../../cluster/certificates.ts';
 
-const CUT = 'the connection was closed before the whole answer had come';
+const CUT = 'the connection was closed before the answer was complete';
 
 describe('fetching a URL', () => {
   const server = createServer(({ url = '' }, response) => {
@@ -65,19 +65,19 @@ describe('fetching a URL', () => {
       message: `${base}/no: the server answered 404`,
     });
     await assert.rejects(fetchText(`${base}/silent`, {}, 50), { message: `${base}/silent: no answer within 0.05 s` });
-    await assert.rejects(fetchText(`${base}/endless`, {}), /more than 3 MiB/);
+    await assert.rejects(fetchText(`${base}/endless`, {}), /larger than 3 MiB/);
     await assert.rejects(fetchText(`${base}/cut`, {}), { message: `${base}/cut: ${CUT}`, next: 'try again' });
   });
 
   const asHttp = (head: string, body: Buffer | string = '') =>
     Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`), Buffer.from(body)]);
   const pools = Buffer.from('a: 1\n---\n'.repeat(99));
-  const invalid = 'it answered with something else than valid HTTP';
+  const invalid = 'the answer is not valid HTTP';
   const answers: [name: string, answer: Buffer | string, reason: string][] = [
     ['another protocol', 'SSH-2.0-OpenSSH_9\r\n', invalid],
     ['an odd status', 'HTTP/1.1 abc\r\n\r\n', invalid],
     ['two lengths', asHttp('content-length: 5\r\ncontent-length: 6', pools), invalid],
-    ['a head without an end', asHttp(`x: ${'y'.repeat(99_999)}`), 'the head of its answer is too long'],
+    ['a head without an end', asHttp(`x: ${'y'.repeat(99_999)}`), 'the answer headers are too long'],
     ['nothing', '', CUT],
     ['a head that is cut', 'HTTP/1.1 200 OK\r\nConte', CUT],
     ['a chunk that is cut', asHttp('transfer-encoding: chunked', '9\r\na: 1'), CUT],
@@ -85,7 +85,7 @@ describe('fetching a URL', () => {
     ...['gzip', 'br', 'deflate'].map((encoding): [string, Buffer, string] => [
       `${encoding} without its end`,
       asHttp(`content-encoding: ${encoding}\r\nconnection: close`, gzipSync(pools).subarray(0, -9)),
-      'the server sent it compressed, which was not asked for',
+      'the server sent a compressed file, which was not requested',
     ]),
   ];
   for (const [name, answer, reason] of answers) {
@@ -115,8 +115,8 @@ describe('fetching a URL', () => {
     const proxied = { HTTPS_PROXY: 'http://us:s3cret@127.0.0.1:1', HTTP_PROXY: 'http://us:s3cret@127.0.0.1:1' };
     const cases: [url: string, reason: string, next: RegExp, env?: Record<string, string>][] = [
       [at(other), 'its certificate is signed by an unknown authority', /NODE_EXTRA_CA_CERTS/],
-      [at(misnamed), 'its certificate is not for the name 127.0.0.1', /check the URL/],
-      [plain, 'it does not speak TLS as expected', /http:\/\//],
+      [at(misnamed), 'its certificate is not valid for the name 127.0.0.1', /check the URL/],
+      [plain, 'unexpected TLS answer', /http:\/\//],
       ['http://127.0.0.1:1/x', 'connection refused', /check the URL/],
       ['http://no.invalid/x', 'the name no.invalid cannot be resolved', /your network/],
       ['http://10.0.0.9/x', 'through the proxy http://127.0.0.1:1: connection refused', /HTTP_PROXY$/, proxied],
@@ -146,14 +146,14 @@ describe('fetching a URL', () => {
     const down = to(`${base}/text?token=t0ken`);
     await assert.rejects(fetchText(`${secureBase}${down}`, {}), {
       kind: 'input',
-      message: `${secureBase}${down}: it leads to ${base}/text, which is not https`,
-      next: 'name that URL itself if you trust the way to it',
+      message: `${secureBase}${down}: redirects to ${base}/text, which is not https`,
+      next: 'if you trust that URL, give it to -f',
     });
     // Through an intermediate redirect, too.
     await assert.rejects(fetchText(`${base}${to(`${secureBase}${down}`)}`, {}), /, which is not https$/);
-    await assert.rejects(fetchText(`${base}${to('file:///etc/passwd')}`, {}), /passwd: it is no URL of http or https$/);
+    await assert.rejects(fetchText(`${base}${to('file:///etc/passwd')}`, {}), /passwd: not an http or https URL$/);
     await assert.rejects(fetchText(`${base}${to('http://u:p4ss@127.0.0.1/')}`, {}), (error: Error) => {
-      assert.match(error.message, /a URL with a user or password in it is not asked for$/);
+      assert.match(error.message, /URLs with a user or password are not supported$/);
       return true;
     });
   });
@@ -166,7 +166,7 @@ describe('fetching a URL', () => {
     });
     await new Promise<void>(resolve => circle.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(circle.address() as AddressInfo).port}/`;
-    await assert.rejects(fetchText(url, {}), { message: `${url}: it leads to ${url} after 10 redirects` });
+    await assert.rejects(fetchText(url, {}), { message: `${url}: redirects to ${url} after 10 redirects` });
   });
 
   test('leaves user, password, query and fragment out of every message', async () => {

@@ -25,8 +25,8 @@ test('a pipe without an end is not read to the end', async () => {
   feed();
   await assert.rejects(read(['-'], io), {
     kind: 'input',
-    message: 'stdin: it has more than 4194304 characters, which are the most that are read',
-    next: 'split it into several files',
+    message: 'stdin: longer than 4194304 characters, the limit',
+    next: 'split the file',
   });
   assert.ok(written < 64, `${written} MiB`);
 });
@@ -92,7 +92,7 @@ describe('readInput', () => {
       await assert.rejects(found(pattern), { kind: 'input', message: `${path}: no such file` }, pattern);
     }
     for (const pattern of ['[', 'x[9', '[]', '[^]', '[-a]', '[a-]', '[a-b-c]', 'x\\', 'a[/b]', 'none/[/*']) {
-      const message = `${join(dir, pattern)}: syntax error in the pattern: a [ that is not closed, or a \\ at an end`;
+      const message = `${join(dir, pattern)}: syntax error in the pattern: an unclosed [ or a trailing \\`;
       await assert.rejects(found(pattern), { kind: 'input', message }, pattern);
     }
   });
@@ -114,11 +114,11 @@ describe('readInput', () => {
     });
     await assert.rejects(readInput([empty], testIo()), {
       kind: 'input',
-      message: `${empty}: no object in it`,
-      next: 'write a pool into it, or name another file',
+      message: `${empty}: contains no object`,
+      next: 'add a pool to the file, or name another file',
     });
     await assert.rejects(readInput([empty], testIo(), { what: 'a pod' }), {
-      next: 'write a pod into it, or name another file',
+      next: 'add a pod to the file, or name another file',
     });
     await assert.rejects(readInput(['-', '-'], testIo({ stdin: '' })), { kind: 'usage' });
     rmSync(empty);
@@ -187,8 +187,8 @@ describe('readInput', () => {
       const shown = `${url.slice(0, url.indexOf('://'))}://host/x`;
       await assert.rejects(readInput([url], testIo()), error => {
         assert.ok(error instanceof NodepoolError);
-        assert.equal(error.oneLine, `${shown}: it is no URL of http or https`);
-        assert.equal(error.next, 'check the URL; download what another scheme has, and name the file');
+        assert.equal(error.oneLine, `${shown}: not an http or https URL`);
+        assert.equal(error.next, 'use an http or https URL, or download the file and name it');
         return !inspect(error, { depth: 9 }).includes('secret');
       });
     }
@@ -238,8 +238,8 @@ describe('readInput', () => {
     assert.equal((await readInput([`${base}/full`], testIo())).length, 1);
     await assert.rejects(readInput([`${base}/endless`], testIo(), { urlDeadlineMs: 0 }), {
       kind: 'input',
-      message: `${base}/endless: more than 3 MiB, which is what an API server takes at once`,
-      next: 'check the URL, or split it into several files',
+      message: `${base}/endless: larger than 3 MiB, the limit of an API server`,
+      next: 'check the URL, or split the file',
     });
     assert.ok(sent < 10 * limit, `${sent} bytes`);
   });

@@ -25,7 +25,7 @@ test('refuses an invalid image name', async () => {
   for (const image of ['', 'a b', 'a"b', '-x', 'a\nb', 'a#$&']) {
     await assert.rejects(
       readControllerWith(root, image, { podCounts: false, evictions: false }),
-      { kind: 'usage', message: `--image "${image}" is not an image` },
+      { kind: 'usage', message: `--image "${image}" is not an image name` },
       image,
     );
   }

@@ -39,7 +39,7 @@ export function workerPool(): NodePool {
       },
       conditions: [
         condition('Ready', true, 'PoolReady', '2 of 2 nodes are Ready'),
-        condition('Applied', true, 'Applied', 'every member carries the labels and taints of the pool'),
+        condition('Applied', true, 'Applied', 'every member has the labels and taints of the pool'),
         condition('Conflict', false, 'NoConflict', ''),
       ],
     },
@@ -61,8 +61,8 @@ export function gpuPool(): NodePool {
       allocatable: { cpu: '15820m', memory: '64Gi', pods: '110' },
       conditions: [
         condition('Ready', false, 'NodeConflict', 'see condition Conflict'),
-        condition('Applied', true, 'Applied', 'every member carries the labels and taints of the pool'),
-        condition('Conflict', true, 'NodeConflict', 'node node-1 belongs to pool worker and also matches pool gpu'),
+        condition('Applied', true, 'Applied', 'every member has the labels and taints of the pool'),
+        condition('Conflict', true, 'NodeConflict', 'node node-1 belongs to pool worker but also matches pool gpu'),
       ],
     },
   };

@@ -26,9 +26,9 @@ test('has at most 8 lines of a terminal, and says how much it leaves out', () =>
 
 test('says the first loss, however long all names are', () => {
   const action = `Save pool frontend, to change ${nodesText(names)}`;
-  const evicted = `taints with the effect NoExecute evict 22 pods at once, from ${nodesText(names)}: ${'many pods '.repeat(60)}`;
+  const evicted = `NoExecute taints evict 22 pods at once from ${nodesText(names)}: ${'many pods '.repeat(60)}`;
   const text = questionLines({ action, where: 'context prod', losses: [evicted, 'b', 'c'] }, 80).join(' ');
-  assert.match(text, /NoExecute evict 22 pods at once/);
+  assert.match(text, /NoExecute taints evict 22 pods at once/);
   assert.match(text, /and 2 more\? \[y\/N\]$/);
 });
 

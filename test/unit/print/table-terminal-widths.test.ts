@@ -165,7 +165,7 @@ test('events: a short message stands beside the columns', () => {
   assert.match(short, / DETAIL( …)?\n5m .* a +short$/);
 });
 
-/** Eighteen nodes in drift, one of them cordoned. */
+/** Eighteen drifted nodes, one of them cordoned. */
 function cloudNodes(names: readonly string[]): PoolNode[] {
   return nodes(
     [...names],

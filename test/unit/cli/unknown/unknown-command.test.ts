@@ -28,7 +28,7 @@ const cases: [name: string, expected: RegExp][] = [
   ['ctx', /next: kubectl config use-context NAME, or --context NAME/],
   [
     'maintenance',
-    /next: kubectl nodepool cordon NAME --reason TEXT --until TIME, .* kubectl nodepool uncordon NAME ends it$/,
+    /next: kubectl nodepool cordon or drain NAME --reason TEXT --until TIME; kubectl nodepool uncordon NAME ends the maintenance$/,
   ],
   ['crete', /^unknown command "crete"; did you mean "create"\?$/],
   ['constructor', /^unknown command "constructor"$/],

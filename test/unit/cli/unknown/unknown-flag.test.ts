@@ -8,15 +8,15 @@ const BIN = 'kubectl nodepool';
 const cases: [command: string, error: object, expected: string | undefined][] = [
   ['create', { flags: ['-k'] }, `kubectl kustomize DIR | ${BIN} create -f -`],
   ['create', { flags: ['--kustomize=dir'] }, `kubectl kustomize DIR | ${BIN} create -f -`],
-  ['get', { flags: ['-fpool.yaml'] }, 'give names of pools, or -l SELECTOR'],
+  ['get', { flags: ['-fpool.yaml'] }, 'name a pool, or use -l SELECTOR'],
   ['drain', { flags: ['--delete-local-data'] }, `${BIN} drain NAME --delete-emptydir-data`],
-  ['get', { flags: ['--chunk-size=500'] }, 'leave it out: long lists are read in parts by themselves'],
+  ['get', { flags: ['--chunk-size=500'] }, 'leave it out: long lists are read in chunks automatically'],
   ['events', { flags: ['--watch-only'] }, `${BIN} events --watch`],
   ['add', { flags: ['--pool'] }, `${BIN} add NAME NODE...`],
   [
     'remove',
     { flags: ['--all'] },
-    `${BIN} delete NAME to release all nodes, ${BIN} remove NAME -l SELECTOR for those with labels`,
+    `${BIN} delete NAME to release all nodes, ${BIN} remove NAME -l SELECTOR to release some`,
   ],
   [
     'uninstall',
@@ -32,7 +32,7 @@ const cases: [command: string, error: object, expected: string | undefined][] = 
   [
     'create',
     { flags: ['--rollout=x'] },
-    '--max-concurrent limits the nodes of a step, and --canary those of the first',
+    '--max-concurrent limits the nodes per step; --canary limits the nodes of the first step',
   ],
   ['get', { flags: ['--constructor'] }, undefined],
   ['get', new Error('x'), undefined],
@@ -57,10 +57,10 @@ test('no command has the flags that others stand for', () => {
 test('names what to type where a type precedes the names, up to the first flag', () => {
   assert.equal(
     typedInstead(['remove', 'pool', 'web', '-l', 'a=b']),
-    'leave out "pool": names of pools follow the command',
+    'leave out "pool": write the pool names right after the command',
   );
   const full = 'nodepools.nodes.lailin.xyz';
-  assert.equal(typedInstead(['delete', full]), `leave out "${full}": names of pools follow the command`);
+  assert.equal(typedInstead(['delete', full]), `leave out "${full}": write the pool names right after the command`);
   assert.equal(typedInstead(['edit', 'node', 'a', 'b']), 'for nodes: `kubectl edit node a b`');
   assert.equal(typedInstead(['edit', 'web', 'node']), undefined);
 });
