@@ -101,7 +101,7 @@ export function listWatch(connection: Connection, path: string, query: Record<st
       const part = { ...query, limit: String(limit), ...(token === undefined ? {} : { continue: token }) };
       try {
         const { items, metadata } = JSON.parse(await text(await connection.get(path, part, signal)));
-        if (!metadata?.resourceVersion) return broken('the answer is no list');
+        if (!metadata?.resourceVersion) return broken('the answer is not a list');
         const { resourceVersion, continue: next } = metadata;
         return { kind: 'page', items: items ?? [], resourceVersion, continue: next || undefined };
       } catch (error) {

@@ -109,10 +109,10 @@ export class Controller<K extends string = string> {
       case 'error':
         if (result.ms !== undefined) {
           queue.addAfter(key, result.ms);
-          return this.#report(key, result.error, `failed; it is tried again in ${Math.round(result.ms / 1000)} s`);
+          return this.#report(key, result.error, `failed; retrying in ${Math.round(result.ms / 1000)} s`);
         }
         queue.addRateLimited(key);
-        return this.#report(key, result.error, `failed, attempt ${queue.retries(key)}; it is tried again`);
+        return this.#report(key, result.error, `failed, attempt ${queue.retries(key)}; retrying`);
     }
   }
 

@@ -201,7 +201,7 @@ export class LeaderElector {
           await this.#clearHolder(await this.#options.port.get());
       });
     } catch (error) {
-      this.#options.log('warning', `the lease was not handed over: ${messageOf(error)}`);
+      this.#options.log('warning', `the lease was not released: ${messageOf(error)}`);
     }
   }
 

@@ -131,7 +131,7 @@ export class Manager {
     const { controllers, recorder, elector, caches, clock, log } = this.#options;
     await Promise.all(controllers.map(controller => controller.stop()));
     const flushMs = Math.min(FLUSH_MS, deadline - clock.now());
-    if (recorder !== undefined && !(await recorder.flush(flushMs))) log('warning', 'events were left');
+    if (recorder !== undefined && !(await recorder.flush(flushMs))) log('warning', 'some events were not sent');
     recorder?.stop();
     await elector?.stop({ release: true });
     await Promise.all(caches.map(cache => cache.stop()));

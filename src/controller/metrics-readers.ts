@@ -90,7 +90,7 @@ export class MetricsReaders {
     } catch (error) {
       const problem = messageOf(error);
       // Every scrape would repeat it.
-      if (problem !== this.#lastProblem) this.#log('error', `${path}: no reader can be let in: ${problem}`);
+      if (problem !== this.#lastProblem) this.#log('error', `${path}: cannot authorize any reader: ${problem}`);
       this.#lastProblem = problem;
       return { refusal: NO_ANSWER, countsMs: 0 };
     }

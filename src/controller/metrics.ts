@@ -107,7 +107,7 @@ export class Registry {
   }
 
   #add(name: string, family: Family): void {
-    if (this.#families.has(name)) throw new Error(`the metric ${name} is there already`);
+    if (this.#families.has(name)) throw new Error(`the metric ${name} already exists`);
     this.#families.set(name, family);
   }
 }

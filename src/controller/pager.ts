@@ -46,10 +46,10 @@ export class Pager<T> {
     if (this.#hasWatchList) {
       const streamed = await this.#withTimeLimit<StreamResult<T>>(signal, progress => this.#stream(progress));
       if (streamed.kind === 'incomplete') {
-        this.#options.log('info', 'the server ended the list early, pages are read instead');
+        this.#options.log('info', 'the server ended the streaming list early; reading pages instead');
       } else if (streamed.kind === 'refused' && (streamed.status === 400 || streamed.status === 422)) {
         this.#hasWatchList = false;
-        this.#options.log('info', `the server has no WatchList, pages are read instead: ${streamed.message}`);
+        this.#options.log('info', `the server has no WatchList; reading pages instead: ${streamed.message}`);
       } else return streamed;
     }
     return this.#withTimeLimit<ListResult<T>>(signal, progress => this.#readPages(progress));
@@ -60,7 +60,7 @@ export class Pager<T> {
     work: (progress: ProgressAttempt<R>) => Promise<R | Failure>,
   ): Promise<R | Failure> {
     const { clock } = this.#options;
-    const late = broken('the list did not get on, or took too long');
+    const late = broken('the list stalled or took too long');
     const end = clock.now() + WHOLE_MS;
     return withTimeLimit<R | Failure>(clock, SILENCE_MS, signal, { late, stopped: broken('stopped') }, inner =>
       work({ ...inner, onProgress: () => inner.extend(Math.min(SILENCE_MS, Math.max(0, end - clock.now()))) }),
@@ -86,11 +86,11 @@ export class Pager<T> {
           if (!line.endsInitialEvents) return;
           return end({ kind: 'listed', items: [...items.values()], resourceVersion: line.resourceVersion });
         case 'expired':
-          return end(broken('the server gave up the list (410)'));
+          return end(broken('the list expired on the server (410)'));
         case 'error':
           return end(line.failure);
         case 'unknown':
-          return this.#options.log('warning', 'a line of the list is no event; skipped');
+          return this.#options.log('warning', 'skipped a line of the list that is not an event');
       }
     });
     return ended.kind === 'ended' ? { kind: 'incomplete' } : ended;
@@ -117,7 +117,7 @@ export class Pager<T> {
         if (tokens.areUsed) collectGarbage();
         return { kind: 'listed', items, resourceVersion: page.resourceVersion };
       }
-      if (tokens.isRepeat(token)) return broken('the server gave the same continue token twice: its list does not end');
+      if (tokens.isRepeat(token)) return broken('the server sent the same continue token twice: the list does not end');
       tokens.use(token);
     }
   }
@@ -125,7 +125,7 @@ export class Pager<T> {
   #read(raw: unknown): Item<T> | undefined {
     const read = readItem(raw, this.#options.transform);
     if (read.kind === 'item') return read.item;
-    this.#options.log('warning', `an object of the list is skipped: ${read.why}`);
+    this.#options.log('warning', `skipped an object of the list: ${read.why}`);
     return undefined;
   }
 }

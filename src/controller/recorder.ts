@@ -83,12 +83,15 @@ export class Recorder {
     });
     const series = this.#correlator.observe(input);
     if (series === undefined) {
-      this.#options.log('debug', `event ${reason} of ${regarding.kind} ${regarding.name} dropped: too many of it`);
+      this.#options.log(
+        'debug',
+        `event ${reason} of ${regarding.kind} ${regarding.name} dropped: too many of this kind`,
+      );
       return;
     }
     if (this.#stop.signal.aborted) return;
     if (this.#waiting.size >= MAX_WAITING && !this.#waiting.has(series)) {
-      this.#options.log('warning', `event ${reason} of ${regarding.kind} ${regarding.name} dropped: too many wait`);
+      this.#options.log('warning', `event ${reason} of ${regarding.kind} ${regarding.name} dropped: queue full`);
       return;
     }
     this.#waiting.add(series);
@@ -108,7 +111,7 @@ export class Recorder {
   stop(): void {
     this.#stop.abort();
     const waiting = this.#waiting.size;
-    if (waiting > 0) this.#options.log('warning', `${waiting} events dropped: the end has come`);
+    if (waiting > 0) this.#options.log('warning', `${waiting} events dropped: shutting down`);
     this.#waiting.clear();
   }
 
@@ -125,7 +128,7 @@ export class Recorder {
   async #write(series: EventSeries): Promise<void> {
     const { clock, random, log } = this.#options;
     const backoff = new Backoff({ clock, random });
-    let problem = 'its Event object vanishes again and again';
+    let problem = 'its Event was deleted repeatedly';
     for (let tries = 1; tries <= MAX_ATTEMPTS && !this.#stop.signal.aborted; tries++) {
       const result = await this.#attempt(series);
       if (result.kind === 'written') return;

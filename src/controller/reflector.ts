@@ -217,7 +217,7 @@ export class Reflector<T> {
       case 'changed':
       case 'deleted': {
         const read = readItem(line.raw, this.#options.transform);
-        if (read.kind === 'unusable') this.#log('warning', `an event is skipped: ${read.why}`);
+        if (read.kind === 'unusable') this.#log('warning', `skipped an event: ${read.why}`);
         else if (this.#restores.advance(read.item.resourceVersion)) {
           this.#deliver(line.type === 'changed' ? this.store.set(read.item) : this.store.delete(read.item));
         }
@@ -231,7 +231,7 @@ export class Reflector<T> {
       case 'error':
         return line.failure;
       case 'unknown':
-        this.#log('warning', 'a line of the watch is no event; skipped');
+        this.#log('warning', 'skipped a line of the watch that is not an event');
         return undefined;
     }
   }
@@ -246,7 +246,7 @@ export class Reflector<T> {
     try {
       listener(event);
     } catch (error) {
-      this.#log('error', `a listener failed at an event of type ${event.type}: ${messageOf(error)}`);
+      this.#log('error', `a listener failed on an event of type ${event.type}: ${messageOf(error)}`);
     }
   }
 }
@@ -292,7 +292,7 @@ function watchOnce(
   const limitMs = timeoutSeconds * 1000 + WATCH_GRACE_MS;
   log('debug', `watching from resourceVersion ${resourceVersion}, for ${timeoutSeconds} s`);
   const start = clock.now();
-  const outcomes = { late: broken('the watch fell silent'), stopped: broken('stopped') };
+  const outcomes = { late: broken('the watch stalled'), stopped: broken('stopped') };
   return withTimeLimit<StepOutcome>(clock, limitMs, signal, outcomes, async inner => {
     onBegin(() => inner.end({ kind: 'fine' }));
     let lines = 0;
@@ -306,6 +306,6 @@ function watchOnce(
     if (ended.kind === 'refused' && ended.status === 410) return { kind: 'expired' };
     if (ended.kind !== 'ended') return ended;
     const isUseful = lines > 0 || clock.now() - start >= MIN_USEFUL_WATCH_MS;
-    return isUseful ? { kind: 'fine' } : broken('the watch ended at once');
+    return isUseful ? { kind: 'fine' } : broken('the watch ended immediately');
   });
 }

@@ -69,7 +69,7 @@ export class RestoreDetector<T> {
   advance(version: string): boolean {
     const order = this.#version === undefined ? 1 : (compareVersions(version, this.#version) ?? 1);
     if (order < 0) {
-      this.#options.log('warning', `the server is behind: it sent ${version} after ${this.#version}; skipped`);
+      this.#options.log('warning', `skipped outdated data: the server sent ${version} after ${this.#version}`);
     }
     if (order > 0) this.#version = version;
     this.#needsConfirm = order < 0;
@@ -79,7 +79,7 @@ export class RestoreDetector<T> {
   /** Gets the server's newest resourceVersion from a list of one object. */
   async confirm(signal: AbortSignal): Promise<{ kind: 'confirmed' } | { kind: 'restored' } | Failure> {
     const { source, clock } = this.#options;
-    const late = broken('the server did not tell its newest resourceVersion in time');
+    const late = broken('the server did not send its newest resourceVersion in time');
     const page = await withTimeLimit<Page | Failure>(
       clock,
       LIMIT_MS,
@@ -90,7 +90,7 @@ export class RestoreDetector<T> {
     if (page.kind !== 'page') return page;
     this.#needsConfirm = false;
     if (this.#version !== undefined && isOlder(page.resourceVersion, this.#version)) {
-      this.#restored(`its newest resourceVersion is ${page.resourceVersion}, and ${this.#version} has been seen`);
+      this.#restored(`its newest resourceVersion is ${page.resourceVersion}, but ${this.#version} was seen before`);
       return { kind: 'restored' };
     }
     this.#isConfirmed = true;
@@ -107,7 +107,7 @@ export class RestoreDetector<T> {
       const seen = this.#version;
       const newest = await this.confirm(signal);
       if (newest.kind === 'confirmed') {
-        return broken(`the server is behind: its list is of ${resourceVersion}, and ${seen} has been seen`);
+        return broken(`the server is behind: its list is from ${resourceVersion}, but ${seen} was seen before`);
       }
       if (newest.kind !== 'restored') return newest;
     } else {

@@ -39,33 +39,27 @@ export function standardMetrics(registry: Registry): StandardMetrics {
   const errors = registry.counter('controller_runtime_reconcile_errors_total', 'Failed reconciles per controller.', [
     'controller',
   ]);
-  const active = registry.gauge('controller_runtime_active_workers', 'Workers that have a key.', ['controller']);
+  const active = registry.gauge('controller_runtime_active_workers', 'Active workers.', ['controller']);
   const most = registry.gauge('controller_runtime_max_concurrent_reconciles', 'Workers.', ['controller']);
-  const depth = registry.gauge('workqueue_depth', 'Keys that wait: for a worker, or to be worked on once more.', [
-    'name',
-  ]);
+  const depth = registry.gauge('workqueue_depth', 'Keys waiting in the queue, including retries.', ['name']);
   const adds = registry.counter('workqueue_adds_total', 'Keys added.', ['name']);
   const retries = registry.counter('workqueue_retries_total', 'Keys added again after a failure.', ['name']);
-  const waited = registry.histogram('workqueue_queue_duration_seconds', 'From the add to the worker.', QUEUE_BOUNDS, [
-    'name',
-  ]);
-  const worked = registry.histogram('workqueue_work_duration_seconds', 'From the worker to done.', QUEUE_BOUNDS, [
-    'name',
-  ]);
+  const waited = registry.histogram('workqueue_queue_duration_seconds', 'Time in the queue.', QUEUE_BOUNDS, ['name']);
+  const worked = registry.histogram('workqueue_work_duration_seconds', 'Processing time.', QUEUE_BOUNDS, ['name']);
   const unfinished = registry.gauge(
     'workqueue_unfinished_work_seconds',
-    'Seconds that keys have been with workers, all together. What grows without end is stuck.',
+    'Total seconds of unfinished work; a value that keeps growing means that a worker is stuck.',
     ['name'],
   );
   const longest = registry.gauge(
     'workqueue_longest_running_processor_seconds',
-    'Seconds that the key which has been with a worker for the longest time has been there.',
+    'Seconds that the longest running worker has been working on its key.',
     ['name'],
   );
   const master = registry.gauge('leader_election_master_status', '1 when this process is leader, else 0.', ['name']);
   const restores = registry.counter(
     'controller_etcd_restores_total',
-    'Times that everything was listed again because etcd was restored from a backup.',
+    'Full relists because etcd was restored from a backup.',
   );
   const requests = registry.counter('rest_client_requests_total', 'HTTP requests by status code, method and host.', [
     'code',

@@ -28,7 +28,7 @@ export function withTimeLimit<T>(
       deliver();
       inner.abort(reason);
     };
-    const expire = () => finish(() => resolve(outcomes.late), new DOMException('the limit passed', 'TimeoutError'));
+    const expire = () => finish(() => resolve(outcomes.late), new DOMException('time limit exceeded', 'TimeoutError'));
     const limit = (after: number) => clock.after(after, expire);
     let cancel = limit(ms);
     signal.addEventListener('abort', stop);

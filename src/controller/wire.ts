@@ -40,9 +40,9 @@ export function readLine(line: unknown): WatchLine {
 
 /** An invalid object does not prevent reading the others. `transform` keeps the fields that are used. */
 export function readItem<T>(raw: unknown, transform: (raw: object) => T): ReadItem<T> {
-  if (typeof raw !== 'object' || raw === null) return { kind: 'unusable', why: 'it is no object' };
+  if (typeof raw !== 'object' || raw === null) return { kind: 'unusable', why: 'not an object' };
   const { name, namespace, uid, resourceVersion } = fields(fields(raw).metadata);
-  if (!isText(name)) return { kind: 'unusable', why: 'it has no name' };
+  if (!isText(name)) return { kind: 'unusable', why: 'no name' };
   const key = isText(namespace) ? `${namespace}/${name}` : name;
   if (!isText(uid) || !isText(resourceVersion))
     return { kind: 'unusable', why: `${key} has no UID or resourceVersion` };

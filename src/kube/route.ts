@@ -22,7 +22,7 @@ const NO_ROUTE = new Set([
 ]);
 
 /** What is said where isNoRoute(). */
-export const NO_ROUTE_TEXT = 'no route to it, or it does not answer';
+export const NO_ROUTE_TEXT = 'no route to the host, or no answer';
 export const NO_ROUTE_NEXT = 'check your network or VPN';
 
 /** Whether no packet can leave this machine for the address, or none came back. */

@@ -72,12 +72,12 @@ function send(url: URL, agent: http.Agent, { headers = {}, body, signal }: Sent)
 function explain(error: unknown, { hostname }: URL, hasOwnCa: boolean): [reason: string, next: string] {
   const { code = '', message } = error as NodeJS.ErrnoException;
   if (isNoRoute(error)) return [NO_ROUTE_TEXT, NO_ROUTE_NEXT];
-  if (code === 'HPE_HEADER_OVERFLOW') return ['the head of its answer is too long', 'check the URL'];
-  if (code.startsWith('HPE_')) return ['it answered with something else than valid HTTP', 'check the URL'];
+  if (code === 'HPE_HEADER_OVERFLOW') return ['the answer headers are too long', 'check the URL'];
+  if (code.startsWith('HPE_')) return ['the answer is not valid HTTP', 'check the URL'];
   if (UNKNOWN_AUTHORITY.has(code)) {
     const next = hasOwnCa
-      ? 'check the certificate-authority that is set for it'
-      : 'add that authority to those of this machine, or to NODE_EXTRA_CA_CERTS';
+      ? 'check its certificate-authority'
+      : "add that authority to this machine's certificates, or to NODE_EXTRA_CA_CERTS";
     return ['its certificate is signed by an unknown authority', next];
   }
   switch (code) {
@@ -88,16 +88,16 @@ function explain(error: unknown, { hostname }: URL, hasOwnCa: boolean): [reason:
       return [`the name ${hostname} cannot be resolved`, 'check the URL and your network'];
     case 'ECONNRESET':
     case 'EPIPE':
-      return ['the connection was closed before the whole answer had come', 'try again'];
+      return ['the connection was closed before the answer was complete', 'try again'];
     case 'CERT_HAS_EXPIRED':
-      return ['its certificate has expired', "have it renewed, or check this machine's clock"];
+      return ['its certificate has expired', "ask the owner to renew the certificate, or check this machine's clock"];
     case 'CERT_NOT_YET_VALID':
       return ['its certificate is not valid yet', "check this machine's clock"];
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return [`its certificate is not for the name ${hostname}`, 'check the URL'];
+      return [`its certificate is not valid for the name ${hostname}`, 'check the URL'];
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
-      return ['it does not speak TLS as expected', 'check whether the URL needs http://, and its port'];
+      return ['unexpected TLS answer', 'check https:// or http:// and the port in the URL'];
     default:
       return [message || code, 'check the URL and your network'];
   }

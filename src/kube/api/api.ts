@@ -217,7 +217,7 @@ export class Api {
   /** Sends a review, which the server answers and never stores: it needs no dry run. Resolves with any answer. */
   async sendReview(resource: Resource, spec?: object, sending: SendOptions = {}): Promise<ApiResponse> {
     const { group, version, kind } = resource;
-    if (!resource.plural.endsWith('reviews')) throw new Error(`${kind} is no review`);
+    if (!resource.plural.endsWith('reviews')) throw new Error(`${kind} is not a review`);
     const body = { apiVersion: `${group}/${version}`, kind, ...defined({ spec }) };
     return this.#transport.request({ method: 'POST', path: pathOf(resource), body, replayable: true, ...sending });
   }
@@ -299,8 +299,8 @@ export class Api {
   /** Rethrows an error, UnreadableError as NodepoolError. */
   readonly #unreadable = (cause: unknown): never => {
     if (!(cause instanceof UnreadableError)) throw cause;
-    const problem = `the answer of ${this.#transport.access.cluster.server} cannot be read: ${cause.message}`;
-    const next = 'try again; if it stays so, look for a proxy before the server that cuts or changes its answers';
+    const problem = `cannot read the answer of ${this.#transport.access.cluster.server}: ${cause.message}`;
+    const next = 'try again; if the error persists, check for a proxy that truncates or changes answers';
     throw new NodepoolError('cluster', problem, next, { cause });
   };
 

@@ -43,8 +43,12 @@ export function refusal(
       return notFound(request, answer, status, subject, server, cannot);
     case 409:
       return status?.reason === 'AlreadyExists'
-        ? new NodepoolError('cluster', `${subject} already exists`, 'choose another name')
-        : new NodepoolError('cluster', `${cannot}: somebody else changed it at the same time`, 'run the command again');
+        ? new NodepoolError('cluster', `${subject} already exists`, 'use another name')
+        : new NodepoolError(
+            'cluster',
+            `${cannot}: the object has been modified by somebody else`,
+            'run the command again',
+          );
     case 422:
       return unknownFields(request.resource, cannot, reason) ?? invalid(cannot, status, reason);
     case 429:
@@ -66,7 +70,9 @@ export function refusal(
       return new NodepoolError(
         'cluster',
         `${cannot}: the server ${server} answered ${answer.status}: ${reason}`,
-        answer.status >= 500 ? "try again; if it stays, look at the server's log" : 'see request and answer with -v 8',
+        answer.status >= 500
+          ? "try again; if the error persists, check the server's log"
+          : 'use -v 8 to see the request and the answer',
         { isTransient: answer.status >= 500 },
       );
   }
@@ -88,8 +94,8 @@ export function noApiServer(access: ClusterAccess, answer?: ApiResponse): Nodepo
   const { server } = access.cluster;
   return new NodepoolError(
     'cluster',
-    `what answers at ${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
-    `check ${addressPlace(access)}: http or https, address, port and path, and whether a proxy or a login page stands before it`,
+    `${server} is not a Kubernetes API server${answer === undefined ? '' : `: ${foreignWords(answer)}`}`,
+    `check ${addressPlace(access)}: scheme, address, port and path, and whether a proxy or login page answers instead`,
     { isGeneral: true },
   );
 }
@@ -97,14 +103,14 @@ export function noApiServer(access: ClusterAccess, answer?: ApiResponse): Nodepo
 /** For a list whose continue token repeats. */
 export function endlessList({ plural }: Resource, { cluster }: ClusterAccess): NodepoolError {
   const { server } = cluster;
-  const problem = `cannot list ${plural}: the server ${server} gave the same continue token twice, so the list does not end`;
-  return new NodepoolError('cluster', problem, 'look for a proxy before the server that answers from a cache');
+  const problem = `cannot list ${plural}: the server ${server} sent the same continue token twice, so the list does not end`;
+  return new NodepoolError('cluster', problem, 'check for a proxy that answers from a cache');
 }
 
 function foreignWords(answer: ApiResponse): string {
   const { status, headers, text } = answer;
   if (headers.location !== undefined) return `it answered ${status}, see ${headers.location}`;
-  const kind = isPage(headers) ? 'a page' : text.trimStart().startsWith('{') ? 'JSON that is no Status' : undefined;
+  const kind = isPage(headers) ? 'a page' : text.trimStart().startsWith('{') ? 'JSON that is not a Status' : undefined;
   return kind === undefined ? `it answered ${status}: ${reasonOf(answer)}` : `it answered ${status} with ${kind}`;
 }
 
@@ -114,7 +120,7 @@ function unauthorized({ cluster, user, source }: ClusterAccess, ends: Date | und
     return new NodepoolError(
       'cluster',
       `the client certificate of user "${user.name}" in ${source} expired at ${when}`,
-      'renew it, or choose another user with --user or --context',
+      'renew the certificate, or use another user with --user or --context',
       { isGeneral: true },
     );
   }
@@ -123,12 +129,12 @@ function unauthorized({ cluster, user, source }: ClusterAccess, ends: Date | und
     ? new NodepoolError(
         'cluster',
         `the server ${cluster.server} refused the credentials ${named} (401)`,
-        `log in again, or choose another user of ${source} with --user or --context`,
+        `log in again, or use another user of ${source} with --user or --context`,
         { isGeneral: true },
       )
     : new NodepoolError(
         'cluster',
-        `the server ${cluster.server} wants credentials (401), and ${noCredentials(user.name)}`,
+        `the server ${cluster.server} requires credentials (401), but ${noCredentials(user.name)}`,
         LOG_IN,
         { isGeneral: true },
       );
@@ -147,22 +153,22 @@ function hasCredentials({
   return [token, tokenFile, certFile, certData, exec, authProvider, username].some(value => value !== undefined);
 }
 
-const LOG_IN = 'choose a user with --user or --context, or pass --token';
+const LOG_IN = 'use --user, --context or --token';
 
 function noCredentials(user: string): string {
-  return user === '' ? 'none were sent: no user is named' : `none were sent: user "${user}" has none`;
+  return user === '' ? 'none were sent: no user is set' : `none were sent: user "${user}" has none`;
 }
 
 /** The server takes requests without credentials, or with an unknown certificate, for those of this user. */
 const ANONYMOUS = 'system:anonymous';
 
 function anonymous(cannot: string, { user }: ClusterAccess): NodepoolError {
-  const lacks = `and user "${ANONYMOUS}" lacks the permission`;
+  const lacks = `and user "${ANONYMOUS}" may not do this`;
   return hasCredentials(user)
     ? new NodepoolError(
         'cluster',
         `${cannot}: the server ignores the credentials of user "${user.name}", ${lacks}`,
-        'log in again, or choose another user with --user or --context',
+        'log in again, or use another user with --user or --context',
         { isGeneral: true },
       )
     : new NodepoolError('cluster', `${cannot}: no credentials were sent, ${lacks}`, LOG_IN, { isGeneral: true });
@@ -179,12 +185,14 @@ function forbidden(request: RequestInfo, cannot: string, reason: string, access:
   if (user === ANONYMOUS && !access.user.as) return anonymous(cannot, access);
   // Newer servers check finer verbs first (`impersonate-on:user-info:list`); `impersonate` is sufficient on all.
   if (verb.startsWith('impersonate')) {
-    const text = `${cannot}: user "${user}" may not act as another`;
+    const text = `${cannot}: user "${user}" may not impersonate users`;
     return new NodepoolError('cluster', text, 'ask for a role with verb impersonate on users, or leave out --as');
   }
   const [plural = '', subresource] = resource.split('/');
   const what = qualifiedName({ plural, group }) + (subresource === undefined ? '' : `/${subresource}`);
-  return new ForbiddenError(`${cannot}: user "${user}" lacks the permission`, [`verb ${verb} on ${what}`]);
+  // Of `cannot list nodes`.
+  const act = cannot.replace(/^cannot /, '');
+  return new ForbiddenError(`user "${user}" may not ${act}`, [`verb ${verb} on ${what}`]);
 }
 
 function notFound(
@@ -200,7 +208,7 @@ function notFound(
   }
   if (status?.name !== undefined) {
     // The namespace of a create, or another object, for which a proxy asked.
-    return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create it, or name another');
+    return new NodepoolError('cluster', `${cannot}: ${status.message}`, 'create the object, or use another name');
   }
   if (resource === NODE_POOLS) {
     return new NodepoolError(
@@ -237,7 +245,7 @@ function unknownFields(resource: Resource, cannot: string, reason: string): Node
   if (fields === undefined) return undefined;
   const unknown = resource === NODE_POOLS ? [...fields.matchAll(/unknown field "([^"]*)"/g)] : [];
   if (unknown.some(([, path = '']) => isPoolField(path))) {
-    const text = `${cannot}: the CRD nodepools.nodes.lailin.xyz is of another version: ${fields}`;
+    const text = `${cannot}: the CRD nodepools.nodes.lailin.xyz is from another version: ${fields}`;
     return new NodepoolError('cluster', text, 'run `kubectl nodepool install`');
   }
   return new NodepoolError('input', `${cannot}: ${fields}`, 'correct or remove that field');

@@ -79,7 +79,7 @@ export function assertName(kind: string, name: string): void {
   const next = name.includes(',')
     ? `separate names by spaces: ${name.split(',').join(' ').trim()}`
     : 'correct the name';
-  throw new InvalidNameError('input', `"${name}" cannot be the name of a ${kind}`, next);
+  throw new InvalidNameError('input', `"${name}" is not a valid ${kind} name`, next);
 }
 
 /** The Accept header: protobuf if it can be decoded, and JSON for servers without protobuf. */

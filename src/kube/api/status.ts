@@ -92,20 +92,20 @@ export function policyRefusal(cannot: string, message: string): NodepoolError | 
     const { name, why } = found;
     const look = `kubectl get ${kind.toLowerCase()} ${name} -o yaml`;
     return refused(
-      `${cannot}: ${kind} "${name}" denied it`,
+      `${cannot}: denied by ${kind} "${name}"`,
       why,
-      `ask whoever runs this policy to allow it: ${look}`,
+      `ask the owner of the policy to allow this request: ${look}`,
       true,
     );
   }
   const [, denied] = match('webhook', WEBHOOK, message) ?? [];
   if (denied !== undefined) {
-    const next = `ask whoever runs this webhook to allow it: ${WEBHOOKS}`;
-    return refused(`${cannot}: admission webhook "${denied.name}" denied it`, denied.why, next, true);
+    const next = `ask the owner of the webhook to allow this request: ${WEBHOOKS}`;
+    return refused(`${cannot}: denied by admission webhook "${denied.name}"`, denied.why, next, true);
   }
   const [, failed] = match('webhook', WEBHOOK_FAILED, message) ?? [];
   if (failed === undefined) return undefined;
-  const next = `try again; if it stays, ask whoever runs this webhook: ${WEBHOOKS}`;
+  const next = `try again; if the error persists, ask the owner of the webhook: ${WEBHOOKS}`;
   return refused(`${cannot}: the server failed to call admission webhook "${failed.name}"`, failed.why, next, false);
 }
 

@@ -27,7 +27,7 @@ export function listWatch(transport: Transport, preferred: Resource, query: Quer
         const { resourceVersion, continue: next } = page?.metadata ?? {};
         if (!resourceVersion) return broken(new Error('the list has no resourceVersion'));
         const items = page?.items ?? [];
-        if (!Array.isArray(items)) return broken(new Error('the items of the list are not a list'));
+        if (!Array.isArray(items)) return broken(new Error('items is not a list'));
         // An item that cannot be read is logged and skipped, too.
         const kept =
           read === undefined ? items.map(item => (isReadable(item, resource, undefined) ? item : {})) : items;
@@ -99,5 +99,5 @@ function refused(answer: ApiResponse): Failure {
 function broken(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error);
   // Node's message for a connection that broke during a response.
-  return { kind: 'broken', message: message === 'aborted' ? 'the connection broke off' : message };
+  return { kind: 'broken', message: message === 'aborted' ? 'the connection broke' : message };
 }

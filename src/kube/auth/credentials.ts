@@ -79,7 +79,7 @@ export async function loadCredentials(
     } catch (error) {
       // A certificate and its key are replaced by two writes. As client-go, keep the last valid credentials meanwhile.
       if (refused || source !== undefined || last === undefined) throw error;
-      surroundings.log(0, () => `the credentials read before stay in use: ${(error as Error).message}`);
+      surroundings.log(0, () => `the previous credentials stay in use: ${(error as Error).message}`);
       return last;
     }
   }
@@ -142,8 +142,12 @@ function headersOf(
 function sendable(headers: Credentials['headers'], { name }: UserEntry): Credentials['headers'] {
   for (const [header, value] of Object.entries(headers)) {
     if (![value].flat().some(one => /[^\t\x20-\x7e\x80-\xff]/.test(one))) continue;
-    const problem = `what user "${name}" sends as ${header} has a character that no header may have`;
-    throw new NodepoolError('input', problem, 'look for a line break or another control character in it, or in --as');
+    const problem = `the ${header} header of user "${name}" contains an invalid character`;
+    throw new NodepoolError(
+      'input',
+      problem,
+      'check the credentials and --as for line breaks or other control characters',
+    );
   }
   return headers;
 }
@@ -254,7 +258,7 @@ export function watchedLogin(
 
   function late(ms: number): NodepoolError {
     const problem = `${who} has not logged in user "${user.name}" within ${ms / 1000} s`;
-    const next = 'log in with it, or end it: while it runs no other is started';
+    const next = 'finish the login, or stop the plugin: no other plugin starts while it runs';
     return new NodepoolError('cluster', problem, next, { isGeneral: true });
   }
 

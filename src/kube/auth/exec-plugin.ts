@@ -64,7 +64,8 @@ export class ExecPlugin implements AuthInfoSource {
       interactive,
     };
     const ended = await runPlugin(run, this.#surroundings);
-    if ('failed' in ended) throw this.#error(`it ${ended.failed}`, 'see what it said, and log in again with that tool');
+    if ('failed' in ended)
+      throw this.#error(`it ${ended.failed}`, "read the plugin's message above, then log in with that tool");
     return this.#checked(ended.stdout);
   }
 
@@ -72,13 +73,13 @@ export class ExecPlugin implements AuthInfoSource {
     if ('path' in found) return found.path;
     const { command, installHint } = this.#config;
     if ('inCurrentFolder' in found) {
-      const problem = `PATH leads to it by a relative folder, as ${found.inCurrentFolder}`;
-      throw this.#error(problem, 'write its whole path in the kubeconfig if that is meant');
+      const problem = `PATH finds it through a relative directory (${found.inCurrentFolder})`;
+      throw this.#error(problem, 'to use it, write its full path in the kubeconfig');
     }
-    const where = path.basename(command) === command ? 'it is not in PATH' : 'there is no such program';
+    const where = path.basename(command) === command ? 'it is not in PATH' : 'no such program';
     // Hints often have several lines; an error has one.
     const hint = installHint?.trim().replace(/\s+/g, ' ');
-    throw this.#error(where, hint ?? 'install it, or correct its command in the kubeconfig');
+    throw this.#error(where, hint ?? 'install the plugin, or correct its command in the kubeconfig');
   }
 
   /** Whether the plugin gets stdin: a terminal that was not read by `-f -`. */
@@ -92,8 +93,10 @@ export class ExecPlugin implements AuthInfoSource {
       case 'Always':
         if (stdinIsTTY && !stdinIsSpent()) return true;
         throw this.#error(
-          stdinIsTTY ? 'it must ask you, and stdin was read by -f -' : 'it must ask you, and stdin is not a terminal',
-          'log in with that tool first, or run this in a terminal',
+          stdinIsTTY
+            ? 'it needs to prompt, but -f - already uses stdin'
+            : 'it needs to prompt, but stdin is not a terminal',
+          'log in with that tool first, or run the command in a terminal',
         );
     }
   }
@@ -101,9 +104,9 @@ export class ExecPlugin implements AuthInfoSource {
   #checked(stdout: string): CachedAuthInfo {
     const { apiVersion } = this.#config;
     const answer = parse(stdout);
-    if (answer?.kind !== 'ExecCredential') throw this.#wrong('what it printed is no ExecCredential');
+    if (answer?.kind !== 'ExecCredential') throw this.#wrong('its output is not an ExecCredential');
     if (answer.apiVersion !== apiVersion) {
-      throw this.#wrong(`it answered in ${answer.apiVersion}, and was asked in ${apiVersion}`);
+      throw this.#wrong(`it answered with ${answer.apiVersion} instead of ${apiVersion}`);
     }
     const { status } = answer;
     if (!isObject(status)) throw this.#wrong('its ExecCredential has no status');
@@ -207,7 +210,7 @@ function checkPolicy(
   if ('path' in found && isAllowed(found.path, allowed, env)) return;
   const where = 'path' in found && found.path !== command ? ` (${found.path})` : '';
   const problem = `the plugin ${command}${where} may not run: it is not in credentialPluginAllowlist of ${file}`;
-  throw new NodepoolError('input', problem, 'add it there if you trust it');
+  throw new NodepoolError('input', problem, 'if you trust the plugin, add it to the allowlist');
 }
 
 /** By its path, or by an entry that is looked up to the same path. */
@@ -245,14 +248,14 @@ async function runPlugin(
   { terminal, signal }: Pick<LoginSurroundings, 'terminal' | 'signal'>,
 ): Promise<PluginEnd> {
   const { stdin, stderr, onUse } = terminal;
-  if (signal.aborted) return { failed: 'was not run any more' };
+  if (signal.aborted) return { failed: 'was not started' };
   const { promise, resolve } = Promise.withResolvers<PluginEnd>();
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
   // Not waiting for stdout to close: the plugin's children may keep it open.
   const end = () => {
     child?.kill('SIGTERM');
     child?.stdout.destroy();
-    resolve({ failed: 'was ended' });
+    resolve({ failed: 'was stopped' });
   };
   // Before the spawn: a signal right after it would terminate this process alone.
   const release = endWithUs(end);
@@ -272,7 +275,7 @@ async function runPlugin(
   child.on('error', error => resolve({ failed: `cannot be started: ${error.message}` }));
   child.on('close', async (code, killedBy) => {
     const stdout = (await output).toString();
-    if (killedBy !== null) resolve({ failed: `was ended by ${killedBy}` });
+    if (killedBy !== null) resolve({ failed: `was killed by ${killedBy}` });
     else resolve(code === 0 ? { stdout } : { failed: `failed with exit code ${code}` });
   });
   try {
@@ -353,8 +356,8 @@ function execConfigOf({ user, source }: Pick<ClusterAccess, 'user' | 'source'>):
   if (!VERSIONS.includes(apiVersion)) {
     throw new NodepoolError(
       'input',
-      `the plugin ${command} of user "${user.name}" is called with apiVersion "${apiVersion}", which is not known`,
-      `get a plugin that speaks ${VERSIONS.join(' or ')}, and set that in ${file}`,
+      `the plugin ${command} of user "${user.name}" uses the unknown apiVersion "${apiVersion}"`,
+      `install a plugin that supports ${VERSIONS.join(' or ')}, and set this apiVersion in ${file}`,
     );
   }
   return {

@@ -69,7 +69,7 @@ export function readKubeconfigFile(file: string): KubeconfigFile | undefined {
     throw new NodepoolError(
       'input',
       `cannot read the kubeconfig ${file}: ${readProblem(error)}`,
-      'choose another with --kubeconfig',
+      'use another file with --kubeconfig',
       {
         cause: error,
       },
@@ -102,7 +102,7 @@ export function parseKubeconfig(text: string, file: string): KubeconfigFile {
   const kind = head.text('kind') ?? 'Config';
   const apiVersion = head.text('apiVersion') ?? 'v1';
   if (kind !== 'Config' || apiVersion !== 'v1') {
-    throw malformed(file, `it is a ${kind} of ${apiVersion}, and not a Config of v1`);
+    throw malformed(file, `it is a ${kind} of ${apiVersion}, not a Config of v1`);
   }
   return {
     currentContext: head.text('current-context'),
@@ -261,7 +261,7 @@ export function malformed(file: string, problem: string, cause?: unknown): Nodep
   return new NodepoolError(
     'input',
     `the kubeconfig ${file} is malformed: ${problem}`,
-    'correct the file or choose another with --kubeconfig',
+    'correct the file or use another file with --kubeconfig',
     { cause },
   );
 }
@@ -286,7 +286,7 @@ export function openRegularFile(
   const stats = fstatSync(descriptor, { bigint: true });
   if (stats.isFile()) return { descriptor, stats };
   closeSync(descriptor);
-  throw new Error(`it is ${kindOf(stats)}, and only regular files are read`);
+  throw new Error(`it is ${kindOf(stats)}, not a regular file`);
 }
 
 function kindOf(stats: BigIntStats): string {

@@ -101,10 +101,10 @@ function readFiles({ kubeconfig, env }: AccessOptions) {
   const files = read.filter((one): one is { file: string; content: KubeconfigFile } => one.content !== undefined);
   const missing = read.filter(one => one.content === undefined).map(one => one.file);
   if (kubeconfig === '') {
-    throw new NodepoolError('usage', '--kubeconfig: the path is empty', 'look for a variable that is not set');
+    throw new NodepoolError('usage', '--kubeconfig: the path is empty', 'check for an unset shell variable');
   }
   if (kubeconfig !== undefined && files.length === 0) {
-    throw new NodepoolError('input', `--kubeconfig: there is no file ${kubeconfig}`, 'check the path');
+    throw new NodepoolError('input', `--kubeconfig: no such file: ${kubeconfig}`, 'check the path');
   }
   return { files, missing };
 }
@@ -178,8 +178,8 @@ function withAddress(cluster: ClusterEntry, source: string): ClusterEntry {
   if (username !== '' || password !== '') {
     throw new NodepoolError(
       'input',
-      `the server of cluster "${name}" in ${source} has a login in its address`,
-      'write that as username and password of the user',
+      `the server address of cluster "${name}" in ${source} contains a login`,
+      'move the login to username and password of the user',
     );
   }
   return isPlain ? { ...cluster, server: plain } : cluster;
@@ -204,8 +204,8 @@ function chooseContext(config: KubeconfigFile, options: AccessOptions, source: s
 function unknown(problem: string, kind: string, known: { name: string }[], flag: string): NodepoolError {
   const names = known.map(({ name }) => name).toSorted();
   return names.length === 0
-    ? new NodepoolError('input', `${problem}, which has no ${kind}`, 'choose another file with --kubeconfig')
-    : new NodepoolError('input', problem, `choose one of its ${kind} with ${flag}: ${names.join(', ')}`);
+    ? new NodepoolError('input', `${problem}, which has no ${kind}`, 'use another file with --kubeconfig')
+    : new NodepoolError('input', problem, `use one of its ${kind} with ${flag}: ${names.join(', ')}`);
 }
 
 function inCluster(options: AccessOptions, lookedAt: string[]): ClusterAccess {
@@ -213,12 +213,12 @@ function inCluster(options: AccessOptions, lookedAt: string[]): ClusterAccess {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env;
   const tokenFile = `${SERVICE_ACCOUNT}/token`;
   if (!host || !port || !existsSync(tokenFile)) {
-    const none = env.KUBECONFIG ? 'KUBECONFIG names no file' : 'no HOME to look in';
+    const none = env.KUBECONFIG ? 'KUBECONFIG contains no file name' : 'HOME is not set';
     const files = lookedAt.length === 0 ? none : `looked at ${lookedAt.join(', ')}`;
     throw new NodepoolError(
       'input',
       `no kubeconfig found (${files}; not inside a cluster)`,
-      'name one with --kubeconfig FILE or the variable KUBECONFIG',
+      'use --kubeconfig FILE, or set KUBECONFIG',
     );
   }
   const cluster = {
@@ -250,8 +250,8 @@ function impersonate(user: UserEntry, { as, asUid, asGroup, asUserExtra }: Acces
     if (name in fromFlags) throw new NodepoolError('usage', `${flag} needs a user to impersonate`, 'add --as USER');
     if (!(name in all)) continue;
     const field = { asGroups: 'as-groups', asUid: 'as-uid', asUserExtra: 'as-user-extra' }[name];
-    const problem = `user "${user.name}" in the kubeconfig has ${field} and no user to impersonate`;
-    throw new NodepoolError('input', problem, 'add `as` to it, or --as USER');
+    const problem = `user "${user.name}" in the kubeconfig has ${field} but no user to impersonate`;
+    throw new NodepoolError('input', problem, 'add `as` to that user, or use --as USER');
   }
   return all;
 }
@@ -282,12 +282,12 @@ const VALUES: Record<string, keyof AccessOptions> = {
 function checkOverrides(overrides: AccessOptions): void {
   for (const [flag, name] of Object.entries(VALUES)) {
     if (overrides[name] === '')
-      throw new NodepoolError('usage', `${flag}: the value is empty`, 'look for a variable that is not set');
+      throw new NodepoolError('usage', `${flag}: the value is empty`, 'check for an unset shell variable');
   }
   if (overrides.insecureSkipTlsVerify === true && overrides.certificateAuthority !== undefined) {
     throw new NodepoolError(
       'usage',
-      '--certificate-authority and --insecure-skip-tls-verify exclude each other',
+      '--certificate-authority and --insecure-skip-tls-verify cannot be used together',
       'keep one of the two',
     );
   }

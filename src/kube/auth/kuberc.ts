@@ -31,8 +31,8 @@ export function readPluginPolicy({ env, log }: Pick<LoginSurroundings, 'env' | '
   } catch (error) {
     const isExplicit = Boolean(env.KUBERC);
     if (!isExplicit && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    const problem = `cannot read the preferences of kubectl, ${file}: ${readProblem(error)}`;
-    if (isExplicit) throw new NodepoolError('input', problem, 'correct it, or set KUBERC=off', { cause: error });
+    const problem = `cannot read the kubectl preferences ${file}: ${readProblem(error)}`;
+    if (isExplicit) throw new NodepoolError('input', problem, 'correct the file, or set KUBERC=off', { cause: error });
     log(0, () => problem);
   }
   if (preference === undefined) return undefined;
@@ -57,7 +57,7 @@ function preferenceIn(text: string): KubeconfigSection | undefined {
     }
   }
   if (parts.length === 0) return undefined;
-  throw problem ?? new Error(`there is no Preference of ${BETA} or ${ALPHA} in it`);
+  throw problem ?? new Error(`it has no Preference of ${BETA} or ${ALPHA}`);
 }
 
 /** Whether it has a line that is neither empty nor a comment. */
@@ -79,10 +79,10 @@ function policyOf(preference: KubeconfigSection, file: string): PluginPolicy | u
   if (type === undefined) throw wrong(file, `credentialPluginPolicy "${policy}" is not one of ${TYPES.join(', ')}`);
   if (type !== 'Allowlist') {
     if (list === undefined || list === null) return { type, allowed: [], file };
-    throw wrong(file, `credentialPluginAllowlist is set, and credentialPluginPolicy is ${type}`);
+    throw wrong(file, `credentialPluginAllowlist is set, but credentialPluginPolicy is ${type}`);
   }
   if (!Array.isArray(list) || list.length === 0) {
-    throw wrong(file, 'credentialPluginPolicy is Allowlist, and credentialPluginAllowlist has no entry');
+    throw wrong(file, 'credentialPluginPolicy is Allowlist, but credentialPluginAllowlist has no entry');
   }
   return { type, allowed: list.map((entry: unknown, index) => commandOf(entry, index, file)), file };
 }
@@ -92,7 +92,7 @@ function commandOf(entry: unknown, index: number, file: string): string {
   const where = `credentialPluginAllowlist[${index}]`;
   const { command, name } = isObject(entry) ? entry : {};
   if (isText(command) && isText(name) && command !== name) {
-    throw wrong(file, `${where} has both a command and a name, and they differ`);
+    throw wrong(file, `${where} has a command and a different name`);
   }
   const allowed = isText(command) ? command : name;
   if (!isText(allowed)) throw wrong(file, `${where} has no command`);
@@ -103,5 +103,5 @@ function commandOf(entry: unknown, index: number, file: string): string {
 }
 
 function wrong(file: string, problem: string): NodepoolError {
-  return new NodepoolError('input', `${file}: ${problem}`, 'correct it; no plugin is run until then');
+  return new NodepoolError('input', `${file}: ${problem}`, 'correct the file; until then, no plugin is run');
 }

@@ -34,9 +34,13 @@ export function authProviderOf(access: ClusterAccess, surroundings: LoginSurroun
   const problem = `the auth-provider ${name} of user "${user.name}"`;
   const successor = { azure: 'kubelogin', gcp: 'gke-gcloud-auth-plugin' }[String(name)];
   if (successor !== undefined) {
-    throw new NodepoolError('input', `${problem} is no more, in kubectl either`, `use the exec plugin ${successor}`);
+    throw new NodepoolError(
+      'input',
+      `${problem} is no longer supported, as in kubectl`,
+      `use the exec plugin ${successor}`,
+    );
   }
-  if (name !== 'oidc') throw new NodepoolError('input', `${problem} is not known`, 'use an exec plugin');
+  if (name !== 'oidc') throw new NodepoolError('input', `${problem} is unknown`, 'use an exec plugin');
   return new Oidc(user, user.file ?? source, surroundings);
 }
 
@@ -130,7 +134,7 @@ class Oidc implements AuthInfoSource {
       await persistTokens(this.#file, this.#user, renewed);
     } catch (error) {
       const problem = `its new tokens cannot be written to ${this.#file}: ${(error as Error).message}`;
-      throw this.#error(problem, error, `mend that, then ${LOG_IN}`);
+      throw this.#error(problem, error, `fix this, then ${LOG_IN}`);
     }
     this.#config = renewed;
     return idToken;
@@ -178,7 +182,7 @@ async function take(lock: string): Promise<void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       if (tries === LOCK_TRIES)
-        throw new Error(`${lock} is there: kubectl writes it, or was killed and left that file`);
+        throw new Error(`${lock} exists: kubectl is writing it, or was killed and left it behind`);
     }
     await sleep(systemClock, LOCK_WAIT_MS);
   }
@@ -358,7 +362,7 @@ function isGranted({ status, body }: IssuerAnswer): boolean {
 function parsed({ body }: IssuerAnswer, url: string): KubeconfigSection {
   const section = sectionIn(body);
   // The body is not quoted: it may be tokens in another format.
-  if (section === undefined) throw new Error(`${url} answered with something else than JSON`);
+  if (section === undefined) throw new Error(`${url} answered with something other than JSON`);
   return section;
 }
 

@@ -26,8 +26,8 @@ export function tlsOf(
       cert === undefined ? ['client-key', 'client-certificate'] : ['client-certificate', 'client-key'];
     throw new NodepoolError(
       'input',
-      `user "${user.name}" in ${source} has a ${has} and no ${lacks}`,
-      `add its ${lacks}`,
+      `user "${user.name}" in ${source} has a ${has} but no ${lacks}`,
+      `add the ${lacks}`,
     );
   }
   const all = { ca, cert, key };
@@ -43,7 +43,7 @@ export function tlsOf(
     throw new NodepoolError(
       'input',
       `the certificates of cluster "${cluster.name}" and user "${user.name}" in ${source} cannot be used: ${(error as Error).message}`,
-      'check that they are PEM and that key and certificate belong together',
+      'check that the files are PEM, and that key and certificate match',
       { cause: error },
     );
   }
@@ -88,8 +88,8 @@ export function readMaterial(data: string | undefined, file: string | undefined,
 function fromBase64(data: string, what: string): Buffer {
   const text = data.replace(/[\r\n]/g, '');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return Buffer.from(text, 'base64');
-  const problem = `the ${what} is no base64: look at its -data`;
-  throw new NodepoolError('input', problem, 'write it on one line, as `base64 -w0 FILE` does');
+  const problem = `the ${what} is not base64: check the -data field`;
+  throw new NodepoolError('input', problem, 'use one line, as `base64 -w0 FILE` prints it');
 }
 
 /** Throws NodepoolError (input) that names the file as `what`. */

@@ -41,7 +41,7 @@ export class ListReader {
     const unread = this.#chunks.rest();
     const rest = unread.subarray(this.#read(unread, 1).used);
     if (this.#state === 'other' || this.#state === 'start') return { kind: 'other', body: rest };
-    if (rest.length > 0 || this.#missingBytes !== 0) throw new Error('the list broke off');
+    if (rest.length > 0 || this.#missingBytes !== 0) throw new Error('the list ended early');
     return { kind: 'list', meta: this.#meta };
   }
 
@@ -100,7 +100,7 @@ function varintAt(bytes: Buffer, start: number): { value: number; end: number } 
   let value = 0;
   for (let at = start, weight = 1; at < start + HEAD_BYTES / 2; at++, weight *= 128) {
     const byte = bytes[at];
-    if (byte === undefined) throw new Error('the list broke off');
+    if (byte === undefined) throw new Error('the list ended early');
     value += (byte & 127) * weight;
     if (byte < 128) return { value, end: at + 1 };
   }

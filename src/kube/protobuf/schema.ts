@@ -88,10 +88,10 @@ function readFields(schema: Schema, reader: BinaryReader, end: number, whole?: s
     const field = schema[number];
     if (field !== undefined) readInto(object, field, reader);
     else if (whole !== undefined)
-      throw new UnknownFieldError(`${whole} has a field ${number}, which is not known: it is read as JSON`);
+      throw new UnknownFieldError(`${whole} has the unknown field ${number}: reading it as JSON`);
     else skip(reader, number, tag & 7);
   }
-  if (reader.pos !== end) throw new RangeError('a field is longer than the message that it is in');
+  if (reader.pos !== end) throw new RangeError('a field is longer than its message');
   return object;
 }
 
@@ -122,7 +122,7 @@ function readEntry(map: Record<string, unknown>, { read, only }: SchemaField, re
     } else if (tag === VALUE_TAG) value = read(reader);
     else skip(reader, tag >>> 3, tag & 7);
   }
-  if (reader.pos !== end) throw new RangeError('a field is longer than the message that it is in');
+  if (reader.pos !== end) throw new RangeError('a field is longer than its message');
   if (only?.has(key) !== false) setOwn(map, key, value);
 }
 
@@ -130,7 +130,7 @@ function readEntry(map: Record<string, unknown>, { read, only }: SchemaField, re
 function endOf(reader: BinaryReader): number {
   const length = reader.uint32();
   const end = reader.pos + length;
-  if (end > reader.len) throw new RangeError('a message is longer than what has come of it');
+  if (end > reader.len) throw new RangeError('a message is longer than the received data');
   return end;
 }
 

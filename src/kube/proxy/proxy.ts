@@ -52,8 +52,8 @@ function checked(value: string, source: string): URL {
   if (url === null || !/^(https?|socks5h?):$/.test(url.protocol) || url.hostname === '') {
     throw new NodepoolError(
       'input',
-      `${source}: ${withoutLogin(value)} is not an address of a proxy`,
-      'write http://, https:// or socks5://',
+      `${source}: ${withoutLogin(value)} is not a proxy address`,
+      'use http://, https:// or socks5://',
     );
   }
   return url;

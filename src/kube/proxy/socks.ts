@@ -13,9 +13,9 @@ const PROBLEMS: Record<string, string> = {
   // It sent more than it was asked for.
   'SocksClient internal error (this should not happen)': 'it does not speak SOCKS5',
   'Received invalid Socks5 initial handshake (no accepted authentication type)':
-    'it wants a login that is not supported, or a name and a password',
+    'it requires a login: a name and a password, or an unsupported method',
   'Received invalid Socks5 initial handshake (unknown authentication type)':
-    'it wants a login that is not supported, or a name and a password',
+    'it requires a login: a name and a password, or an unsupported method',
   'Socks5 Authentication failed': 'it does not accept the name and password',
   'Socks5 proxy rejected connection - Failure': 'general failure',
   'Socks5 proxy rejected connection - NotAllowed': 'its rules do not allow this connection',
@@ -23,8 +23,8 @@ const PROBLEMS: Record<string, string> = {
   'Socks5 proxy rejected connection - HostUnreachable': 'the host is unreachable',
   'Socks5 proxy rejected connection - ConnectionRefused': 'connection refused',
   'Socks5 proxy rejected connection - TTLExpired': 'the time to live expired',
-  'Socks5 proxy rejected connection - CommandNotSupported': 'it cannot connect',
-  'Socks5 proxy rejected connection - AddressNotSupported': 'it does not know that kind of address',
+  'Socks5 proxy rejected connection - CommandNotSupported': 'it does not support CONNECT',
+  'Socks5 proxy rejected connection - AddressNotSupported': 'it does not support that type of address',
   'Socks5 proxy rejected connection - undefined': 'it refused with an unknown code',
 };
 

@@ -29,7 +29,7 @@ export async function openTunnel(
   // Loaded before the dial: the socket must have an error listener at all times.
   const connectTo = url.protocol.startsWith('http') ? httpConnect : (await import('./socks.ts')).socksConnect;
   const socket = dial(url, options);
-  const end = () => socket.destroy(new Error('given up on our side'));
+  const end = () => socket.destroy(new Error('canceled by the client'));
   signal.addEventListener('abort', end, { once: true });
   socket.setTimeout(openMs, () => socket.destroy(new Error(`no answer within ${openMs / 1000} s`)));
   if (signal.aborted) end();
@@ -103,7 +103,7 @@ export async function httpConnect(
 /** Rewords parse errors and `socket hang up` of node:http to follow the proxy's name. */
 function problemOf(error: NodeJS.ErrnoException): Error {
   if (error.code === 'HPE_HEADER_OVERFLOW')
-    return new Error(`the head of its answer has more than ${MAX_HEAD_LENGTH} bytes`, { cause: error });
-  if (error.code?.startsWith('HPE_')) return new Error('it answered with something else than HTTP', { cause: error });
+    return new Error(`its answer headers have more than ${MAX_HEAD_LENGTH} bytes`, { cause: error });
+  if (error.code?.startsWith('HPE_')) return new Error('it answered with something other than HTTP', { cause: error });
   return error.message === 'socket hang up' ? new Error('it closed the connection', { cause: error }) : error;
 }

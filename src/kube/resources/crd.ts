@@ -23,7 +23,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
       const before = await read();
       const write = await api.apply<WireCrd>(CRDS, NAME, crd);
       if (write.kind !== 'written') {
-        throw new NodepoolError('cluster', `CRD ${NAME} changed while it was applied`, 'run the command again');
+        throw new NodepoolError('cluster', `CRD ${NAME} changed during the apply`, 'run the command again');
       }
       if (before === undefined || write.created) return 'created';
       return isSame(before, write.object) ? 'unchanged' : 'configured';
@@ -37,7 +37,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
           throw new NodepoolError(
             'cluster',
             `CRD ${NAME} is not established after ${timeoutMs / 1000} s: ${state}`,
-            `look for the cause: kubectl describe crd ${NAME}`,
+            `find the cause: kubectl describe crd ${NAME}`,
           );
         }
         await sleep(clock, POLL_MS);
@@ -47,11 +47,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
       const uid = metadata?.uid;
       const result = await api.delete(CRDS, { name: NAME, ...(uid === undefined ? {} : { uid }) });
       if (result === 'conflict') {
-        throw new NodepoolError(
-          'cluster',
-          `CRD ${NAME} was deleted and created again in the meantime`,
-          'run the command again',
-        );
+        throw new NodepoolError('cluster', `CRD ${NAME} was deleted and recreated meanwhile`, 'run the command again');
       }
       return result === 'gone' ? 'gone' : 'deleted';
     },
@@ -62,7 +58,7 @@ export function crdPort(api: Api, clock: Clock): CrdPort {
           throw new NodepoolError(
             'cluster',
             `CRD ${NAME} still exists after ${timeoutMs / 1000} s`,
-            'look for pools that have a finalizer: kubectl nodepool get',
+            'check for pools with a finalizer: kubectl nodepool get',
           );
         }
         await sleep(clock, POLL_MS);

@@ -75,12 +75,12 @@ function usernameIn(text: string): string {
 function checked(owner: MaintenanceOwner): MaintenanceOwner {
   const { name } = owner;
   if (name === '') {
-    const next = 'log in as a user with a name, or use --as USER';
-    throw new NodepoolError('cluster', 'the maintenance of a node needs an owner, and nobody says who you are', next);
+    const next = 'log in as a named user, or use --as USER';
+    throw new NodepoolError('cluster', 'a maintenance needs an owner, but your user name is unknown', next);
   }
   if (name.length <= MAX_OWNER_LENGTH) return owner;
-  const problem = `the maintenance of a node needs an owner, and your user name has ${name.length} characters`;
-  throw new NodepoolError('cluster', problem, `use one of at most ${MAX_OWNER_LENGTH} characters`);
+  const problem = `a maintenance needs an owner, but your user name has ${name.length} characters`;
+  throw new NodepoolError('cluster', problem, `use a user name of at most ${MAX_OWNER_LENGTH} characters`);
 }
 
 /** The condition of a node whose maintenance is published, as this program writes it. */

@@ -41,7 +41,7 @@ export function manifestsPort(api: Api): ManifestsPort {
       const { name, uid } = object.metadata;
       const result = await api.delete(toResource(object), { name, ...(uid === undefined ? {} : { uid }) });
       if (result === 'conflict') {
-        const text = `cannot delete ${object.kind} ${name}: it was replaced by another in the meantime`;
+        const text = `cannot delete ${object.kind} ${name}: the object was replaced meanwhile`;
         throw new NodepoolError('cluster', text, 'run the command again');
       }
       return result === 'gone' ? 'gone' : 'deleted';
@@ -50,7 +50,7 @@ export function manifestsPort(api: Api): ManifestsPort {
 }
 
 function changedMeanwhile({ kind, metadata: { name } }: ManifestObject): NodepoolError {
-  return new NodepoolError('cluster', `${kind} ${name} changed while it was applied`, 'run the command again');
+  return new NodepoolError('cluster', `${kind} ${name} changed during the apply`, 'run the command again');
 }
 
 function toResource({ apiVersion, kind, metadata: { namespace } }: ManifestObject): Resource {

@@ -62,7 +62,7 @@ async function readUsage(
     return page === undefined ? readText(answer, keep) : undefined;
   } catch (error) {
     if (!(error instanceof NodepoolError) && !(error instanceof UnreadableError)) throw error;
-    return { kind: 'failed', reason: signal.aborted ? 'it did not answer in time' : error.message };
+    return { kind: 'failed', reason: signal.aborted ? 'no answer in time' : error.message };
   }
 }
 
@@ -82,7 +82,7 @@ function readText(
     return { kind: 'failed', reason: said || `the server answered ${status}` };
   }
   const items = itemsOf(text);
-  if (items === undefined) return { kind: 'failed', reason: 'the answer is no list' };
+  if (items === undefined) return { kind: 'failed', reason: 'the answer is not a list' };
   for (const item of items) keep(item);
   return undefined;
 }

@@ -84,7 +84,7 @@ export function exchange({
       request.destroy();
     };
     const giveUpStale = () => {
-      if (request.reusedSocket) giveUp(new StaleSocketError('the connection fell silent'));
+      if (request.reusedSocket) giveUp(new StaleSocketError('the connection stalled'));
     };
     unanswered?.add(giveUpStale);
     const expire = () => giveUp(new DeadlineError(!answered));

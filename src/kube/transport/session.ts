@@ -155,7 +155,7 @@ function isInUse({ sockets, requests }: http.Agent): boolean {
 export function destroyOnAbort(request: ClientRequest, signal: AbortSignal): void {
   let response: IncomingMessage | undefined;
   const abort = () => {
-    if (!response?.complete) request.destroy(new Error('given up'));
+    if (!response?.complete) request.destroy(new Error('canceled'));
   };
   request.once('response', answer => {
     response = answer;

@@ -51,7 +51,7 @@ export async function readLines(response: IncomingMessage, onLine: (line: string
     if (length > MAX_LINE_LENGTH) throw new Error(`a line has more than ${MAX_LINE_LENGTH} characters`);
     if (pieces.length > MAX_PIECES) throw new Error(`a line came in more than ${MAX_PIECES} pieces`);
   }
-  if (length > 0) throw new Error('the answer broke off inside a line');
+  if (length > 0) throw new Error('the answer ended inside a line');
 }
 
 /** The body of an error response; truncated if the connection breaks or it is too long. */

@@ -188,10 +188,10 @@ export class Transport {
   /** Re-check: the request may have waited in the queue. */
   #checkMaySend({ method = 'GET', urgent = false, signal }: Request): void {
     if (this.#closed.signal.aborted || signal?.aborted) {
-      throw new NodepoolError('cluster', 'the request was given up on our side');
+      throw new NodepoolError('cluster', 'the request was canceled by the client');
     }
     if (method !== 'GET' && !urgent && this.#options.mayWrite?.() === false) {
-      throw new NodepoolError('cluster', 'this process may not write any more: it has lost its lease');
+      throw new NodepoolError('cluster', 'this process may no longer write: it lost its lease');
     }
   }
 
@@ -205,8 +205,8 @@ export class Transport {
     const session = this.#session(refused);
     if (!deadlineMs) return session;
     const late = () => {
-      const problem = `there are no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
-      const next = 'log in with its plugin, or wait longer with --request-timeout';
+      const problem = `no credentials for user "${access.user.name}" after ${deadlineMs / 1000} s`;
+      const next = "log in with the user's plugin, or wait longer with --request-timeout";
       return new NodepoolError('cluster', problem, next, { isGeneral: true });
     };
     return within(clock, ends - clock.now(), session, late);
@@ -300,7 +300,7 @@ function explain(
   deadlineMs: number,
   isWrite: boolean,
 ): { message: string; next: string } {
-  const unknown = isWrite ? '; the change may or may not have been made' : '';
+  const unknown = isWrite ? '; the change may have been made' : '';
   const { cluster, source, isServerFlag } = access;
   const named = isServerFlag ? '--server' : source;
   const { server } = cluster;
@@ -316,7 +316,7 @@ function explain(
   if (error instanceof TooLongError) {
     return {
       message: `the server ${server} sent an answer of more than ${MAX_ANSWER_LENGTH / 1024 ** 2} MiB or ${MAX_PIECES} pieces`,
-      next: `check that ${named} names a Kubernetes API server, and what stands before it${unknown}`,
+      next: `check that ${named} is the address of a Kubernetes API server, and check proxies in front of it${unknown}`,
     };
   }
   if (isNoRoute(error)) return { message: `${unreachable}: ${NO_ROUTE_TEXT}`, next: NO_ROUTE_NEXT };
@@ -330,7 +330,7 @@ function explain(
     case 'ECONNREFUSED':
       return {
         message: `${unreachable}: connection refused`,
-        next: `check that it is running and that ${named} names the right address`,
+        next: `check that the server is running, and the address in ${named}`,
       };
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -339,21 +339,24 @@ function explain(
         next: `check the server's name in ${named} and your network`,
       };
     case 'CERT_HAS_EXPIRED':
-      return { message: `${untrusted} has expired`, next: "renew it on the server, or check this machine's clock" };
+      return {
+        message: `${untrusted} has expired`,
+        next: "renew the certificate on the server, or check this machine's clock",
+      };
     case 'CERT_NOT_YET_VALID':
       return { message: `${untrusted} is not valid yet`, next: "check this machine's clock" };
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return {
-        message: `${untrusted} is not for the name ${cluster.tlsServerName ?? hostname}`,
+        message: `${untrusted} is not valid for the name ${cluster.tlsServerName ?? hostname}`,
         next: access.isNameFlag
-          ? 'give --tls-server-name a name that the certificate is for'
+          ? 'set --tls-server-name to a name in the certificate'
           : `correct the server's name, or set tls-server-name in ${source}`,
       };
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
       return {
-        message: `${unreachable}: it does not speak TLS as expected (${firstLine(error)})`,
-        next: `check ${addressPlace(access)}: whether it needs https:// or http://, and its port`,
+        message: `${unreachable}: unexpected TLS answer (${firstLine(error)})`,
+        next: `check https:// or http:// and the port in ${addressPlace(access)}`,
       };
     case 'ECONNRESET':
     case 'EPIPE':

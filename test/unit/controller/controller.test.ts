@@ -77,8 +77,8 @@ describe('a controller', () => {
     assert.equal(calls, 3);
     assert.equal(queue.retries('a'), 0);
     assert.deepEqual(log, [
-      'error test: a failed, attempt 1; it is tried again: first',
-      'error test: a failed, attempt 2; it is tried again: second',
+      'error test: a failed, attempt 1; retrying: first',
+      'error test: a failed, attempt 2; retrying: second',
     ]);
     assert.deepEqual(results, ['error 0', 'error 0', 'done 0']);
     assert.equal(debug.at(-1), 'debug test: a done after 0 ms');
@@ -94,7 +94,7 @@ describe('a controller', () => {
     assert.equal(answers.length, 1);
     await clock.advance(1);
     assert.equal(answers.length, 0);
-    assert.deepEqual(log, ['error test: a failed; it is tried again in 30 s: no permission']);
+    assert.deepEqual(log, ['error test: a failed; retrying in 30 s: no permission']);
   });
 
   test('requeueAfter queues the key after its time and resets earlier failures', async () => {

@@ -169,7 +169,7 @@ describe('a candidate', () => {
     await flushPromises();
     state.network = 'down';
     await elector.stop({ release: true });
-    assert.deepEqual(log.slice(-1), ['warning: the lease was not handed over: no network']);
+    assert.deepEqual(log.slice(-1), ['warning: the lease was not released: no network']);
     assert.equal(elector.isLeader(), false);
   });
 

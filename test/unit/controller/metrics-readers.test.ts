@@ -74,7 +74,7 @@ test('lets nobody new in while the server does not answer, and says so once', as
   assert.equal(await status('Bearer reader'), 200, 'decided before');
   clock.freeze(60_000);
   assert.equal(await status('Bearer reader'), 500);
-  assert.deepEqual(logged, ['/metrics: no reader can be let in: the server is down']);
+  assert.deepEqual(logged, ['/metrics: cannot authorize any reader: the server is down']);
   server.isDown = false;
   assert.equal(await status('Bearer reader'), 200);
 });

@@ -53,5 +53,5 @@ test('reads a callback gauge at each scrape; a value that is set then stays', ()
 test('throws when a name is registered twice', () => {
   const registry = new Registry();
   registry.counter('a', '');
-  assert.throws(() => registry.gauge('a', ''), /is there already/);
+  assert.throws(() => registry.gauge('a', ''), /already exists/);
 });

@@ -63,7 +63,7 @@ describe('the initial list', () => {
     source.lists[0]?.answer({ kind: 'page', items: [thing('a', 6)], resourceVersion: '9', continue: undefined });
     await flushPromises();
     assert.deepEqual(reported, ['added a@6']);
-    assert.deepEqual(log, ['info things: the server ended the list early, pages are read instead']);
+    assert.deepEqual(log, ['info things: the server ended the streaming list early; reading pages instead']);
     nth(1).end(refused(410));
     await clock.advance(800);
     assert.equal(nth(2).options.initialEvents, true);
@@ -117,7 +117,7 @@ describe('the initial list', () => {
         await flushPromises();
       }
       assert.equal(source.lists.length, tokens.length);
-      assert.match(log.at(-1) ?? '', /gave the same continue token twice.*next attempt in/);
+      assert.match(log.at(-1) ?? '', /sent the same continue token twice.*next attempt in/);
       await clock.advance(800);
       assert.equal(source.lists.at(-1)?.options.continue, undefined, 'from the start');
     }

@@ -91,7 +91,7 @@ describe('the event recorder', () => {
     gone.tell('R');
     await flushPromises();
     assert.equal(gone.asked.length, 12);
-    assert.match(gone.log[0] ?? '', /vanishes/);
+    assert.match(gone.log[0] ?? '', /deleted repeatedly/);
   });
 
   test('drops a refused event at once and a failing one after 12 attempts, and continues', async () => {
@@ -149,6 +149,6 @@ describe('the event recorder', () => {
     assert.equal(await recorder.flush(1_000), true);
     await clock.advance(600_000);
     assert.equal(asked.length, 1);
-    assert.deepEqual(log, ['2 events dropped: the end has come', 'event R of a dropped: overloaded']);
+    assert.deepEqual(log, ['2 events dropped: shutting down', 'event R of a dropped: overloaded']);
   });
 });

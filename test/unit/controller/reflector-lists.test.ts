@@ -93,12 +93,12 @@ describe('a stale server', () => {
     const { clock, reflector, reported, nth, log } = await createSyncedReflector();
     nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
     assert.deepEqual(reported, ['updated a@20']);
-    assert.equal(log.filter(line => line.includes('behind')).length, 3);
+    assert.equal(log.filter(line => line.includes('outdated')).length, 3);
     nth(1).end(refused(410));
     await clock.advance(800);
     nth(2).send(added('a', 5), initialEnd(10));
     await flushPromises();
-    assert.match(log.at(-1) ?? '', /behind: its list is of 10, and 20 has been seen/);
+    assert.match(log.at(-1) ?? '', /behind: its list is from 10, but 20 was seen before/);
     assert.equal(reflector.store.get('a')?.resourceVersion, '20');
     await clock.advance(1600);
     nth(3).send(added('a', 20), initialEnd(21));

@@ -80,7 +80,7 @@ describe('the watch', () => {
       assert.equal(nth(1).options.signal.aborted, false);
       await clock.advance(40_000 - timeoutSeconds * 1000);
       assert.equal(nth(1).options.signal.aborted, true);
-      assert.match(log[0] ?? '', /fell silent/);
+      assert.match(log[0] ?? '', /stalled/);
       await clock.advance(1600);
       assert.equal(nth(2).options.resourceVersion, '11');
     }

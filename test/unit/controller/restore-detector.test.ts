@@ -51,7 +51,7 @@ test('lists again and trusts the list when the newest resourceVersion is older t
   source.newest = '70';
   await breakOff();
   assert.deepEqual(reported, ['restored'], 'at once, before anything of the restored server is reported');
-  assert.match(log.at(-1) ?? '', /restored from a backup: its newest resourceVersion is 70, and 100 has been seen/);
+  assert.match(log.at(-1) ?? '', /restored from a backup: its newest resourceVersion is 70, but 100 was seen before/);
   assert.deepEqual([last().options.initialEvents, reflector.isConfirmed], [true, false]);
   last().send(added('a', 40), added('c', 65), initialEnd(71));
   await flushPromises();

@@ -101,13 +101,13 @@ describe('parses an object of a list or an event', () => {
 
   test('reports an object without name, UID or resourceVersion as unusable, with the reason', () => {
     const cases: [raw: unknown, why: string][] = [
-      [undefined, 'it is no object'],
-      [null, 'it is no object'],
-      ['text', 'it is no object'],
-      [{}, 'it has no name'],
-      [{ metadata: null }, 'it has no name'],
-      [{ metadata: { ...metadata, name: '' } }, 'it has no name'],
-      [{ metadata: { ...metadata, name: 7 } }, 'it has no name'],
+      [undefined, 'not an object'],
+      [null, 'not an object'],
+      ['text', 'not an object'],
+      [{}, 'no name'],
+      [{ metadata: null }, 'no name'],
+      [{ metadata: { ...metadata, name: '' } }, 'no name'],
+      [{ metadata: { ...metadata, name: 7 } }, 'no name'],
       [{ metadata: { ...metadata, uid: undefined } }, 'a has no UID or resourceVersion'],
       [{ metadata: { ...metadata, uid: '' } }, 'a has no UID or resourceVersion'],
       [{ metadata: { ...metadata, resourceVersion: 7 } }, 'a has no UID or resourceVersion'],

@@ -56,7 +56,7 @@ describe('a name that would be the collection or a parent is refused before anyt
           const { api, sent } = recording();
           await assert.rejects(async () => write(api, resource, name), {
             kind: 'input',
-            message: `"${name}" cannot be the name of a ${resource.kind}`,
+            message: `"${name}" is not a valid ${resource.kind} name`,
           });
           assert.deepEqual(sent, []);
         }
@@ -104,7 +104,7 @@ test('no write goes around that: other files send GETs alone, and only a review 
     ['src/kube/api/api.ts'],
   );
   const { api, sent } = recording(true);
-  await assert.rejects(api.sendReview(PODS, {}), { message: 'Pod is no review' });
+  await assert.rejects(api.sendReview(PODS, {}), { message: 'Pod is not a review' });
   assert.deepEqual(sent, []);
 });
 

@@ -17,7 +17,7 @@ describe('describes a refusal', () => {
       patchNode,
       403,
       forbidden('User "bob" cannot patch resource "nodes" in API group "" at the cluster scope'),
-      'cluster: cannot patch Node "n": user "bob" lacks the permission; next: ask for a role with verb patch on nodes',
+      'cluster: user "bob" may not patch Node "n"; next: ask for a role with verb patch on nodes',
     ],
     [
       'an admission plugin',
@@ -59,7 +59,7 @@ describe('describes a refusal', () => {
       createPool,
       409,
       failed(409, 'AlreadyExists', 'nodepools.nodes.lailin.xyz "p" already exists', { name: 'p' }),
-      'cluster: NodePool "p" already exists; next: choose another name',
+      'cluster: NodePool "p" already exists; next: use another name',
     ],
     [
       'an object that moved on',
@@ -68,7 +68,7 @@ describe('describes a refusal', () => {
       failed(409, 'Conflict', 'Operation cannot be fulfilled on nodes "n": the object has been modified', {
         name: 'n',
       }),
-      'cluster: cannot patch Node "n": somebody else changed it at the same time; next: run the command again',
+      'cluster: cannot patch Node "n": the object has been modified by somebody else; next: run the command again',
     ],
     [
       'one bad field',
@@ -113,7 +113,7 @@ describe('describes a refusal', () => {
         'Invalid',
         'NodePool "p" is invalid: patch: Invalid value: "{}": strict decoding error: unknown field "spec.taints[0].key"',
       ),
-      'cluster: cannot create NodePool "p": the CRD nodepools.nodes.lailin.xyz is of another version: unknown field "spec.taints[0].key"; next: run `kubectl nodepool install`',
+      'cluster: cannot create NodePool "p": the CRD nodepools.nodes.lailin.xyz is from another version: unknown field "spec.taints[0].key"; next: run `kubectl nodepool install`',
     ],
     [
       'overload',
@@ -160,8 +160,8 @@ test('says whether credentials were sent to a server that knows nobody', () => {
     'Forbidden',
     'nodes "n" is forbidden: User "system:anonymous" cannot patch resource "nodes" in API group "" at the cluster scope',
   );
-  const lacks = 'and user "system:anonymous" lacks the permission';
-  const next = 'choose a user with --user or --context, or pass --token';
+  const lacks = 'and user "system:anonymous" may not do this';
+  const next = 'use --user, --context or --token';
   const none = { ...access, user: { name: '' } };
   const of = (given: typeof access | typeof none, status: number, text: string) => {
     const { message, next } = refusal(
@@ -175,11 +175,11 @@ test('says whether credentials were sent to a server that knows nobody', () => {
   assert.deepEqual(of(none, 403, body), [`cannot patch Node "n": no credentials were sent, ${lacks}`, next]);
   assert.deepEqual(of(access, 403, body), [
     `cannot patch Node "n": the server ignores the credentials of user "u", ${lacks}`,
-    'log in again, or choose another user with --user or --context',
+    'log in again, or use another user with --user or --context',
   ]);
   const unauthorized = failed(401, 'Unauthorized', 'Unauthorized');
-  const wants = 'the server https://s:6443 wants credentials (401), and none were sent';
-  assert.deepEqual(of(none, 401, unauthorized), [`${wants}: no user is named`, next]);
+  const wants = 'the server https://s:6443 requires credentials (401), but none were sent';
+  assert.deepEqual(of(none, 401, unauthorized), [`${wants}: no user is set`, next]);
   const bare = { ...access, user: { name: 'u' } };
   assert.deepEqual(of(bare, 401, unauthorized), [`${wants}: user "u" has none`, next]);
 });
@@ -187,7 +187,7 @@ test('says whether credentials were sent to a server that knows nobody', () => {
 test('says that a server is not an API server, and where to look', () => {
   const list: RequestInfo = { verb: 'list', resource: NODE_POOLS };
   const next =
-    'check server of cluster "c" in /k: http or https, address, port and path, and whether a proxy or a login page stands before it';
+    'check server of cluster "c" in /k: scheme, address, port and path, and whether a proxy or login page answers instead';
   const html = { 'content-type': 'text/html; charset=utf-8' };
   for (const [status, headers, body, said] of [
     [302, { location: 'https://login.example.com/' }, '', 'it answered 302, see https://login.example.com/'],
@@ -195,7 +195,7 @@ test('says that a server is not an API server, and where to look', () => {
     [404, html, '<html>', 'it answered 404 with a page'],
     [403, html, '<html>', 'it answered 403 with a page'],
     [404, {}, 'default backend - 404', 'it answered 404: default backend - 404'],
-    [404, {}, '{\n "message": "no Route matched"\n}', 'it answered 404 with JSON that is no Status'],
+    [404, {}, '{\n "message": "no Route matched"\n}', 'it answered 404 with JSON that is not a Status'],
     [
       400,
       { 'content-type': 'text/plain' },
@@ -204,7 +204,7 @@ test('says that a server is not an API server, and where to look', () => {
     ],
   ] as const) {
     const error = refusal(list, { status, headers, text: body }, { access, certificateEnds: undefined }, now);
-    const message = `what answers at https://s:6443 is not a Kubernetes API server: ${said}`;
+    const message = `https://s:6443 is not a Kubernetes API server: ${said}`;
     assert.deepEqual([error.kind, error.message, error.next], ['cluster', message, next]);
   }
   const unauthorized = refusal(

@@ -8,7 +8,7 @@ test('builds paths and resource names', () => {
   assert.equal(pathOf(EVENTS), '/apis/events.k8s.io/v1/namespaces/default/events');
   assert.equal(pathOf(NODES, 'a b?'), '/api/v1/nodes/a%20b%3F');
   for (const name of ['', '.', '..', '../secrets?', 'a/status', 'a%2Fstatus']) {
-    assert.throws(() => pathOf(NODES, name), { kind: 'input', message: `"${name}" cannot be the name of a Node` });
+    assert.throws(() => pathOf(NODES, name), { kind: 'input', message: `"${name}" is not a valid Node name` });
   }
   assert.equal(qualifiedName(NODES), 'nodes');
   assert.equal(qualifiedName(NODE_POOLS), 'nodepools.nodes.lailin.xyz');

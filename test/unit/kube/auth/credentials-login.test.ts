@@ -12,7 +12,7 @@ import { FakeClock, flushPromises } from '../../controller/fake-clock.ts';
 const LIMIT_MS = 60_000;
 const LATE = {
   message: 'the plugin /bin/login has not logged in user "u" within 60 s',
-  next: 'log in with it, or end it: while it runs no other is started',
+  next: 'finish the login, or stop the plugin: no other plugin starts while it runs',
 };
 
 /** Logins that end when the test says, and the log. */

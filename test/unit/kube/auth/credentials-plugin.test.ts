@@ -95,7 +95,7 @@ describe('an exec plugin', () => {
     const failing = plugin('failing', 'echo "session expired" >&2; exit 1');
     await assert.rejects(credentials(exec(failing)), {
       message: `the plugin ${failing} gave no credentials for user "u": it failed with exit code 1`,
-      next: 'see what it said, and log in again with that tool',
+      next: "read the plugin's message above, then log in with that tool",
     });
     await assert.rejects(credentials(exec('/no/such/plugin')), /the plugin \/no\/such\/plugin gave no credentials/);
   });

@@ -98,7 +98,7 @@ test("uses the inline token until the token file has one, and again when the fil
   assert.deepEqual(await next(), { Authorization: 'Bearer written' });
   writeFileSync(tokenFile, '');
   assert.deepEqual(await next(), { Authorization: 'Bearer written' });
-  assert.match(lines.join(), /^the credentials read before stay in use: the tokenFile of user "u", .* is empty$/);
+  assert.match(lines.join(), /^the previous credentials stay in use: the tokenFile of user "u", .* is empty$/);
   assert.deepEqual(await next(true), { Authorization: 'Bearer own' });
 });
 
@@ -131,7 +131,7 @@ describe('the files of a client certificate', () => {
     assert.ok(first.renewal);
     write({ cert: next.cert });
     assert.equal(await first.renewal.load({ refused: false }), first);
-    assert.match(lines.join(), /^0 the credentials read before stay in use: the certificates of cluster "c"/);
+    assert.match(lines.join(), /^0 the previous credentials stay in use: the certificates of cluster "c"/);
     await assert.rejects(first.renewal.load({ refused: true }), /cannot be used/);
     write({ key: next.key });
     const second = await first.renewal.load({ refused: false });
@@ -146,7 +146,7 @@ test('refuses a device such as /dev/zero as token or certificate', {
   skip: process.platform === 'win32' && 'Windows has no /dev/zero',
 }, async () => {
   for (const user of [{ tokenFile: '/dev/zero' }, { certFile: '/dev/zero', keyFile: '/dev/zero' }]) {
-    await assert.rejects(credentials(user), /cannot read the .*, \/dev\/zero: it is a device, and only regular/);
+    await assert.rejects(credentials(user), /cannot read the .*, \/dev\/zero: it is a device, not a regular/);
   }
 });
 

@@ -29,13 +29,13 @@ describe('output of a plugin', () => {
   });
 
   const wrong: [name: string, text: string, problem: string][] = [
-    ['no JSON', 'echo hello', 'what it printed is no ExecCredential'],
-    ['nothing', 'true', 'what it printed is no ExecCredential'],
-    ['another kind', answer({ token: 't' }, { apiVersion: V1 }), 'what it printed is no ExecCredential'],
+    ['no JSON', 'echo hello', 'its output is not an ExecCredential'],
+    ['nothing', 'true', 'its output is not an ExecCredential'],
+    ['another kind', answer({ token: 't' }, { apiVersion: V1 }), 'its output is not an ExecCredential'],
     [
       'another version',
       answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' }),
-      `it answered in ${V1BETA1}, and was asked in ${V1}`,
+      `it answered with ${V1BETA1} instead of ${V1}`,
     ],
     ['no status', `echo '{"apiVersion":"${V1}","kind":"ExecCredential"}'`, 'its ExecCredential has no status'],
     ['an empty status', answer({ token: '' }), 'its status has neither a token nor a certificate'],
@@ -64,11 +64,11 @@ describe('output of a plugin', () => {
   }
 
   test('reports an exit code, a signal and a file that is not executable', async () => {
-    const next = 'next: see what it said, and log in again with that tool';
+    const next = "next: read the plugin's message above, then log in with that tool";
     const failing = script(`${TOKEN}; exit 3`);
     assert.equal(await failure({ command: failing }), `${starts(failing)}it failed with exit code 3; ${next}`);
     const killed = script('kill -9 $$');
-    assert.equal(await failure({ command: killed }), `${starts(killed)}it was ended by SIGKILL; ${next}`);
+    assert.equal(await failure({ command: killed }), `${starts(killed)}it was killed by SIGKILL; ${next}`);
     const noProgram = script('', 'no-program');
     writeFileSync(noProgram, '#!/no/such/shell\n');
     assert.match(await failure({ command: noProgram }), /it cannot be started: .*ENOENT/);

@@ -80,12 +80,12 @@ describe('whether it may prompt', () => {
 
   test('interactiveMode Always fails without a terminal', async () => {
     const exec = { command: asks, interactiveMode: 'Always' };
-    const next = 'next: log in with that tool first, or run this in a terminal';
-    const start = `the plugin ${asks} gave no credentials for user "u": it must ask you, and`;
+    const next = 'next: log in with that tool first, or run the command in a terminal';
+    const start = `the plugin ${asks} gave no credentials for user "u": it needs to prompt, but`;
     assert.equal(await failure(exec), `${start} stdin is not a terminal; ${next}`);
     assert.equal(
       await failure(exec, { terminal: { stdinIsTTY: true, stdinIsSpent: () => true } }),
-      `${start} stdin was read by -f -; ${next}`,
+      `${start} -f - already uses stdin; ${next}`,
     );
   });
 
@@ -122,17 +122,17 @@ describe('where the plugin is found', () => {
     const start = 'the plugin no-such gave no credentials for user "u": it is not in PATH; next:';
     assert.equal(
       await failure({ command: 'no-such' }),
-      `${start} install it, or correct its command in the kubeconfig`,
+      `${start} install the plugin, or correct its command in the kubeconfig`,
     );
     assert.equal(await failure({ command: 'no-such', installHint: 'brew\n  install x\n' }), `${start} brew install x`);
-    assert.match(await failure({ command: '/no/such' }), /: there is no such program; next:/);
+    assert.match(await failure({ command: '/no/such' }), /: no such program; next:/);
   });
 
   test('is not run from the current directory, which anybody may write', async () => {
     const relative = path.relative(process.cwd(), bin);
     assert.match(
       await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),
-      /: PATH leads to it by a relative folder, as .*bin\/login; next: write its whole path in the kubeconfig/,
+      /: PATH finds it through a relative directory \(.*bin\/login\); next: to use it, write its full path in the kubeconfig/,
     );
   });
 });
@@ -144,7 +144,7 @@ describe('refuses an invalid exec section', () => {
     [
       'v1alpha1',
       { command: 'x', apiVersion: 'client.authentication.k8s.io/v1alpha1' },
-      /the plugin x of user "u" is called with apiVersion "client.authentication.k8s.io\/v1alpha1", which is not known/,
+      /the plugin x of user "u" uses the unknown apiVersion "client.authentication.k8s.io\/v1alpha1"/,
     ],
     [
       'v1 without interactiveMode',
@@ -176,7 +176,7 @@ test('a hanging plugin whose child keeps stdout open ends at once with this proc
   }
   const begin = performance.now();
   stop.abort();
-  assert.match(await asking, /: it was ended; next:/);
+  assert.match(await asking, /: it was stopped; next:/);
   assert.ok(performance.now() - begin < 1_000);
   const pid = Number(seen(command));
   const ends = performance.now() + 3_000;
@@ -188,7 +188,7 @@ test('a hanging plugin whose child keeps stdout open ends at once with this proc
     assert.ok(performance.now() < ends, 'the plugin lives on');
     await new Promise(resolve => setTimeout(resolve, 5));
   }
-  assert.match(await failure({ command }, { signal: stop.signal }), /: it was not run any more/);
+  assert.match(await failure({ command }, { signal: stop.signal }), /: it was not started/);
 });
 
 function isAlive(pid: number): boolean {

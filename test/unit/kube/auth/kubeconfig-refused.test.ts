@@ -36,54 +36,54 @@ describe('refuses an invalid kubeconfig', () => {
   const noGroups = named('no-groups', server, '{as: x, as-groups: g}');
   const dangling = write('dangling', '{current-context: a, contexts: [{name: a, context: {cluster: x, user: y}}]}');
   const empty = write('empty', '');
-  const correct = 'correct the file or choose another with --kubeconfig';
+  const correct = 'correct the file or use another file with --kubeconfig';
   const table: [string, AccessOptions, string | RegExp][] = [
     [
       'the flag names no file',
       { kubeconfig: missing, env: {} },
-      `--kubeconfig: there is no file ${missing}; next: check the path`,
+      `--kubeconfig: no such file: ${missing}; next: check the path`,
     ],
     [
       'nothing anywhere',
       { env: { HOME: missing } },
-      `no kubeconfig found (looked at ${path.join(missing, '.kube', 'config')}; not inside a cluster); next: name one with --kubeconfig FILE or the variable KUBECONFIG`,
+      `no kubeconfig found (looked at ${path.join(missing, '.kube', 'config')}; not inside a cluster); next: use --kubeconfig FILE, or set KUBECONFIG`,
     ],
     [
       'a list of nothing',
       { env: { KUBECONFIG: `${missing}${path.delimiter}${missing}2` } },
-      `no kubeconfig found (looked at ${missing}, ${missing}2; not inside a cluster); next: name one with --kubeconfig FILE or the variable KUBECONFIG`,
+      `no kubeconfig found (looked at ${missing}, ${missing}2; not inside a cluster); next: use --kubeconfig FILE, or set KUBECONFIG`,
     ],
     [
       'an empty list',
       { env: { KUBECONFIG: ':', HOME: '/x' } },
-      /^no kubeconfig found \(KUBECONFIG names no file; not inside/,
+      /^no kubeconfig found \(KUBECONFIG contains no file name; not inside/,
     ],
-    ['no home', { env: {} }, /^no kubeconfig found \(no HOME to look in; not inside a cluster\)/],
+    ['no home', { env: {} }, /^no kubeconfig found \(HOME is not set; not inside a cluster\)/],
     ['an empty file', { env: { KUBECONFIG: empty } }, new RegExp(`^no kubeconfig found \\(looked at ${empty};`)],
     [
       '--context',
       { kubeconfig: one, env: {}, context: 'z' },
-      `--context: "z" is not in ${one}; next: choose one of its contexts with --context: a, b`,
+      `--context: "z" is not in ${one}; next: use one of its contexts with --context: a, b`,
     ],
     [
       '--cluster',
       { kubeconfig: one, env: {}, cluster: 'z' },
-      `--cluster: "z" is not in ${one}; next: choose one of its clusters with --cluster: a, b`,
+      `--cluster: "z" is not in ${one}; next: use one of its clusters with --cluster: a, b`,
     ],
     [
       '--user',
       { kubeconfig: one, env: {}, user: 'z' },
-      `--user: "z" is not in ${one}; next: choose one of its users with --user: a, b`,
+      `--user: "z" is not in ${one}; next: use one of its users with --user: a, b`,
     ],
     [
       'no current context',
       { kubeconfig: noCurrent, env: {} },
-      `no current context is set in ${noCurrent}; next: choose one of its contexts with --context: a`,
+      `no current context is set in ${noCurrent}; next: use one of its contexts with --context: a`,
     ],
     [
       'a context of nothing',
       { kubeconfig: dangling, env: {} },
-      `the cluster "x" of context "a" is not in ${dangling}, which has no clusters; next: choose another file with --kubeconfig`,
+      `the cluster "x" of context "a" is not in ${dangling}, which has no clusters; next: use another file with --kubeconfig`,
     ],
     [
       'YAML',
@@ -118,12 +118,12 @@ describe('refuses an invalid kubeconfig', () => {
     [
       'a login in the address, which is not shown',
       { kubeconfig: login, env: {} },
-      `the server of cluster "a" in ${login} has a login in its address; next: write that as username and password of the user`,
+      `the server address of cluster "a" in ${login} contains a login; next: move the login to username and password of the user`,
     ],
     [
       'the same without a scheme',
       { kubeconfig: plainLogin, env: {} },
-      `the server of cluster "a" in ${plainLogin} has a login in its address; next: write that as username and password of the user`,
+      `the server address of cluster "a" in ${plainLogin} contains a login; next: move the login to username and password of the user`,
     ],
     [
       'the same, and it is no address',
@@ -133,12 +133,12 @@ describe('refuses an invalid kubeconfig', () => {
     [
       'another kind',
       { kubeconfig: deployment, env: {} },
-      `the kubeconfig ${deployment} is malformed: it is a Deployment of apps/v1, and not a Config of v1; next: ${correct}`,
+      `the kubeconfig ${deployment} is malformed: it is a Deployment of apps/v1, not a Config of v1; next: ${correct}`,
     ],
     [
       'another version',
       { kubeconfig: version, env: {} },
-      `the kubeconfig ${version} is malformed: it is a Config of v2, and not a Config of v1; next: ${correct}`,
+      `the kubeconfig ${version} is malformed: it is a Config of v2, not a Config of v1; next: ${correct}`,
     ],
     [
       'what the parser gives up on',
@@ -163,7 +163,7 @@ describe('refuses an invalid kubeconfig', () => {
     [
       'groups without a user',
       { kubeconfig: groups, env: {} },
-      'user "a" in the kubeconfig has as-groups and no user to impersonate; next: add `as` to it, or --as USER',
+      'user "a" in the kubeconfig has as-groups but no user to impersonate; next: add `as` to that user, or use --as USER',
     ],
     [
       '--as-uid alone',
@@ -178,7 +178,7 @@ describe('refuses an invalid kubeconfig', () => {
     [
       'a folder',
       { kubeconfig: folder, env: {} },
-      /^cannot read the kubeconfig .*: it is a directory; next: choose another with --kubeconfig$/,
+      /^cannot read the kubeconfig .*: it is a directory; next: use another file with --kubeconfig$/,
     ],
   ];
   for (const [name, options, message] of table) {

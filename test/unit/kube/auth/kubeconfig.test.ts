@@ -93,14 +93,14 @@ describe('chooses cluster and user', () => {
     assert.match(failure({ ...options, token: 't', user: 'gone' }), /^--user: "gone" is not in /);
   });
 
-  test('refuses an empty connection flag, and two that exclude each other', () => {
+  test('refuses an empty connection flag, and two that cannot be used together', () => {
     assert.equal(
       failure({ kubeconfig: one, env: {}, token: '' }),
-      '--token: the value is empty; next: look for a variable that is not set',
+      '--token: the value is empty; next: check for an unset shell variable',
     );
     assert.match(
       failure({ kubeconfig: one, env: {}, insecureSkipTlsVerify: true, certificateAuthority: 'x' }),
-      /^--certificate-authority and --insecure-skip-tls-verify exclude each other/,
+      /^--certificate-authority and --insecure-skip-tls-verify cannot be used together/,
     );
   });
 

@@ -75,7 +75,7 @@ describe('kuberc', () => {
       'a list without its policy',
       preference({ credentialPluginAllowlist: [{ command: 'login' }] }),
       'login',
-      /Allowlist is set, and credentialPluginPolicy is AllowAll/,
+      /Allowlist is set, but credentialPluginPolicy is AllowAll/,
     ],
     [
       'a policy without its list',
@@ -93,15 +93,15 @@ describe('kuberc', () => {
         credentialPluginAllowlist: [{ command: 'login', name: 'x' }],
       }),
       'login',
-      /both a command and a name/,
+      /a command and a different name/,
     ],
     [
       'a file that is not there',
       '/no/kuberc',
       'login',
-      /cannot read the preferences of kubectl, \/no\/kuberc: no such file/,
+      /cannot read the kubectl preferences \/no\/kuberc: no such file/,
     ],
-    ['no preferences', preference({ kind: 'Config' }), 'login', /there is no Preference of/],
+    ['no preferences', preference({ kind: 'Config' }), 'login', /it has no Preference of/],
   ];
   for (const [name, KUBERC, command, message] of denied) {
     test(`refuses ${name}`, async () => {
@@ -147,6 +147,6 @@ describe('kuberc', () => {
     writeFileSync(home, 'a: [');
     const { authInfo, lines } = open({ command: 'login' }, { env });
     await authInfo();
-    assert.match(lines.join(), /^0 cannot read the preferences of kubectl, .*\.kube\/kuberc: /);
+    assert.match(lines.join(), /^0 cannot read the kubectl preferences .*\.kube\/kuberc: /);
   });
 });

@@ -25,8 +25,8 @@ test('fails when tokens cannot be stored, as the old refresh-token may be used u
   writeFileSync(lock, '');
   const before = readFileSync(file, 'utf8');
   await assert.rejects(token(), {
-    message: `the auth-provider oidc gave no credentials for user "u": its new tokens cannot be written to ${file}: ${lock} is there: kubectl writes it, or was killed and left that file`,
-    next: 'mend that, then log in again with the tool that wrote the kubeconfig',
+    message: `the auth-provider oidc gave no credentials for user "u": its new tokens cannot be written to ${file}: ${lock} exists: kubectl is writing it, or was killed and left it behind`,
+    next: 'fix this, then log in again with the tool that wrote the kubeconfig',
   });
   assert.equal(readFileSync(file, 'utf8'), before);
   rmSync(lock);

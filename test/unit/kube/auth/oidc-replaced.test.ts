@@ -67,7 +67,7 @@ test('does not wait for a FIFO that replaced the kubeconfig', async t => {
     rmSync(file);
     return run('mkfifo', [file]);
   };
-  await assert.rejects(meanwhile(fifo), { message: 'it is a FIFO, and only regular files are read' });
+  await assert.rejects(meanwhile(fifo), { message: 'it is a FIFO, not a regular file' });
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
 

@@ -89,7 +89,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     () => {
       issuer.answers = [[200, 'id_token=secret']];
     },
-    /\/token answered with something else than JSON$/,
+    /\/token answered with something other than JSON$/,
   ],
   [
     'a token endpoint without TLS',
@@ -159,7 +159,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     () => {
       issuer.discovery = [200, '<html>'];
     },
-    /openid-configuration answered with something else than JSON$/,
+    /openid-configuration answered with something other than JSON$/,
   ],
   [
     'another authority',
@@ -205,7 +205,13 @@ test('does not wait for a silent issuer without limit', async () => {
 });
 
 test('refuses other auth-providers: removed from kubectl, or unknown', async () => {
-  assert.equal(await failure({}, { as: 'gcp' }), 'the auth-provider gcp of user "u" is no more, in kubectl either');
-  assert.equal(await failure({}, { as: 'azure' }), 'the auth-provider azure of user "u" is no more, in kubectl either');
-  assert.equal(await failure({}, { as: 'x' }), 'the auth-provider x of user "u" is not known');
+  assert.equal(
+    await failure({}, { as: 'gcp' }),
+    'the auth-provider gcp of user "u" is no longer supported, as in kubectl',
+  );
+  assert.equal(
+    await failure({}, { as: 'azure' }),
+    'the auth-provider azure of user "u" is no longer supported, as in kubectl',
+  );
+  assert.equal(await failure({}, { as: 'x' }), 'the auth-provider x of user "u" is unknown');
 });

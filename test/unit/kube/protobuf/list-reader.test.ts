@@ -59,7 +59,7 @@ describe('reading a list', () => {
     const short = nodeList([node('a'), node('b')]);
     // The last four bytes are empty strings of the envelope.
     for (let end = 4; end < short.length - 4; end++) {
-      assert.throws(() => readList([short.subarray(0, end)]), /broke off|EOF|longer/, `after ${end} bytes`);
+      assert.throws(() => readList([short.subarray(0, end)]), /ended early|EOF|longer/, `after ${end} bytes`);
     }
   });
 

@@ -137,10 +137,7 @@ describe('malformed and unknown input', () => {
   test('refuses a taint with an unknown field, which a write would lose', () => {
     const taint = encode({ 1: 'key', 3: 'NoSchedule', 9: 'new' });
     assert.throws(() => decodeNode(node('n', [taint])), UnknownFieldError);
-    assert.throws(
-      () => decodeNode(node('n', [taint])),
-      /^UnknownFieldError: a taint has a field 9, which is not known/,
-    );
+    assert.throws(() => decodeNode(node('n', [taint])), /^UnknownFieldError: a taint has the unknown field 9/);
   });
 
   test('skips unknown fields everywhere else', () => {

@@ -100,12 +100,12 @@ describe('proxy-url', () => {
       ['http://', 'http://'],
     ] as const) {
       assert.throws(() => proxyOf(cluster(url), {}), {
-        message: `proxy-url of cluster "c": ${shown} is not an address of a proxy`,
-        next: 'write http://, https:// or socks5://',
+        message: `proxy-url of cluster "c": ${shown} is not a proxy address`,
+        next: 'use http://, https:// or socks5://',
       });
     }
     assert.throws(() => proxyFromEnvironment(new URL('https://far'), { HTTPS_PROXY: 'ftp://p' }), {
-      message: 'HTTPS_PROXY: ftp://p is not an address of a proxy',
+      message: 'HTTPS_PROXY: ftp://p is not a proxy address',
     });
   });
 });

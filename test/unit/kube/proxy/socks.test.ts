@@ -31,8 +31,8 @@ describe('what a proxy answers, in words that follow its name', () => {
     ['it closed the connection', []],
     ['it does not speak SOCKS5', [[72, 84]]],
     ['it does not speak SOCKS5', [[5, 2, 1, 0, 5, 0, 0, 1, 0, 0, 0, 0, 0, 0]]],
-    ['it wants a login that is not supported, or a name and a password', [[5, 255]]],
-    ['it wants a login that is not supported, or a name and a password', [[5, 1]]],
+    ['it requires a login: a name and a password, or an unsupported method', [[5, 255]]],
+    ['it requires a login: a name and a password, or an unsupported method', [[5, 1]]],
     [
       'it does not accept the name and password',
       [
@@ -46,8 +46,8 @@ describe('what a proxy answers, in words that follow its name', () => {
     ['the host is unreachable', refusing(4)],
     ['connection refused', refusing(5)],
     ['the time to live expired', refusing(6)],
-    ['it cannot connect', refusing(7)],
-    ['it does not know that kind of address', refusing(8)],
+    ['it does not support CONNECT', refusing(7)],
+    ['it does not support that type of address', refusing(8)],
     ['it refused with an unknown code', refusing(9)],
   ];
   test('no answer within 30 s', async t => {

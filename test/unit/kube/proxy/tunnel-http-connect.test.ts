@@ -21,8 +21,8 @@ test('ignores the length and encoding of a successful response, as RFC 9110 dema
 
 test('refuses a response that is not HTTP, and one with an endless head', async () => {
   await assert.rejects(connectThrough('SSH-2.0-OpenSSH_9.2\r\n\r\n'), {
-    message: 'it answered with something else than HTTP',
+    message: 'it answered with something other than HTTP',
   });
   const endless = `HTTP/1.1 200 OK\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`;
-  await assert.rejects(connectThrough(endless), { message: 'the head of its answer has more than 65536 bytes' });
+  await assert.rejects(connectThrough(endless), { message: 'its answer headers have more than 65536 bytes' });
 });

@@ -57,10 +57,10 @@ test('reads names and usage in protobuf, without labels', async () => {
 
 test('reports a timeout, a failure, and a bug', async () => {
   const failing = (error: Error) => ({ request: () => Promise.reject(error) }) as Partial<Transport> as Transport;
-  const gone = new NodepoolError('cluster', 'the connection broke off');
+  const gone = new NodepoolError('cluster', 'the connection broke');
   const { signal } = new AbortController();
-  assert.deepEqual(await nodeUsage(failing(gone), signal), { kind: 'failed', reason: 'the connection broke off' });
-  const late = { kind: 'failed', reason: 'it did not answer in time' };
+  assert.deepEqual(await nodeUsage(failing(gone), signal), { kind: 'failed', reason: 'the connection broke' });
+  const late = { kind: 'failed', reason: 'no answer in time' };
   assert.deepEqual(await nodeUsage(failing(gone), AbortSignal.abort()), late);
   await assert.rejects(nodeUsage(failing(new TypeError('x')), signal), TypeError);
 });
@@ -77,5 +77,5 @@ test('reports a metrics API that fails', () => {
   assert.equal(reasonOf(503, 'service unavailable\n'), 'service unavailable');
   assert.equal(reasonOf(403, status('nodes.metrics.k8s.io is forbidden')), 'nodes.metrics.k8s.io is forbidden');
   assert.equal(reasonOf(500, ''), 'the server answered 500');
-  for (const text of ['<html>', '[]', '{}', 'null', '']) assert.equal(reasonOf(200, text), 'the answer is no list');
+  for (const text of ['<html>', '[]', '{}', 'null', '']) assert.equal(reasonOf(200, text), 'the answer is not a list');
 });

@@ -10,9 +10,17 @@ const access = {
 };
 
 for (const [code, ofFile, ofFlag] of [
-  ['ECONNREFUSED', 'that it is running and that /k names', 'that it is running and that --server names'],
+  [
+    'ECONNREFUSED',
+    'that the server is running, and the address in /k',
+    'that the server is running, and the address in --server',
+  ],
   ['ENOTFOUND', "the server's name in /k ", "the server's name in --server "],
-  ['EPROTO', 'server of cluster "c" in /k: ', '--server: '],
+  [
+    'EPROTO',
+    'https:// or http:// and the port in server of cluster "c" in /k',
+    'https:// or http:// and the port in --server',
+  ],
   ['EOTHER', 'the server in /k ', 'the server in --server '],
 ] as const) {
   test(`${code}: says where the address is`, () => {
@@ -27,5 +35,5 @@ test('a certificate for another name: the flag, where the name is of the flag', 
   const error = Object.assign(new Error('x'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   const next = (isNameFlag: boolean) => connectionError(error, { ...access, isNameFlag }, 1, false).next;
   assert.equal(next(false), "correct the server's name, or set tls-server-name in /k");
-  assert.equal(next(true), 'give --tls-server-name a name that the certificate is for');
+  assert.equal(next(true), 'set --tls-server-name to a name in the certificate');
 });

@@ -92,8 +92,8 @@ test('applies a requested deadline to the login too', async t => {
   const credentials = () => new Promise<Credentials>(() => {});
   const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', deadlineMs: 100, credentials });
   await assert.rejects(transport.request({ path: '/' }), {
-    message: 'there are no credentials for user "u" after 0.1 s',
-    next: 'log in with its plugin, or wait longer with --request-timeout',
+    message: 'no credentials for user "u" after 0.1 s',
+    next: "log in with the user's plugin, or wait longer with --request-timeout",
   });
 });
 

@@ -46,7 +46,7 @@ test('sends a delayed write only while it is allowed; reads and urgent writes ar
   const write = transport.request({ method: 'PATCH', path: '/' });
   await until(() => sends() > 1);
   may = false;
-  await assert.rejects(write, { message: 'this process may not write any more: it has lost its lease' });
+  await assert.rejects(write, { message: 'this process may no longer write: it lost its lease' });
   const before = sends();
   await assert.rejects(transport.request({ method: 'DELETE', path: '/' }));
   assert.equal(sends(), before);
@@ -70,7 +70,7 @@ test('ends an aborted request at once and frees its place', async t => {
   const next = transport.request({ path: '/answers' });
   setTimeout(() => given.abort(), 50);
   await assert.rejects(hanging);
-  await assert.rejects(queued, { message: 'the request was given up on our side' });
+  await assert.rejects(queued, { message: 'the request was canceled by the client' });
   assert.equal((await next).status, 200);
 });
 
@@ -82,7 +82,7 @@ test('close() ends waiting requests, and none is sent after it', async t => {
   // The response has arrived, and the retry waits.
   await new Promise(resolve => setTimeout(resolve, 50));
   transport.close();
-  for (const request of requests) await assert.rejects(request, { message: 'the request was given up on our side' });
+  for (const request of requests) await assert.rejects(request, { message: 'the request was canceled by the client' });
   assert.equal(sends(), 1);
 });
 
