@@ -8,7 +8,7 @@ import type { Judge } from './judge.ts';
 import type { SpreadState } from './spread/spread.ts';
 
 /** Why `least` and `most` differ. */
-export const BY_ORDER = 'it depends on which nodes the scheduler takes first';
+export const BY_ORDER = 'the number depends on which nodes the scheduler picks first';
 
 export interface Bounds {
   /** In every order. */

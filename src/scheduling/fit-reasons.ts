@@ -94,5 +94,5 @@ function mostFrequent(details: ReadonlyMap<string, number>): string[] {
 
 function shortText({ resource, requested, free }: NonNullable<UnfitReason['short']>): string {
   const [requestedText, freeText] = amountTexts(resource, requested, free > 0n ? free : 0n);
-  return `${requestedText} asked, at most ${freeText} free on a node`;
+  return `${requestedText} requested, at most ${freeText} free on a node`;
 }

@@ -15,9 +15,9 @@ export interface ClusterFacts {
 }
 
 /** Preemption is not considered: which pods would be evicted for a pod of higher priority is not known. */
-export const PREEMPTION = 'preemption, by which pods of a higher priority take the place of others';
+export const PREEMPTION = 'preemption';
 
-const VOLUME_LIMITS = 'how many volumes a node can attach, and how much storage is free (CSINode, CSIStorageCapacity)';
+const VOLUME_LIMITS = 'volume limits of nodes and free storage (CSINode, CSIStorageCapacity)';
 
 export const UNREAD_NAMESPACES = 'namespaceSelector: the labels of namespaces cannot be read';
 
@@ -29,11 +29,11 @@ export function podNotJudged(spec: RawPodSpec): readonly string[] {
   const texts: string[] = [];
   const { schedulerName = '', volumes = [] } = spec;
   if (schedulerName !== '' && schedulerName !== 'default-scheduler') {
-    texts.push(`the scheduler ${schedulerName}: the rules of the default scheduler are used`);
+    texts.push(`the scheduler ${schedulerName} (evaluated by the rules of the default scheduler)`);
   }
   if ((spec.resourceClaims ?? []).length > 0) texts.push('resourceClaims (dynamic resource allocation)');
   if (spec.schedulingGroup !== undefined && spec.schedulingGroup !== null) {
-    texts.push('schedulingGroup (gang scheduling): the pods of the group are judged one by one');
+    texts.push('schedulingGroup (gang scheduling): the pods of the group are evaluated one by one');
   }
   if (volumes.some(each => each.persistentVolumeClaim || each.ephemeral || each.csi)) texts.push(VOLUME_LIMITS);
   return texts.length === 0 ? NONE : texts;
@@ -58,14 +58,14 @@ export function notJudged(
     const className =
       ephemeral?.volumeClaimTemplate?.spec?.storageClassName ?? (storage && defaultClass(storage)) ?? '';
     if (ephemeral === undefined || storage === undefined || storage.classes.get(className)?.waits) continue;
-    texts.push(`where the volume of ${name} will be: its StorageClass ${className} does not wait for the pod`);
+    texts.push(`the future zone of the volume of ${name}: its StorageClass ${className} does not wait for the pod`);
   }
   const bound = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => {
     const claim = storage?.claims.get(`${metadata.namespace}/${persistentVolumeClaim?.claimName}`);
     return storage?.volumes.get(claim?.volumeName ?? '')?.migrated ?? [];
   });
-  for (const field of new Set(bound)) texts.push(`what the CSI driver that serves its ${field} says of zones`);
-  if (needsFeatures(spec)) texts.push('which nodes declare the features that it needs (NodeDeclaredFeatures)');
+  for (const field of new Set(bound)) texts.push(`the zones of the CSI driver that serves its ${field}`);
+  if (needsFeatures(spec)) texts.push('node features that the pod needs (NodeDeclaredFeatures)');
   const terms = [affinity?.podAffinity, affinity?.podAntiAffinity].flatMap(
     each => each?.requiredDuringSchedulingIgnoredDuringExecution ?? [],
   );

@@ -129,5 +129,5 @@ export function neverBecause({ minAvailable, maxUnavailable, status }: Budget): 
   if (status === undefined || status.expectedPods === 0 || status.desiredHealthy < status.expectedPods)
     return undefined;
   const rule = minAvailable === undefined ? `maxUnavailable is ${maxUnavailable}` : `minAvailable is ${minAvailable}`;
-  return `${rule}, and it covers ${plural(status.expectedPods, 'pod')}`;
+  return `${rule}, and the budget covers ${plural(status.expectedPods, 'pod')}`;
 }

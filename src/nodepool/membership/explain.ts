@@ -24,7 +24,7 @@ export interface SelectorReason {
 }
 
 /** The rule by which one of two matching pools owns the node. */
-type OwnershipRule = 'holds the node already' | 'is older' | 'has the smaller name';
+export type OwnershipRule = 'holds the node already' | 'is older' | 'has the smaller name';
 
 export type MembershipVerdict =
   /** `over`: the other pools that match, each with the deciding rule. */

@@ -94,7 +94,7 @@ function settableClassKeys(pool: NodePool): string[] {
 /** Follows the name of the pool. */
 export function kubeletRiskText(risk: KubeletRisk): string {
   const { gains, shedsTaints, classKeys } = risk;
-  const by = `has a RuntimeClass that selects by ${classKeys.join(', ')}, which a kubelet may set on its own node to get its pods`;
+  const by = `has a RuntimeClass that selects by ${classKeys.join(', ')}; kubelets can set these labels on their own node and so attract its pods`;
   const texts = [
     ...(gains.length > 0 || shedsTaints ? [memberRiskText(risk)] : []),
     ...(classKeys.length > 0 ? [by] : []),
@@ -104,12 +104,12 @@ export function kubeletRiskText(risk: KubeletRisk): string {
 
 function memberRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
   if (keys.length === 0)
-    return `selects nodes without a label, so that a kubelet may register a new node to get ${gains.join(', ')}`;
+    return `selects nodes without a label; kubelets can register a new node and so get ${gains.join(', ')}`;
   const effects = [
     ...(gains.length > 0 ? [`get ${gains.join(', ')}`] : []),
-    ...(shedsTaints ? ['lose the taints of the pool'] : []),
+    ...(shedsTaints ? ['leave the pool and its taints'] : []),
   ];
-  return `selects by ${keys.join(', ')}, which a kubelet may set on its own node to ${effects.join(' and ')}`;
+  return `selects by ${keys.join(', ')}; kubelets can change ${keys.length === 1 ? 'this label' : 'these labels'} on their own node and so ${effects.join(' and ')}`;
 }
 
 /**
@@ -119,20 +119,19 @@ function memberRiskText({ keys, gains, shedsTaints }: KubeletRisk): string {
 export function kubeletRegistrationText(risk: KubeletRisk, pool: NodePool): string | undefined {
   const { keys, gains, canRegister, refused } = risk;
   if (refused.length > 0)
-    return `selects by ${keys.join(', ')} and gives ${refused.join(', ')}: the admission policy refuses new nodes that register with the labels by which the pool selects`;
+    return `selects by ${keys.join(', ')} and sets ${refused.join(', ')}: the admission policy refuses new nodes that register with the pool's membership labels`;
   if (!canRegister) return undefined;
   const taints = taintsOf(pool).map(formatTaint);
   const more = taints.length === 0 ? '' : `, and the ${noun(taints.length, 'taint')} ${taints.join(', ')}`;
-  const how =
-    keys.length === 0 ? 'selects nodes without a label, so that' : `selects by ${keys.join(', ')}, with which`;
-  return `${how} a kubelet may register a new node: it gets the ${noun(gains.length, 'label')} ${gains.join(', ')}${more}`;
+  const how = keys.length === 0 ? 'selects nodes without a label;' : `selects by ${keys.join(', ')};`;
+  return `${how} kubelets that register a new node get the ${noun(gains.length, 'label')} ${gains.join(', ')}${more}`;
 }
 
 /** An imperative without a trailing full stop. */
-export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED_DOMAIN}/, which no kubelet may set, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
+export const KUBELET_REGISTRATION_REMEDY = `select by a label under ${RESTRICTED_DOMAIN}/, which no kubelet may set, or to accept this, annotate the pool with ${KUBELET_MEMBERSHIP}=Allow`;
 
 /** An imperative without a trailing full stop. */
-export const KUBELET_RISK_REMEDY = `run \`kubectl nodepool install --policies\`, select by a label under ${RESTRICTED_DOMAIN}/, or annotate the pool with ${KUBELET_MEMBERSHIP}=Allow if that is meant`;
+export const KUBELET_RISK_REMEDY = `run \`kubectl nodepool install --policies\`, select by a label under ${RESTRICTED_DOMAIN}/, or to accept this, annotate the pool with ${KUBELET_MEMBERSHIP}=Allow`;
 
 /** For warnings, which have no room for the remedies. */
 export const KUBELET_RISK_PAGE =

@@ -92,7 +92,7 @@ function comparison(tokens: Tokens): Omit<SelectorTerm, 'key'> {
     case '>':
     case '<': {
       const bound = readValue(tokens);
-      if (parseInt64(bound) === undefined) throw invalid(`"${bound}" after ${operator} is no integer`);
+      if (parseInt64(bound) === undefined) throw invalid(`"${bound}" after ${operator} is not an integer`);
       return { operator: operator === '>' ? 'Gt' : 'Lt', values: [bound] };
     }
     default:

@@ -70,9 +70,9 @@ export function labelsToJoin(
     const by = selectorText(sourceSelector);
     const of = keysOf(sourceSelector).every(isClusterSet)
       ? 'the cluster itself sets'
-      : `pool ${pool.metadata.name} needs, too`;
-    const why = isAbsence(sourceSelector) ? `nodes without a label, ${by}` : `it by ${by}, which ${of}`;
-    throw new NodepoolError('input', `${cannot}: that selects ${why}`, selectByOwnLabel(source));
+      : `pool ${pool.metadata.name} also needs`;
+    const why = isAbsence(sourceSelector) ? `nodes without a label, ${by}` : `the node by ${by}, which ${of}`;
+    throw new NodepoolError('input', `${cannot}: that pool selects ${why}`, selectByOwnLabel(source));
   }
   return patch;
 }
@@ -97,7 +97,7 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
   if (isAbsence(selector)) {
     throw new NodepoolError(
       'input',
-      `${cannot}: that selects nodes without a label, ${selectorText(selector)}`,
+      `${cannot}: that pool selects nodes without a label, ${selectorText(selector)}`,
       selectByOwnLabel(pool),
     );
   }
@@ -105,8 +105,8 @@ export function labelsToLeave(node: Node, pool: NodePool, rivals: readonly NodeP
     const others = rivals.map(({ metadata }) => metadata.name).join(', ');
     throw new NodepoolError(
       'input',
-      `${cannot}: pool ${others} has it by the same labels, ${selectorText(selector)}`,
-      `change which nodes the pool has: \`kubectl nodepool edit ${name}\``,
+      `${cannot}: pool ${others} selects the node by the same labels, ${selectorText(selector)}`,
+      `change the selector of the pool: \`kubectl nodepool edit ${name}\``,
     );
   }
   // As for a pool that adopt created.
@@ -129,11 +129,11 @@ function isAbsence(selector: Selector): boolean {
 
 /** @param key of an expression without which the node would not match */
 function isFact(cannot: string, node: Node, { metadata: { name } }: NodePool, key: string): NodepoolError {
-  const edit = `change which nodes the pool has: \`kubectl nodepool edit ${name}\``;
+  const edit = `change the selector of the pool: \`kubectl nodepool edit ${name}\``;
   const remove = `remove the label yourself: \`kubectl label node ${node.name} ${key}-\``;
   return new NodepoolError(
     'input',
-    `${cannot}: that selects it by an expression about the label ${key}, which others may use, too`,
+    `${cannot}: that pool selects the node by an expression on the label ${key}, which others may also use`,
     isControlPlaneRole(key) ? edit : `${remove}, or ${edit}`,
   );
 }
@@ -142,7 +142,7 @@ function isFact(cannot: string, node: Node, { metadata: { name } }: NodePool, ke
 function selectByOwnLabel(pool: NodePool): string {
   const { name } = pool.metadata;
   const roleLabel = `${ROLE_PREFIX}${name}=`;
-  return `select by a label of your own, too, and run this again: \`kubectl label nodes -l ${quotedSelector(membershipSelector(pool))} ${roleLabel}\`, then \`kubectl nodepool edit ${name} --node-selector ${roleLabel}\`; nodes that are added later need that label`;
+  return `add a label of your own to the selector: \`kubectl label nodes -l ${quotedSelector(membershipSelector(pool))} ${roleLabel}\`, then \`kubectl nodepool edit ${name} --node-selector ${roleLabel}\`; run the command again; future nodes need this label`;
 }
 
 /** The patch without values that are already set. */
@@ -172,11 +172,11 @@ export function labelOf({ labels }: Node, key: string): string | undefined {
 function notFree(node: Node, pool: NodePool, key: string, value: string, live: string | undefined): NodepoolError {
   const has = live === undefined ? `has no label ${key}` : `has the label ${key}=${live}`;
   const next = isClusterSet(key)
-    ? 'the cluster itself sets that label: choose other nodes'
-    : `choose other nodes, or change it yourself: \`kubectl label node ${node.name} ${key}=${value} --overwrite\``;
+    ? 'use other nodes: the cluster itself sets this label'
+    : `use other nodes, or change the label: \`kubectl label node ${node.name} ${key}=${value} --overwrite\``;
   return new NodepoolError(
     'input',
-    `node ${node.name} ${has}, and members of pool ${pool.metadata.name} have ${key}=${value}`,
+    `node ${node.name} ${has}, but members of pool ${pool.metadata.name} have ${key}=${value}`,
     next,
   );
 }
@@ -190,11 +190,11 @@ function notMet(
   const has = live === undefined ? `has no label ${key}` : `has the label ${key}=${live}`;
   const change = { In: `${key}=${values[0]}`, Exists: `${key}=`, NotIn: `${key}-`, DoesNotExist: `${key}-` }[operator];
   const next = isClusterSet(key)
-    ? 'the cluster itself sets that label: choose other nodes'
-    : `choose other nodes, or change it yourself: \`kubectl label node ${node.name} ${change ?? `${key}=NUMBER`}${change?.endsWith('-') ? '' : ' --overwrite'}\``;
+    ? 'use other nodes: the cluster itself sets this label'
+    : `use other nodes, or change the label: \`kubectl label node ${node.name} ${change ?? `${key}=NUMBER`}${change?.endsWith('-') ? '' : ' --overwrite'}\``;
   return new NodepoolError(
     'input',
-    `node ${node.name} ${has}, and members of pool ${pool.metadata.name} meet ${text}`,
+    `node ${node.name} ${has}, but members of pool ${pool.metadata.name} meet ${text}`,
     next,
   );
 }

@@ -235,7 +235,7 @@ export function hasLostFields(pool: NodePool): boolean {
   return isWithoutGeneration(pool) && takeoverOf(pool) === 'finished';
 }
 
-export const LOST_FIELDS = 'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status';
+export const LOST_FIELDS = 'the CRD nodepools.nodes.lailin.xyz is from another version and drops fields of the status';
 export const MEND_LOST_FIELDS = 'run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
 
 /** Of a pool that is not created yet: it takes no node from another. */

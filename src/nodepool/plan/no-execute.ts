@@ -120,7 +120,7 @@ const MAX_NAMED = 3;
 
 /** `pods of 2 nodes are evicted before a NoExecute taint is set there: a, b; pod ns/p on node a waits for …` */
 export function drainingText({ nodes, blocked }: { nodes: readonly string[]; blocked: string | undefined }): string {
-  const what = `pods of ${plural(nodes.length, 'node')} are evicted before a NoExecute taint is set there`;
+  const what = `pods of ${plural(nodes.length, 'node')} are evicted before NoExecute taints are set`;
   return `${what}: ${firstFew(nodes, MAX_NAMED)}${blocked === undefined ? '' : `; ${blocked}`}`;
 }
 
@@ -191,5 +191,5 @@ export function withheldText(
     ([taint, { count, names }]) =>
       `taint ${taint} of ${plural(count, 'node')}: ${names.join(', ')}${andMore(count - names.length, ' ')}`,
   );
-  return `not set again, as that would evict pods: ${firstFew(texts, MAX_WITHHELD_TAINTS, '; ', '; ')}; \`kubectl taint nodes NODE TAINT\` sets one`;
+  return `not set again, because they would evict pods: ${firstFew(texts, MAX_WITHHELD_TAINTS, '; ', '; ')}; to set one: \`kubectl taint nodes NODE TAINT\``;
 }

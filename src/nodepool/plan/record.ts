@@ -105,7 +105,7 @@ function readRecord(raw: string): { record?: AppliedRecord; problem?: string } {
   const json = parsedJson(raw);
   if (json === undefined) return { problem: 'not JSON' };
   if (!isObject(json)) return { problem: 'not a JSON object' };
-  if (typeof json.pool !== 'string' || !isSubdomain(json.pool)) return { problem: 'without the name of a pool' };
+  if (typeof json.pool !== 'string' || !isSubdomain(json.pool)) return { problem: 'without a pool name' };
   const displaced = isObject(json.displaced) ? json.displaced : {};
   const [labels, taints, annotations] = [slotsOf(json.labels), slotsOf(json.taints), slotsOf(json.annotations)];
   const [startup, draining] = [slotsOf(json.startup), slotsOf(json.draining)];

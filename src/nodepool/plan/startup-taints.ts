@@ -211,7 +211,7 @@ export function stuckStartupTaints({ spec }: NodePool, members: readonly Node[],
       const why = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
       const names = nodes.map(({ node }) => node).toSorted();
       texts.push(
-        `nobody has lifted startup taint ${live}${why} from ${plural(names.length, 'node')}: ${firstFew(names, MAX_NAMED)}`,
+        `startup taint ${live}${why} is still on ${plural(names.length, 'node')}: ${firstFew(names, MAX_NAMED)}`,
       );
     }
   }

@@ -312,13 +312,13 @@ export function transientKeysIn(pool: NodePool, more: readonly string[] = []): T
 
 /** `the taint b, which Cilium sets until an agent on the node is ready` */
 export function transientText({ what, key, project, phase }: TransientState): string {
-  return `the ${what} ${key}, which ${project} sets ${PURPOSES[phase]}`;
+  return `the ${what} ${key} (${project} sets it ${PURPOSES[phase]})`;
 }
 
 /** `pool a sets the taint b, which Cilium sets until an agent on the node is ready: …` */
 export function transientKeyWarning({ metadata }: NodePool, state: TransientState): Warning {
   return {
-    message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it when they register, and it is not set again once it is removed`,
+    message: `pool ${metadata.name} sets ${transientText(state)}: nodes get it once, when they register`,
     next: mayBeStartup(state) ? 'use spec.startupTaints, or remove it from the pool' : 'remove it from the pool',
   };
 }
@@ -334,7 +334,7 @@ export function startupKeyWarnings({ metadata, spec }: NodePool): Warning[] {
   return [...keys].flatMap(key => {
     const state = transientState('taint', key);
     if (state === undefined || mayBeStartup(state)) return [];
-    const message = `pool ${metadata.name} gives new nodes ${transientText({ ...state, key })}`;
+    const message = `pool ${metadata.name} sets ${transientText({ ...state, key })} on new nodes`;
     return { message, next: 'remove it from spec.startupTaints' };
   });
 }

@@ -33,8 +33,8 @@ export function isPaused({ metadata, spec }: NodePool): boolean {
 export function pausedError(what: string, pool: string): NodepoolError {
   return new NodepoolError(
     'input',
-    `${what}: nodepool ${pool} is paused`,
-    `resume it with \`kubectl nodepool rollout resume ${pool}\``,
+    `${what}: pool ${pool} is paused`,
+    `resume the pool with \`kubectl nodepool rollout resume ${pool}\``,
   );
 }
 
@@ -46,7 +46,7 @@ export function progressOf({ status }: { status?: NodePoolStatus | undefined }):
 /** @param differing how many of its nodes are not as it says */
 export function pausedProgress(pool: string, differing: number, nodes: number): RolloutProgress {
   const waiting = `${differing} of ${plural(nodes, 'node')} ${differing === 1 ? 'waits' : 'wait'} for`;
-  const what = differing === 0 ? 'the pool is paused' : `the pool is paused, and ${waiting} its changes`;
+  const what = differing === 0 ? 'the pool is paused' : `the pool is paused and ${waiting} its changes`;
   return { reason: 'Paused', message: `${what}: no node is written until \`kubectl nodepool rollout resume ${pool}\`` };
 }
 
@@ -65,13 +65,13 @@ export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgres
   const parts = [
     updated,
     ...(settling > 0 ? [`${settling} settling${names}`] : []),
-    ...(step.isCanary ? [`the canary of ${canary} has to settle first`] : []),
+    ...(step.isCanary ? [`waiting for the canary (${canary}) to settle`] : []),
   ];
   const waitsFor =
     notReady.length > 0
       ? `; ${waitsForText(pool, notReady)}`
       : leaving.length > 0
-        ? `; ${leavingText(leaving)}: wait for a Ready node that stays, or remove the canary from the pool`
+        ? `; ${leavingText(leaving)}: wait for another Ready node, or remove the canary from the pool`
         : '';
   return { reason: 'RolloutInProgress', message: `${parts.join(', ')}${waitsFor}` };
 }
@@ -93,7 +93,7 @@ function waitsForText(pool: string, names: readonly string[]): string {
 /** `nodes a, b are being removed, and cannot be the canary` */
 function leavingText(names: readonly string[]): string {
   const is = names.length === 1 ? 'is' : 'are';
-  return `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} being removed, and cannot be the canary`;
+  return `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} being removed and cannot be the canary`;
 }
 
 /** Of a condition Applied that is False for want of a step alone. */
@@ -109,11 +109,11 @@ export function stepsText(step: RolloutStep): string {
     return `stopped: ${stopText(step)}; ${plural(left, 'node')} left`;
   }
   const parts = [
-    ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? `, of the canary of ${canary}` : ''}`] : []),
+    ...(next.length > 0 ? [`${plural(next.length, 'node')} now${isCanary ? ` (canary of ${canary})` : ''}`] : []),
     ...(settling > 0 ? [`${settling} settling`] : []),
   ];
   const none =
-    isCanary && notReady.length + leaving.length > 0 ? 'none now, as no Ready node can be the canary' : 'none now';
+    isCanary && notReady.length + leaving.length > 0 ? 'none now, because no Ready node can be the canary' : 'none now';
   const now = parts.length === 0 ? none : parts.join(', ');
   if (left === 0) return now;
   const most = Math.min(left, limit);

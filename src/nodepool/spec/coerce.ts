@@ -37,7 +37,7 @@ export function coercePool<P extends NodePool>(raw: P): P {
   errors.push(
     ...dropped.map(field => ({
       field: `spec.${field}`,
-      message: 'is dropped by the installed CRD, or was lost under such a CRD',
+      message: 'is or was dropped by an outdated CRD',
     })),
   );
   const status = coerceStatus(raw.status);
@@ -108,7 +108,7 @@ export function decodePool(value: unknown, source: string, placeOf?: (field: str
     throw new NodepoolError(
       'input',
       `${source}: expected a NodePool, found ${describeValue(value)}`,
-      'begin it with apiVersion, kind, metadata and spec',
+      'start the object with apiVersion, kind, metadata and spec',
     );
   }
   checkKind(value, source);
@@ -137,7 +137,7 @@ function checkKind(value: Record<string, unknown>, source: string): void {
   const found = [`apiVersion ${describeValue(apiVersion)}`, `kind ${describeValue(kind)}`].join(' and ');
   const next =
     kind === 'NodePool' || apiVersion === undefined || kind === undefined
-      ? `write apiVersion: ${API_VERSION} and kind: NodePool`
+      ? `use apiVersion: ${API_VERSION} and kind: NodePool`
       : 'use kubectl create for objects of other kinds';
   throw new NodepoolError('input', `${source}: not a NodePool: found ${found}`, next);
 }

@@ -3,13 +3,12 @@ import { NodepoolError } from '../errors.ts';
 
 /** The next step when the rule itself names none. */
 function explain(fields: readonly string[]): string {
-  if (fields.length === 1 && /^metadata(\.name)?$/.test(fields[0] ?? ''))
-    return 'give the pool a name in metadata.name';
+  if (fields.length === 1 && /^metadata(\.name)?$/.test(fields[0] ?? '')) return 'set metadata.name';
   const parts = new Set(fields.map(field => /^(metadata|spec|status)\b/.exec(field)?.[1]));
   const [part] = parts;
   // The short name: other API groups have a resource nodepools, too.
   const what = parts.size === 1 && part !== undefined ? `npool.${part}` : 'npool';
-  return `see what the fields take with \`kubectl explain ${what}\``;
+  return `see the valid values with \`kubectl explain ${what}\``;
 }
 
 export interface FieldError {

@@ -114,7 +114,7 @@ function readMap(
     const before = errors.length;
     const kept = readBySchema(item, of, `${path}[${key}]`, reading);
     const error = errors[before];
-    if (error !== undefined) error.next = item === null ? `write "" for the empty value` : `quote it: ${what}`;
+    if (error !== undefined) error.next = item === null ? `use "" for the empty value` : `quote it: ${what}`;
     return [key, kept] as const;
   });
   return Object.fromEntries(entries.filter(([, kept]) => kept !== undefined));

@@ -197,8 +197,8 @@ export class DroppedFieldsError extends NodepoolError {
     const fields = names.map(name => `spec.${name}`);
     super(
       'cluster',
-      `nodepool ${pool} is not changed: the installed CRD drops ${fields.join(', ')}, or a write under such a CRD has lost it`,
-      `run \`kubectl nodepool install\`; where it is missing after that, set it again with \`kubectl nodepool edit ${pool}\``,
+      `pool ${pool} is not changed: the installed CRD drops ${fields.join(', ')}, or an earlier write under such a CRD dropped it`,
+      `run \`kubectl nodepool install\`; if the field is missing afterwards, set it with \`kubectl nodepool edit ${pool}\``,
     );
     this.fields = fields;
   }

@@ -32,22 +32,23 @@ function problemOf(key: string): string | undefined {
   if (name.includes('/')) return `key ${shown} has more than one "/"`;
   if (slash >= 0) {
     const prefix = key.slice(0, slash);
-    if (prefix === '') return `key ${shown} has nothing before the "/"`;
+    if (prefix === '') return `key ${shown} has an empty prefix before the "/"`;
     if (prefix.length > 253) return `the prefix of key ${shown} is longer than 253 characters`;
     if (!DNS_SUBDOMAIN.test(prefix)) {
       return `the prefix of key ${shown} must be a DNS name: lower case letters, digits, '-' and '.'`;
     }
   }
-  if (name === '') return `key ${shown} has nothing after the "/"`;
+  if (name === '') return `key ${shown} has an empty name after the "/"`;
   if (name.length > 63) return `the name of key ${shown} is longer than 63 characters`;
-  if (!LABEL_NAME.test(name)) return `the name of key ${shown} must be of ${WORD}`;
+  if (!LABEL_NAME.test(name)) return `the name of key ${shown} must consist of ${WORD}`;
   return undefined;
 }
 
 /** The problem with the value of a label or taint; undefined when it is valid. "" is valid. */
 export function valueProblem(value: string): string | undefined {
   if (value.length > 63) return `value ${JSON.stringify(value)} is longer than 63 characters`;
-  if (value !== '' && !LABEL_NAME.test(value)) return `value ${JSON.stringify(value)} must be empty or of ${WORD}`;
+  if (value !== '' && !LABEL_NAME.test(value))
+    return `value ${JSON.stringify(value)} must be empty or consist of ${WORD}`;
   return undefined;
 }
 
@@ -64,7 +65,7 @@ export function isTaintEffect(effect: string): effect is TaintEffect {
 export function dnsLabelProblem(label: string): string | undefined {
   if (label.length > 63) return `${JSON.stringify(label)} is longer than 63 characters`;
   if (DNS_LABEL.test(label)) return undefined;
-  return `${JSON.stringify(label)} must be of lower case letters, digits and '-', with a letter or digit first and last`;
+  return `${JSON.stringify(label)} must consist of lower case letters, digits and '-', with a letter or digit first and last`;
 }
 
 /** Whether it is a valid name for most kinds, for example a node (DNS-1123 subdomain). */
@@ -76,7 +77,7 @@ export function isSubdomain(name: string): boolean {
 export function poolNameProblem(name: string): string | undefined {
   if (name.length > 63) return `${JSON.stringify(name)} is longer than 63 characters`;
   if (DNS_SUBDOMAIN.test(name)) return undefined;
-  return `${JSON.stringify(name)} must be of lower case letters, digits, '-' and '.', with a letter or digit first and last`;
+  return `${JSON.stringify(name)} must consist of lower case letters, digits, '-' and '.', with a letter or digit first and last`;
 }
 
 /** `key=value:Effect`, or `key:Effect` without a value, as kubectl writes it and `parseTaint` reads it. */

@@ -32,7 +32,7 @@ export function startupTaintErrors({ spec: { taints = [], startupTaints = [] } }
       : [
           {
             field,
-            message: `spec.taints has key ${JSON.stringify(both.key)} and effect ${both.effect}, too`,
+            message: `spec.taints also has key ${JSON.stringify(both.key)} with effect ${both.effect}`,
             next: 'keep one of the two',
           },
         ]),
@@ -45,7 +45,7 @@ export function conditionProblem(type: string): string | undefined {
 }
 
 export function againProblem(again: string): string {
-  return `${JSON.stringify(again)} is not Boot, the only time at which a startup taint is given again`;
+  return `${JSON.stringify(again)} is invalid: the only value is Boot`;
 }
 
 function conditionErrors(field: string, until: StartupTaint['until']): FieldError[] {
@@ -63,7 +63,7 @@ function listErrors(field: string, taints: readonly Taint[]): FieldError[] {
     if (seen.has(id)) {
       errors.push({
         field: `${field}[${index}]`,
-        message: `a second taint of key ${JSON.stringify(taint.key)} and effect ${taint.effect}`,
+        message: `duplicate taint with key ${JSON.stringify(taint.key)} and effect ${taint.effect}`,
         next: 'keep one of the two',
       });
     }
@@ -82,7 +82,7 @@ function oneTaintErrors(list: string, index: number, { key, value = '', effect }
     errors.push({
       field: `${field}.key`,
       message: `the cluster itself sets and removes the taint ${key}`,
-      next: `remove it from ${list}`,
+      next: `remove the taint from ${list}`,
     });
   }
   return errors;

@@ -13,7 +13,7 @@ export class TooLargeError extends Error {
 /** @throws TooLargeError */
 export function checkLength(text: string): void {
   if (text.length <= MAX_TEXT_LENGTH) return;
-  throw new TooLargeError(`it has ${text.length} characters, and at most ${MAX_TEXT_LENGTH} are read`);
+  throw new TooLargeError(`${text.length} characters; the limit is ${MAX_TEXT_LENGTH}`);
 }
 
 /** Checks the size with every alias expanded: ten lines can represent billions of values. @throws TooLargeError */
@@ -23,7 +23,7 @@ export function checkExpanded(values: readonly unknown[]): void {
   for (const value of values) {
     length += measure(value, 0, known).length;
     if (length > MAX_TEXT_LENGTH) {
-      throw new TooLargeError(`with its aliases written out it has more than ${MAX_TEXT_LENGTH} characters`);
+      throw new TooLargeError(`more than ${MAX_TEXT_LENGTH} characters with expanded aliases`);
     }
   }
 }
@@ -39,7 +39,7 @@ function measure(value: unknown, level: number, known: Map<object, TextSize>): T
   const before = known.get(value);
   if (before !== undefined && level + before.depth <= MAX_DEPTH) return before;
   if (level >= MAX_DEPTH || before !== undefined) {
-    throw new TooLargeError(`with its aliases written out it has more than ${MAX_DEPTH} levels`);
+    throw new TooLargeError(`more than ${MAX_DEPTH} levels with expanded aliases`);
   }
   const found: TextSize = { length: 1, depth: 0 };
   for (const [key, member] of Object.entries(value)) {

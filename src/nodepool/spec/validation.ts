@@ -65,13 +65,13 @@ export function isClusterLabel(key: string): boolean {
 function nameErrors({ metadata: { name }, spec }: NodePool): FieldError[] {
   const field = 'metadata.name';
   const problem = poolNameProblem(name);
-  if (problem !== undefined) return [{ field, message: problem, next: 'choose another name' }];
+  if (problem !== undefined) return [{ field, message: problem, next: 'use another name' }];
   if (!RESERVED_NAMES.includes(name) || !hasDefaultSelector(spec)) return [];
   return [
     {
       field,
-      message: `"${name}" is reserved: by default this pool would take the control-plane nodes`,
-      next: 'choose another name, or say which nodes belong in spec.nodeSelector or spec.matchExpressions',
+      message: `"${name}" is reserved: by default this pool would select the control-plane nodes`,
+      next: 'use another name, or say which nodes belong in spec.nodeSelector or spec.matchExpressions',
     },
   ];
 }
@@ -86,15 +86,15 @@ function labelErrors(pool: NodePool): FieldError[] {
   const membership = keysOf(membershipSelector(pool));
   for (const key in labels) {
     if (isClusterLabel(key)) {
-      const message = 'this label is set by the cluster itself';
-      errors.push({ field: `spec.labels[${key}]`, message, next: 'remove it from spec.labels' });
+      const message = 'the cluster itself sets this label';
+      errors.push({ field: `spec.labels[${key}]`, message, next: 'remove the label from spec.labels' });
     } else if (key === POOL_LABEL) {
       errors.push(reserved(`spec.labels[${key}]`));
     } else if (membership.includes(key) || key === `${ROLE_PREFIX}${pool.metadata.name}`) {
       errors.push({
         field: `spec.labels[${key}]`,
         message: 'this label decides which nodes belong to the pool, so the pool cannot set it',
-        next: 'remove it from spec.labels, and label the nodes themselves',
+        next: 'remove the label from spec.labels, and label the nodes yourself',
       });
     }
   }
@@ -109,8 +109,8 @@ function selectorErrors({ spec: { nodeSelector } }: NodePool): FieldError[] {
     return [
       {
         field,
-        message: 'an empty selector names no nodes',
-        next: 'give at least one label, or leave nodeSelector out for the default',
+        message: 'an empty selector selects no nodes',
+        next: 'set at least one label, or leave out nodeSelector for the default',
       },
     ];
   }
@@ -127,7 +127,9 @@ function expressionErrors({ spec: { matchExpressions } }: NodePool): FieldError[
   if (matchExpressions === undefined) return [];
   const field = 'spec.matchExpressions';
   if (matchExpressions.length === 0) {
-    return [{ field, message: 'an empty list names no nodes', next: 'give at least one expression, or leave it out' }];
+    return [
+      { field, message: 'an empty list selects no nodes', next: 'set at least one expression, or leave out the list' },
+    ];
   }
   const errors = matchExpressions.flatMap((expression, index) => oneExpressionErrors(`${field}[${index}]`, expression));
   if (matchExpressions.length > MAX_EXPRESSIONS) {
@@ -170,7 +172,7 @@ function isInteger(value: string): boolean {
 }
 
 function reserved(field: string): FieldError {
-  return { field, message: `the label ${POOL_LABEL} is set by kubectl-nodepool itself`, next: 'choose another key' };
+  return { field, message: `kubectl-nodepool itself sets the label ${POOL_LABEL}`, next: 'use another key' };
 }
 
 function otherErrors({ spec: { handler = '', unmanaged, noExecute } }: NodePool): FieldError[] {
@@ -197,14 +199,14 @@ function annotationErrors({ spec: { annotations } }: NodePool): FieldError[] {
       errors.push({ field: `${field}[${key}]`, message: `longer than ${MAX_ANNOTATION_BYTES} characters` });
     }
     if (isRefusedAnnotation(key)) {
-      const message = 'this annotation is set by the cluster itself or by this program';
-      errors.push({ field: `${field}[${key}]`, message, next: `remove it from ${field}` });
+      const message = 'the cluster or kubectl-nodepool sets this annotation';
+      errors.push({ field: `${field}[${key}]`, message, next: `remove the annotation from ${field}` });
     }
   }
   if (pairs.length > MAX_ANNOTATIONS) errors.push({ field, message: `more than ${MAX_ANNOTATIONS} annotations` });
   const bytes = annotationBytes(annotations);
   if (bytes > MAX_ANNOTATION_BYTES && !pairs.some(([, value]) => isTooLong(value))) {
-    const message = `keys and values have ${bytes} bytes together, and at most ${MAX_ANNOTATION_BYTES} are allowed`;
+    const message = `keys and values have ${bytes} bytes together; the limit is ${MAX_ANNOTATION_BYTES}`;
     errors.push({ field, message });
   }
   return errors;

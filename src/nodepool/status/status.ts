@@ -133,7 +133,7 @@ export function computeStatus(pool: NodePool, observed: PoolObservation, now: st
   const waitingReason = rollout?.reason === 'RolloutComplete' ? undefined : rollout?.reason;
   const appliedText = (): [reason: string, message: string] => {
     if (isReleased) return releaseText(differing, failures, fields);
-    if (applied) return ['Applied', `every member carries the ${fields} of the pool`];
+    if (applied) return ['Applied', `every member has the ${fields} of the pool`];
     if (specErrors.length > 0) return ['InvalidSpec', summarize([invalid, ...failures])];
     const verb = differing.length === 1 ? 'differs' : 'differ';
     const count = `${differing.length} of ${plural(members.length, 'node')} ${verb} from the ${fields} of the pool`;
@@ -351,7 +351,7 @@ export function conflictMessages(
   if (foreignRuntimeClass !== undefined) {
     conflicts.push({
       reason: 'RuntimeClassConflict',
-      message: `RuntimeClass ${foreignRuntimeClass} exists and does not belong to pool ${pool.metadata.name}; it is not changed`,
+      message: `RuntimeClass ${foreignRuntimeClass} exists but does not belong to pool ${pool.metadata.name}; not changed`,
     });
   }
   return conflicts;
@@ -367,5 +367,5 @@ function nodeConflict(pool: NodePool, owner: string, nodes: string[]): string {
   const verb = nodes.length === 1 ? 'belongs' : 'belong';
   const keys = specKeys(pool);
   const kept = keys.length > 0 ? `; not applied there: ${keys.join(', ')}` : '';
-  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_CONFLICTING)} ${verb} to pool ${owner} and also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
+  return `${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_CONFLICTING)} ${verb} to pool ${owner} but also ${nodes.length === 1 ? 'matches' : 'match'} pool ${pool.metadata.name}${kept}`;
 }

@@ -15,7 +15,7 @@ export function judgeResources(requests: Requests, { allocatable, requested, pod
   const reasons: UnfitReason[] = [];
   const places = allocatable.get('pods') ?? 0n;
   if (BigInt(pods) + 1n > places) {
-    reasons.push({ rule: 'resources', words: 'Too many pods', detail: `${pods} of ${places} places are taken` });
+    reasons.push({ rule: 'resources', words: 'Too many pods', detail: `${pods} of ${places} pod slots are used` });
   }
   for (const [name, request] of requests) {
     const free = (allocatable.get(name) ?? 0n) - (requested.get(name) ?? 0n);
@@ -41,7 +41,7 @@ export function roomFor(requests: Requests, { allocatable, requested, pods }: No
 function shortText(name: string, requested: bigint, free: bigint): string {
   const shownFree = free < 0n ? 0n : free;
   const [requestedText, freeText] = amountTexts(name, requested, shownFree);
-  return `${requestedText} asked, ${freeText} free`;
+  return `${requestedText} requested, ${freeText} free`;
 }
 
 /** Two amounts that are compared, in the same unit of CPU. */
@@ -102,5 +102,5 @@ export function judgePorts(requested: readonly HostPort[], taken: readonly HostP
   const clash = taken.length === 0 ? undefined : clashes(requested, taken);
   if (clash === undefined) return undefined;
   const words = "node(s) didn't have free ports for the requested pod ports";
-  return { rule: 'hostPorts', words, detail: `${clash.port} is taken` };
+  return { rule: 'hostPorts', words, detail: `${clash.port} is in use` };
 }

@@ -107,18 +107,18 @@ export class PodAffinity {
     const { affinity, antiAffinity } = this.#pod;
     const missing = affinity.find(({ topologyKey }) => !this.#near.has(topologyKey, node));
     if (missing !== undefined && !this.#mayBeFirst(node)) {
-      const detail = domainText(missing.topologyKey, node, 'has no pod that it must be near');
+      const detail = domainText(missing.topologyKey, node, 'has no pod that this pod must be near');
       reasons.push({ rule: 'podAffinity', words: "node(s) didn't match pod affinity rules", detail });
     }
     const near = antiAffinity.find(({ topologyKey }) => this.#far.has(topologyKey, node));
     if (near !== undefined) {
-      const detail = domainText(near.topologyKey, node, 'has a pod that it must be far from');
+      const detail = domainText(near.topologyKey, node, 'has a pod that this pod must be away from');
       reasons.push({ rule: 'podAntiAffinity', words: "node(s) didn't match pod anti-affinity rules", detail });
     }
     const key = [...this.#refusedKeys].find(each => this.#refused.has(each, node));
     if (key !== undefined) {
       const words = "node(s) didn't satisfy existing pods anti-affinity rules";
-      const detail = domainText(key, node, 'has a pod that must be far from it');
+      const detail = domainText(key, node, 'has a pod that must be away from this pod');
       reasons.push({ rule: 'existingAntiAffinity', words, detail });
     }
     return reasons;

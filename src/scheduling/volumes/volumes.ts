@@ -185,7 +185,10 @@ export class PodVolumes {
     const reasons: UnfitReason[] = [];
     const add = (words: string, detail: string) => reasons.push({ rule: 'volumes', words, detail });
     if (this.#madeOn !== undefined && this.#madeOn !== node.name) {
-      add("node(s) didn't match PersistentVolume's node affinity", `a volume is made on node ${this.#madeOn}`);
+      add(
+        "node(s) didn't match PersistentVolume's node affinity",
+        `the volume is being created on node ${this.#madeOn}`,
+      );
     }
     const elsewhere = this.#bound.find(({ nodeTerms }) => !isReachable(nodeTerms, node));
     if (elsewhere !== undefined) {

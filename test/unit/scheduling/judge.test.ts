@@ -104,7 +104,7 @@ test('the scheduler names the reasons of the first rule that fails', () => {
   const reasons = new Judge(pod(tolerant), where).firstWhyNot('n1');
   assert.deepEqual(
     reasons.map(reason => reason.detail),
-    ['9 asked, 4 free', '9Gi asked, 8Gi free'],
+    ['9 requested, 4 free', '9Gi requested, 8Gi free'],
   );
 });
 

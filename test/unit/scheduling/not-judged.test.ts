@@ -21,10 +21,10 @@ const STORED = {
 
 const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?: ClusterFacts][] = [
   ['a pod that asks for nothing', {}, undefined],
-  ['another scheduler', { schedulerName: 'mine' }, /^the scheduler mine:/],
+  ['another scheduler', { schedulerName: 'mine' }, /^the scheduler mine /],
   ['claims of devices', { resourceClaims: [{ name: 'gpu' }] }, /^resourceClaims /],
   ['a group of pods', { schedulingGroup: { podGroupName: 'g' } }, /^schedulingGroup /],
-  ['volumes', { volumes: [{ name: 'v', csi: {} }] }, /^how many volumes a node can attach/],
+  ['volumes', { volumes: [{ name: 'v', csi: {} }] }, /^volume limits of nodes/],
   ['a resource that a node offers', asks({ 'example.com/nic': '1' }), undefined],
   ['a resource that no node offers', asks({ 'example.com/gpu': '1' }), /DeviceClass provides example\.com\/gpu/],
   [
@@ -36,19 +36,19 @@ const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?:
   [
     'a volume that a CSI driver serves',
     { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
-    /what the CSI driver that serves its awsElasticBlockStore says of zones/,
+    /the zones of the CSI driver that serves its awsElasticBlockStore/,
     STORED,
   ],
   [
     'a new claim of a class that does not wait',
     { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: 'now' } } } }] },
-    /where the volume of v will be: its StorageClass now does not wait for the pod/,
+    /the future zone of the volume of v: its StorageClass now does not wait for the pod/,
     STORED,
   ],
   [
     'a rule that only some kubelets know',
     { containers: [{ name: 'c', restartPolicyRules: [{ action: 'RestartAllContainers' }] }] },
-    /^which nodes declare the features/,
+    /^node features/,
   ],
   [
     'a rule that all kubelets know',
@@ -56,7 +56,7 @@ const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?:
     undefined,
   ],
   ['user namespaces', { hostUsers: false }, undefined],
-  ['user namespaces in the network of the host', { hostUsers: false, hostNetwork: true }, /^which nodes declare/],
+  ['user namespaces in the network of the host', { hostUsers: false, hostNetwork: true }, /^node features/],
   ['namespaces that were read', { affinity }, undefined],
   ['namespaces that were not', { affinity }, /^namespaceSelector: /, { ...ALL, namespaces: false }],
 ];

@@ -86,7 +86,7 @@ test('what left the spec between birth and the first reconcile goes, and what wa
   assert.match(patch?.record ?? '', /"displaced":\{"labels":\{"kept":"x"\}\}/);
 });
 
-test('a startup taint of the birth stays until it is lifted, and is not given again', () => {
+test('a startup taint of the birth stays until it is lifted, and is not set again', () => {
   const startup = { ...taint('init:NoSchedule'), until: { nodeCondition: 'AgentReady' } };
   const pool = aPool({ ...SPEC, startupTaints: [startup] });
   const birth = { ...BIRTH, startup: { 'init:NoSchedule': '' } };

@@ -80,7 +80,7 @@ test('under the admission policy a kubelet can register with cluster labels, but
   const closed = aPool({ nodeSelector: { b: '', a: '' }, labels: { ...other, ...RESTRICTED } });
   assert.equal(
     kubeletRegistrationText(kubeletRisk(closed) ?? assert.fail(), closed),
-    'selects by a, b and gives node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the labels by which the pool selects',
+    "selects by a, b and sets node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the pool's membership labels",
   );
   const tainted = aPool({ nodeSelector: { a: 'b' }, taints: TAINTS });
   assert.equal(kubeletRegistrationText(kubeletRisk(tainted) ?? assert.fail(), tainted), undefined);
@@ -90,28 +90,28 @@ test('under the admission policy a kubelet can register with cluster labels, but
   assert.equal(kubeletRisk(all)?.canRegister, true, 'else no node could register');
   assert.equal(
     kubeletRiskText(kubeletRisk(all) ?? assert.fail()),
-    'selects nodes without a label, so that a kubelet may register a new node to get node-restriction.kubernetes.io/x',
+    'selects nodes without a label; kubelets can register a new node and so get node-restriction.kubernetes.io/x',
   );
   assert.equal(
     kubeletRegistrationText(kubeletRisk(all) ?? assert.fail(), all),
-    'selects nodes without a label, so that a kubelet may register a new node: it gets the label node-restriction.kubernetes.io/x',
+    'selects nodes without a label; kubelets that register a new node get the label node-restriction.kubernetes.io/x',
   );
   const pool = aPool({ nodeSelector: { a: 'b' }, labels: other, taints: TAINTS });
   assert.equal(
     kubeletRegistrationText(kubeletRisk(pool) ?? assert.fail(), pool),
-    'selects by a, with which a kubelet may register a new node: it gets the labels node-role.kubernetes.io/ingress, x.k8s.io/y, and the taint a:NoSchedule',
+    'selects by a; kubelets that register a new node get the labels node-role.kubernetes.io/ingress, x.k8s.io/y, and the taint a:NoSchedule',
   );
 });
 
 const CLASS_RISK =
-  'has a RuntimeClass that selects by nodes.lailin.xyz/pool, which a kubelet may set on its own node to get its pods';
+  'has a RuntimeClass that selects by nodes.lailin.xyz/pool; kubelets can set these labels on their own node and so attract its pods';
 const big = [expression(ROLE_KEY, 'Exists')];
 for (const [title, spec, want] of [
   ['is drawn to a kubelet by one label', { matchExpressions: big }, CLASS_RISK],
   [
     'by several',
     { matchExpressions: big, nodeSelector: { size: 'b' }, labels: { a: '' } },
-    CLASS_RISK.replace('by ', 'by a, ').replace('pool,', 'pool, size,'),
+    CLASS_RISK.replace('by ', 'by a, ').replace('pool;', 'pool, size;'),
   ],
   ['not where it selects by a role', { matchExpressions: big, nodeSelector: ROLE }, undefined],
   ['nor by a label that the pool gives', { matchExpressions: big, labels: RESTRICTED }, undefined],
@@ -134,7 +134,7 @@ test('names both what members gain and what the RuntimeClass gives away', () => 
   const spec = { matchExpressions: [expression('a', 'Exists')], handler: 'runc', taints: TAINTS };
   assert.equal(
     kubeletRiskText(kubeletRisk(aPool(spec)) ?? assert.fail()),
-    `selects by a, which a kubelet may set on its own node to lose the taints of the pool, and ${CLASS_RISK}`,
+    `selects by a; kubelets can change this label on their own node and so leave the pool and its taints, and ${CLASS_RISK}`,
   );
 });
 
@@ -142,6 +142,6 @@ test('names the labels and what a kubelet would gain', () => {
   const risk = kubeletRisk(aPool({ nodeSelector: { b: '', a: '' }, labels: RESTRICTED, taints: TAINTS }));
   assert.equal(
     risk && kubeletRiskText(risk),
-    'selects by a, b, which a kubelet may set on its own node to get node-restriction.kubernetes.io/x and lose the taints of the pool',
+    'selects by a, b; kubelets can change these labels on their own node and so get node-restriction.kubernetes.io/x and leave the pool and its taints',
   );
 });

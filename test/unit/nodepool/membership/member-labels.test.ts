@@ -18,7 +18,7 @@ describe('labelsToJoin', () => {
   test('refuses to replace a label with another value', () => {
     const node = aNode({ labels: { a: 'mine' } });
     assert.throws(() => labelsToJoin(node, undefined, selecting('p', { a: '1' })), {
-      message: 'node n1 has the label a=mine, and members of pool p have a=1',
+      message: 'node n1 has the label a=mine, but members of pool p have a=1',
     });
   });
 
@@ -26,8 +26,8 @@ describe('labelsToJoin', () => {
     const provider = 'eks.amazonaws.com/nodegroup';
     for (const key of ['kubernetes.io/os', 'topology.kubernetes.io/zone', 'beta.kubernetes.io/arch', provider]) {
       assert.throws(() => labelsToJoin(aNode(), undefined, selecting('p', { [key]: 'x' })), {
-        message: `node n1 has no label ${key}, and members of pool p have ${key}=x`,
-        next: 'the cluster itself sets that label: choose other nodes',
+        message: `node n1 has no label ${key}, but members of pool p have ${key}=x`,
+        next: 'use other nodes: the cluster itself sets this label',
       });
     }
     const there = aNode({ labels: { 'kubernetes.io/os': 'x' } });
@@ -56,8 +56,8 @@ describe('labelsToJoin', () => {
     const source = selecting('wide', { env: 'prod' });
     const target = selecting('narrow', { env: 'prod', tier: 'gold' });
     assert.throws(() => labelsToJoin(aNode({ labels: { env: 'prod' } }), undefined, target, source), {
-      message: 'node n1 cannot leave pool wide: that selects it by env=prod, which pool narrow needs, too',
-      next: 'select by a label of your own, too, and run this again: `kubectl label nodes -l env=prod node-role.kubernetes.io/wide=`, then `kubectl nodepool edit wide --node-selector node-role.kubernetes.io/wide=`; nodes that are added later need that label',
+      message: 'node n1 cannot leave pool wide: that pool selects the node by env=prod, which pool narrow also needs',
+      next: 'add a label of your own to the selector: `kubectl label nodes -l env=prod node-role.kubernetes.io/wide=`, then `kubectl nodepool edit wide --node-selector node-role.kubernetes.io/wide=`; run the command again; future nodes need this label',
     });
   });
 
@@ -66,8 +66,8 @@ describe('labelsToJoin', () => {
     const adopted = selecting('pool-a', labels);
     assert.throws(() => labelsToJoin(aNode({ labels }), undefined, selecting('gpu', { gpu: '' }), adopted), {
       message:
-        'node n1 cannot leave pool pool-a: that selects it by cloud.google.com/gke-nodepool=a, which the cluster itself sets',
-      next: /^select by a label of your own, too, .*`kubectl nodepool edit pool-a --node-selector node-role/,
+        'node n1 cannot leave pool pool-a: that pool selects the node by cloud.google.com/gke-nodepool=a, which the cluster itself sets',
+      next: /^add a label of your own to the selector: .*`kubectl nodepool edit pool-a --node-selector node-role/,
     });
     const mended = selecting('pool-a', { ...labels, 'node-role.kubernetes.io/pool-a': '' });
     const node = aNode({ labels: { ...labels, 'node-role.kubernetes.io/pool-a': '' } });
@@ -94,7 +94,7 @@ describe('labelsToLeave', () => {
     assert.deepEqual(labelsToLeave(node, narrow, [wide], true), { tier: null });
     assert.deepEqual(labelsToLeave(node, wide, [narrow], true), { env: null }, 'its own pool may take the last one');
     assert.throws(() => labelsToLeave(node, wide, [narrow], false), {
-      message: 'node n1 cannot be removed from pool w: pool n has it by the same labels, env=prod',
+      message: 'node n1 cannot be removed from pool w: pool n selects the node by the same labels, env=prod',
     });
   });
 
@@ -110,7 +110,7 @@ describe('labelsToLeave', () => {
     }
     assert.throws(() => labelsToLeave(node, selecting('arm', { 'kubernetes.io/arch': 'arm64' }), [], true), {
       message: 'node n1 cannot be removed from pool arm: the cluster itself sets the labels kubernetes.io/arch=arm64',
-      next: 'select by a label of your own, too, and run this again: `kubectl label nodes -l kubernetes.io/arch=arm64 node-role.kubernetes.io/arm=`, then `kubectl nodepool edit arm --node-selector node-role.kubernetes.io/arm=`; nodes that are added later need that label',
+      next: 'add a label of your own to the selector: `kubectl label nodes -l kubernetes.io/arch=arm64 node-role.kubernetes.io/arm=`, then `kubectl nodepool edit arm --node-selector node-role.kubernetes.io/arm=`; run the command again; future nodes need this label',
     });
   });
 });
@@ -126,7 +126,7 @@ describe('expressions', () => {
   });
 
   const overwrite = (pair: string) =>
-    `choose other nodes, or change it yourself: \`kubectl label node n1 ${pair} --overwrite\``;
+    `use other nodes, or change the label: \`kubectl label node n1 ${pair} --overwrite\``;
   for (const [expression, labels, live, text, next] of [
     [has('zone', 'In', 'a', 'b'), {}, 'no label zone', 'zone in (a,b)', overwrite('zone=a')],
     [has('cpu', 'Lt', '4'), { cpu: '8' }, 'the label cpu=8', 'cpu<4', overwrite('cpu=NUMBER')],
@@ -136,26 +136,26 @@ describe('expressions', () => {
       { spot: 'x' },
       'the label spot=x',
       '!spot',
-      'choose other nodes, or change it yourself: `kubectl label node n1 spot-`',
+      'use other nodes, or change the label: `kubectl label node n1 spot-`',
     ],
     [
       has('kubernetes.io/arch', 'NotIn', 'arm64'),
       { 'kubernetes.io/arch': 'arm64' },
       'the label kubernetes.io/arch=arm64',
       'kubernetes.io/arch notin (arm64)',
-      'the cluster itself sets that label: choose other nodes',
+      'use other nodes: the cluster itself sets this label',
     ],
   ] as const) {
     test(`a node that does not meet ${text} is refused`, () => {
       const join = () =>
         labelsToJoin(aNode({ labels }), undefined, meeting('p', has('n1', 'DoesNotExist'), expression));
-      assert.throws(join, { message: `node n1 has ${live}, and members of pool p meet ${text}`, next });
+      assert.throws(join, { message: `node n1 has ${live}, but members of pool p meet ${text}`, next });
     });
   }
 
   const fact = (of: string, cannot: string, key: string) => ({
-    message: `node n1 ${cannot}: that selects it by an expression about the label ${key}, which others may use, too`,
-    next: `remove the label yourself: \`kubectl label node n1 ${key}-\`, or change which nodes the pool has: \`kubectl nodepool edit ${of}\``,
+    message: `node n1 ${cannot}: that pool selects the node by an expression on the label ${key}, which others may also use`,
+    next: `remove the label yourself: \`kubectl label node n1 ${key}-\`, or change the selector of the pool: \`kubectl nodepool edit ${of}\``,
   });
 
   test('no label is removed for an expression: the error names it', () => {
@@ -169,26 +169,26 @@ describe('expressions', () => {
     const leave = () => labelsToLeave(node, meeting('p', gpu, zone), [meeting('q', gpu)], true);
     assert.throws(leave, fact('p', removed, 'zone'));
     assert.throws(() => labelsToLeave(node, meeting('p', gpu), [meeting('q', gpu)], false), {
-      message: 'node n1 cannot be removed from pool p: pool q has it by the same labels, gpu',
+      message: 'node n1 cannot be removed from pool p: pool q selects the node by the same labels, gpu',
     });
   });
 
   test('nobody is told to remove a role of the control plane', () => {
     const key = 'node-role.kubernetes.io/control-plane';
     const node = aNode({ labels: { [key]: '' } });
-    const next = 'change which nodes the pool has: `kubectl nodepool edit p`';
+    const next = 'change the selector of the pool: `kubectl nodepool edit p`';
     const cannot = fact('p', 'cannot be removed from pool p', key).message;
     assert.throws(() => labelsToLeave(node, meeting('p', has(key, 'Exists')), [], true), { message: cannot, next });
   });
 
   test('a node cannot leave by a label that it does not have', () => {
     assert.throws(() => labelsToLeave(aNode(), meeting('p', has('spot', 'DoesNotExist')), [], true), {
-      message: 'node n1 cannot be removed from pool p: that selects nodes without a label, !spot',
+      message: 'node n1 cannot be removed from pool p: that pool selects nodes without a label, !spot',
       next: /`kubectl label nodes -l '!spot' node-role.kubernetes.io\/p=`, then `kubectl nodepool edit p --node-selector/,
     });
     assert.throws(
       () => labelsToJoin(aNode(), undefined, selecting('q', { a: '1' }), meeting('p', has('spot', 'NotIn', 'yes'))),
-      { message: 'node n1 cannot leave pool p: that selects nodes without a label, spot notin (yes)' },
+      { message: 'node n1 cannot leave pool p: that pool selects nodes without a label, spot notin (yes)' },
     );
   });
 
@@ -206,7 +206,7 @@ describe('expressions', () => {
     const own = aPool({ nodeSelector: { tier: 'a' }, matchExpressions: [has('gpu', 'Exists')] }, { name: 'old' });
     assert.deepEqual(labelsToJoin(node, undefined, selecting('p', { a: '1' }), own), { tier: null, a: '1' });
     assert.throws(() => labelsToJoin(node, undefined, meeting('p', has('gpu', 'In', 'yes')), byGpu), {
-      message: 'node n1 cannot leave pool old: that selects it by gpu, which pool p needs, too',
+      message: 'node n1 cannot leave pool old: that pool selects the node by gpu, which pool p also needs',
     });
   });
 });

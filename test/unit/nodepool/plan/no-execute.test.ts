@@ -82,6 +82,6 @@ test('of several taints, all must be tolerated', () => {
 test('the message names nodes and what holds a pod back', () => {
   assert.equal(
     drainingText({ nodes: ['a', 'b', 'c', 'd'], blocked: 'pod ns/p on node a waits for PodDisruptionBudget ns/b: x' }),
-    'pods of 4 nodes are evicted before a NoExecute taint is set there: a, b, c and 1 more; pod ns/p on node a waits for PodDisruptionBudget ns/b: x',
+    'pods of 4 nodes are evicted before NoExecute taints are set: a, b, c and 1 more; pod ns/p on node a waits for PodDisruptionBudget ns/b: x',
   );
 });

@@ -38,7 +38,7 @@ test('gives a node that joins the taints and the record in one patch, and does n
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('who removes one is not overruled: that is recorded, without a change, and the taint is not given again', () => {
+test('who removes one is not overruled: that is recorded, without a change, and the taint is not set again', () => {
   const { plan, after, said } = step({ ...member(), taints: [taint('agent=starting:NoSchedule')] }, pool);
   assert.deepEqual([said, plan.changes.length], [[], 0]);
   assert.deepEqual(plan.patch, {

@@ -58,9 +58,9 @@ const many = (count: number) =>
 const problems: [string, string][] = [
   ['x', 'not JSON'],
   ['[]', 'not a JSON object'],
-  ['{"pool":5}', 'without the name of a pool'],
-  ['{"pool":".."}', 'without the name of a pool'],
-  ['{"pool":"a/b"}', 'without the name of a pool'],
+  ['{"pool":5}', 'without a pool name'],
+  ['{"pool":".."}', 'without a pool name'],
+  ['{"pool":"a/b"}', 'without a pool name'],
   [`{"pool":"p"}${' '.repeat(MAX_RECORD_LENGTH)}`, 'larger than 163840 characters (163852)'],
   [keptRecord('x'.repeat(175_000)), 'larger than 163840 characters (175000)'],
   [`{"pool":"p","labels":${many(MAX_RECORD_SLOTS + 1)}}`, 'more than 1000 labels, taints or annotations'],

@@ -13,7 +13,7 @@ const now = () => new Date('2026-01-01T01:00:00Z');
 test('after 15 minutes, and until then the time that is left', () => {
   const [old, young] = [registered('old', '2026-01-01T00:45:00Z'), registered('young', '2026-01-01T00:50:00Z')];
   assert.deepEqual(stuckStartupTaints(pool, [old, young], now), {
-    texts: ['nobody has lifted startup taint setup:NoExecute from 1 node: old'],
+    texts: ['startup taint setup:NoExecute is still on 1 node: old'],
     afterMs: STARTING_MS - 10 * 60_000,
   });
   const other = aNode({
@@ -22,7 +22,7 @@ test('after 15 minutes, and until then the time that is left', () => {
     taints: [taint('agent=mine:NoSchedule')],
   });
   assert.deepEqual(stuckStartupTaints(pool, [other], now).texts, [
-    'nobody has lifted startup taint agent=mine:NoSchedule (the pool has agent:NoSchedule, until Up) from 1 node: b',
+    'startup taint agent=mine:NoSchedule (the pool has agent:NoSchedule, until Up) is still on 1 node: b',
   ]);
   assert.deepEqual(stuckStartupTaints(pool, [aNode()], now), { texts: [], afterMs: undefined });
 });

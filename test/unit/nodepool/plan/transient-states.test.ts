@@ -141,9 +141,9 @@ test('names labels and taints of a spec, and not its startup taints', () => {
   assert.deepEqual(
     transientKeysIn(pool, ['dedicated']).map(state => transientText(state)),
     [
-      'the label nvidia.com/mig.config.state, which NVIDIA GPU Operator sets while the node is updated or under maintenance',
-      'the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
-      'the taint dedicated, which other software sets to describe a changing state',
+      'the label nvidia.com/mig.config.state (NVIDIA GPU Operator sets it while the node is updated or under maintenance)',
+      'the taint UpdateInProgress (Machine Config Operator sets it while the node is updated or under maintenance)',
+      'the taint dedicated (other software sets it to describe a changing state)',
     ],
   );
 });

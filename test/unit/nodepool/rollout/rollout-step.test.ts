@@ -85,12 +85,12 @@ test('the canary first; the others wait until all of it has settled', () => {
   const rest = many(20, pending);
   const begun = step(rest, strategy);
   assert.deepEqual([begun.next, begun.isCanary], [['n0000', 'n0001'], true]);
-  assert.equal(stepsText(begun), '2 nodes now, of the canary of 2; then 18 nodes in 2 steps of at most 10');
+  assert.equal(stepsText(begun), '2 nodes now (canary of 2); then 18 nodes in 2 steps of at most 10');
   const half = step([done('a', 90), done('b', 10), ...rest], strategy);
   assert.deepEqual([half.next, half.isCanary, half.settlesAfterMs], [[], true, 52_000]);
   assert.equal(
     rolloutProgress('web', half).message,
-    '2 of 22 nodes updated, 1 settling (b), the canary of 2 has to settle first',
+    '2 of 22 nodes updated, 1 settling (b), waiting for the canary (2) to settle',
   );
   const over = step([done('a', 90), done('b', 62), ...rest], strategy);
   assert.deepEqual([over.next.length, over.isCanary], [10, false]);
@@ -217,7 +217,7 @@ test('where its owner is removing all Ready nodes, the canary waits for another 
   assert.deepEqual([found.next, found.notReady, found.leaving], [[], [], ['a', 'b']]);
   assert.equal(
     rolloutProgress('web', found).message,
-    '0 of 2 nodes updated, the canary of 1 has to settle first; nodes a, b are being removed, and cannot be the canary: wait for a Ready node that stays, or remove the canary from the pool',
+    '0 of 2 nodes updated, waiting for the canary (1) to settle; nodes a, b are being removed and cannot be the canary: wait for another Ready node, or remove the canary from the pool',
   );
   const mixed = [...leaving, pending('c', { ready: false, readySince: ago(90) })];
   assert.deepEqual([step(mixed, strategy).next, step(mixed, strategy).notReady], [[], ['c']]);

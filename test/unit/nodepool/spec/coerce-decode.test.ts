@@ -38,13 +38,23 @@ test('decodes a missing spec as empty, and null as absent', () => {
   assert.deepEqual(decodePool({ ...NAMED, spec: { labels: null, handler: 'runc' } }, 'x').spec, { handler: 'runc' });
 });
 
-const NAME = 'give the pool a name in metadata.name';
+const NAME = 'set metadata.name';
 
 const refused: [name: string, value: unknown, message: string, next?: string][] = [
-  ['nothing', undefined, 'f: expected a NodePool, found none', 'begin it with apiVersion, kind, metadata and spec'],
-  ['null', null, 'f: expected a NodePool, found nothing', 'begin it with apiVersion, kind, metadata and spec'],
-  ['a list', [NAMED], 'f: expected a NodePool, found a list', 'begin it with apiVersion, kind, metadata and spec'],
-  ['text', 'kind', 'f: expected a NodePool, found "kind"', 'begin it with apiVersion, kind, metadata and spec'],
+  [
+    'nothing',
+    undefined,
+    'f: expected a NodePool, found none',
+    'start the object with apiVersion, kind, metadata and spec',
+  ],
+  ['null', null, 'f: expected a NodePool, found nothing', 'start the object with apiVersion, kind, metadata and spec'],
+  [
+    'a list',
+    [NAMED],
+    'f: expected a NodePool, found a list',
+    'start the object with apiVersion, kind, metadata and spec',
+  ],
+  ['text', 'kind', 'f: expected a NodePool, found "kind"', 'start the object with apiVersion, kind, metadata and spec'],
   [
     'another kind',
     { apiVersion: 'v1', kind: 'Pod' },
@@ -55,13 +65,13 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
     'another version',
     { apiVersion: 'nodes.lailin.xyz/v2', kind: 'NodePool' },
     'f: not a NodePool: found apiVersion "nodes.lailin.xyz/v2" and kind "NodePool"',
-    'write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
+    'use apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
   ],
   [
     'no kind',
     { apiVersion: 'nodes.lailin.xyz/v1' },
     'f: not a NodePool: found apiVersion "nodes.lailin.xyz/v1" and kind none',
-    'write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
+    'use apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
   ],
   ['no metadata', HEAD, 'f: metadata: missing', NAME],
   ['no name', { ...HEAD, metadata: {} }, 'f: metadata.name: missing', NAME],
@@ -97,7 +107,7 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
     'no value for a label',
     spec({ nodeSelector: { a: null } }),
     'f: spec.nodeSelector[a]: expected a string, found nothing',
-    'write "" for the empty value',
+    'use "" for the empty value',
   ],
   ['a date for text', spec({ handler: new Date(0) }), 'f: spec.handler: expected a string, found a date'],
   ['a number for text', spec({ handler: 1 }), 'f: spec.handler: expected a string, found the number 1'],
@@ -105,20 +115,20 @@ const refused: [name: string, value: unknown, message: string, next?: string][] 
     'a fraction',
     { ...NAMED, status: { status: 1.5 } },
     'f: status.status: expected a whole number, found the number 1.5',
-    'see what the fields take with `kubectl explain npool.status`',
+    'see the valid values with `kubectl explain npool.status`',
   ],
   [
     'labels as a text, of the pool itself',
     { ...HEAD, metadata: { name: 'gpu', labels: 'x' } },
     'f: metadata.labels: expected a map, found "x"',
-    'see what the fields take with `kubectl explain npool.metadata`',
+    'see the valid values with `kubectl explain npool.metadata`',
   ],
 ];
 for (const [name, value, message, next] of refused) {
   test(`refuses ${name}`, () => {
     const error = refusal(value);
     assert.equal(error.message, message);
-    assert.equal(error.next, next ?? 'see what the fields take with `kubectl explain npool.spec`');
+    assert.equal(error.next, next ?? 'see the valid values with `kubectl explain npool.spec`');
   });
 }
 

@@ -31,8 +31,8 @@ const keys: [key: string, problem: RegExp | undefined][] = [
   [`${a63}a`, /longer than 63/],
   [`${prefix253}d/app`, /longer than 253/],
   ['a/b/c', /more than one "\/"/],
-  ['/app', /nothing before the "\/"/],
-  ['example.com/', /nothing after the "\/"/],
+  ['/app', /an empty prefix before the "\/"/],
+  ['example.com/', /an empty name after the "\/"/],
   ['Example.com/app', /DNS name/],
   ['-a.com/app', /DNS name/],
   ['a..b/app', /DNS name/],
@@ -83,17 +83,17 @@ test('checks handlers, pool names and effects', () => {
 test('parses labels from flags', () => {
   assert.deepEqual(parseLabels(['a=b', 'example.com/c=', 'a=b']), { a: 'b', 'example.com/c': '' });
   assert.deepEqual(parseLabels([]), {});
-  refuses(() => parseLabels(['']), /^--label "": the value of the flag is empty$/, /^write it as key=value$/);
-  refuses(() => parseLabels(['gpu']), /^--label "gpu": there is no "="/, /"gpu=" sets the empty value/);
+  refuses(() => parseLabels(['']), /^--label "": the value of the flag is empty$/, /^use key=value$/);
+  refuses(() => parseLabels(['gpu']), /^--label "gpu": "=" is missing/, /"gpu=" sets the empty value/);
   refuses(() => parseLabels(['=x']), /the key is empty/, KEY_FORM);
-  refuses(() => parseLabels(['team-=x']), /key "team-" must be of letters, .* first and last/, KEY_FORM);
+  refuses(() => parseLabels(['team-=x']), /key "team-" must consist of letters, .* first and last/, KEY_FORM);
   refuses(() => parseLabels(['a=b c']), /value "b c"/, /^write a value like gold, or leave it empty$/);
-  refuses(() => parseTaints(['a b=c:NoExecute']), /key "a b" must be of/, KEY_FORM);
-  refuses(() => parseTaintEdits(['a b-']), /key "a b" must be of/, KEY_FORM);
+  refuses(() => parseTaints(['a b=c:NoExecute']), /key "a b" must consist of/, KEY_FORM);
+  refuses(() => parseTaintEdits(['a b-']), /key "a b" must consist of/, KEY_FORM);
   refuses(() => parseLabels(['a=b=c']), /value "b=c" must be empty or/);
   refuses(() => parseLabels(['a=b', 'a=c']), /a is given twice/);
   refuses(() => parseLabels(['a b=c'], '--node-selector'), /^--node-selector "a b=c": the name of key "a b"/);
-  refuses(() => parseLabels(['a-']), /there is no "="/, /^write it as key=value$/);
+  refuses(() => parseLabels(['a-']), /"=" is missing/, /^use key=value$/);
 });
 
 test('parses label edits from flags', () => {
@@ -113,8 +113,8 @@ test('parses taints from flags', () => {
     { key: 'example.com/c', effect: 'PreferNoSchedule' },
   ]);
   assert.equal(parseTaints(['a=b:NoSchedule', 'a=b:NoSchedule']).length, 1);
-  refuses(() => parseTaints(['']), /^--taint "": the value of the flag is empty$/, /^write it as key/);
-  refuses(() => parseTaints(['a=b']), /there is no ":Effect"/, /key\[=value\]:Effect.*NoExecute/);
+  refuses(() => parseTaints(['']), /^--taint "": the value of the flag is empty$/, /^use key/);
+  refuses(() => parseTaints(['a=b']), /":Effect" is missing/, /key\[=value\]:Effect.*NoExecute/);
   refuses(() => parseTaints(['a=b:NoRun']), /effect "NoRun" must be one of/);
   refuses(() => parseTaints(['a:b:NoSchedule']), /the name of key "a:b"/);
   refuses(() => parseTaints([':NoSchedule']), /the key is empty/);

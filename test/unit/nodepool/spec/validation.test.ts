@@ -19,7 +19,7 @@ test('says what is wrong and what to do', () => {
   const [reserved] = validatePool(pool('master', {}));
   assert.match(
     reserved?.message ?? '',
-    /"master" is reserved: by default this pool would take the control-plane nodes/,
+    /"master" is reserved: by default this pool would select the control-plane nodes/,
   );
   assert.match(reserved?.next ?? '', /spec\.nodeSelector/);
   const [twice] = validatePool(
@@ -30,7 +30,7 @@ test('says what is wrong and what to do', () => {
       ],
     }),
   );
-  assert.equal(twice?.message, 'a second taint of key "a" and effect NoSchedule');
+  assert.equal(twice?.message, 'duplicate taint with key "a" and effect NoSchedule');
 });
 
 test('reports all errors in the order of the fields', () => {

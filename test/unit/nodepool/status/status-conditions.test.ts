@@ -21,7 +21,7 @@ function said({ conditions = [] }: NodePoolStatus) {
   return Object.fromEntries(conditions.map(({ type, status, reason, message }) => [type, [status, reason, message]]));
 }
 
-const ALL_APPLIED = 'every member carries the labels and taints of the pool';
+const ALL_APPLIED = 'every member has the labels and taints of the pool';
 
 test('reports an up-to-date pool as ready', () => {
   assert.deepEqual(said(compute({ members: [aNode(), aNode({ name: 'b' })] })), {

@@ -13,14 +13,14 @@ test('names one node, its owner, and what the pool does not apply there', () => 
   assert.deepEqual(conflictMessages(pool, lostTo('gpu', 'a')), [
     {
       reason: 'NodeConflict',
-      message: 'node a belongs to pool gpu and also matches pool worker; not applied there: tier, own:NoSchedule, note',
+      message: 'node a belongs to pool gpu but also matches pool worker; not applied there: tier, own:NoSchedule, note',
     },
   ]);
 });
 
 test('names several nodes of one owner in one message, sorted; a pool without settings lists no keys', () => {
   assert.deepEqual(conflictMessages(bare, lostTo('gpu', 'b', 'c', 'a')), [
-    { reason: 'NodeConflict', message: 'nodes a, b, c belong to pool gpu and also match pool worker' },
+    { reason: 'NodeConflict', message: 'nodes a, b, c belong to pool gpu but also match pool worker' },
   ]);
 });
 
@@ -28,9 +28,9 @@ test('names ten nodes and counts the rest', () => {
   const names = Array.from({ length: 12 }, (_, index) => `n${String(index).padStart(2, '0')}`);
   const ten = names.slice(0, 10).join(', ');
   const [ofTen] = conflictMessages(bare, lostTo('gpu', ...names.slice(0, 10)));
-  assert.equal(ofTen?.message, `nodes ${ten} belong to pool gpu and also match pool worker`);
+  assert.equal(ofTen?.message, `nodes ${ten} belong to pool gpu but also match pool worker`);
   const [ofTwelve] = conflictMessages(bare, lostTo('gpu', ...names));
-  assert.equal(ofTwelve?.message, `nodes ${ten} and 2 more belong to pool gpu and also match pool worker`);
+  assert.equal(ofTwelve?.message, `nodes ${ten} and 2 more belong to pool gpu but also match pool worker`);
 });
 
 test('has one message per owner, sorted by name, in any order of nodes', () => {
@@ -41,7 +41,7 @@ test('has one message per owner, sorted by name, in any order of nodes', () => {
     assert.deepEqual(
       conflictMessages(bare, lost).map(({ message }) => message),
       ['b', 'm', 'z'].map(
-        (owner, index) => `node ${'cba'[index]} belongs to pool ${owner} and also matches pool worker`,
+        (owner, index) => `node ${'cba'[index]} belongs to pool ${owner} but also matches pool worker`,
       ),
     );
   }
@@ -52,7 +52,7 @@ test('reports a foreign RuntimeClass after the nodes', () => {
   assert.deepEqual(conflicts.slice(1), [
     {
       reason: 'RuntimeClassConflict',
-      message: 'RuntimeClass node-pool-worker exists and does not belong to pool worker; it is not changed',
+      message: 'RuntimeClass node-pool-worker exists but does not belong to pool worker; not changed',
     },
   ]);
   assert.deepEqual(conflictMessages(bare, []), []);

@@ -65,24 +65,24 @@ test('pods that stay Pending under a budget hold a drain up without end; reasons
   assert.deepEqual(found.budgets, [{ kind: 'stuck', budget: 'shop/db', pods: 3, pending: 2, needs: 2, allowed: 1 }]);
   assert.match(
     text(found),
-    /can go: 1 on node b \(no pool\); 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu; 1 is not evicted, as a PodDisruptionBudget holds up the drain\n/,
+    /can go: 1 on node b \(no pool\); 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\), 2 Insufficient cpu; 1 is not evicted, because a PodDisruptionBudget blocks the drain\n/,
   );
-  const held = 'as a PodDisruptionBudget holds up the drain';
+  const held = 'because a PodDisruptionBudget blocks the drain';
   assert.ok(text(found).includes(`\n  has to evict 3 pods of StatefulSet shop/db; 1 of them stays, ${held}\n`));
   assert.match(text(impact(three, [node('b', '8')], true)), /\n {2}evicts 3 pods of StatefulSet shop\/db\n/);
   assert.match(
     text(found),
-    /shop\/db needs 2 healthy pods, and 2 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end/,
+    /shop\/db needs 2 healthy pods, but 2 of the 3 pods to evict find no place: after 1 eviction, the drain waits forever/,
   );
   assert.deepEqual(impact(three, [node('b', '2'), node('c', '2')], true).budgets, []);
-  assert.match(text(found), /\nNot judged: preemption, by which pods of a higher priority take the place of others\.$/);
-  assert.doesNotMatch(text(impact(three, [node('b', '8')], true)), /Not judged/);
+  assert.match(text(found), /\nNot considered: preemption\.$/);
+  assert.doesNotMatch(text(impact(three, [node('b', '8')], true)), /Not considered/);
 });
 
 test('a budget is undercut where the taint does not wait for the pods', () => {
   const found = impact(three, [node('b', '8')], false);
   assert.deepEqual(found.budgets, [{ kind: 'undercut', budget: 'shop/db', pods: 3, allowed: 1 }]);
-  assert.match(text(found), /shop\/db allows 1 now, and 3 pods of it would go: a taint asks no budget/);
+  assert.match(text(found), /shop\/db allows 1 now, but 3 pods would be evicted: taints ignore PodDisruptionBudgets/);
   assert.deepEqual(impact(three.slice(0, 1), [node('b', '8')], false).budgets, []);
 });
 
@@ -93,11 +93,11 @@ test('pods that tolerate the taint for a time come back to it only where no othe
   assert.deepEqual([[...(db?.next?.nodes ?? [])], [...(db?.next?.returns ?? [])]], [[['b', 1]], [['a', 1]]]);
   assert.match(
     text(impact(pods, [], false)),
-    /2 pods of StatefulSet shop\/db after 20s: may come back and leave again after 20s, without end: 2 on node a/,
+    /2 pods of StatefulSet shop\/db after 20s: may return and are evicted again after 20s, endlessly: 2 on node a/,
   );
   assert.match(
     text(impact(pods, [node('b', '4')], false)),
-    /can go: 2 on node b \(no pool\); on tainted nodes they leave again/,
+    /can go: 2 on node b \(no pool\); on tainted nodes, they are evicted again/,
   );
 });
 
@@ -106,10 +106,10 @@ test('a node that is drained is closed by the stand-in of the taint; afterwards,
   const found = impact([pod(0, timed)], [], true);
   const [db] = found.evicted;
   assert.deepEqual([db?.next?.returns.size, db?.next?.pending, db?.afterDrain?.returns.get('a')], [0, 1, 1]);
-  assert.match(text(found), /noExecute: Drain: taint dedicated=web:NoSchedule keeps new pods away at once, then pods/);
+  assert.match(text(found), /noExecute: Drain: taint dedicated=web:NoSchedule keeps new pods away first; then pods/);
   assert.match(
     text(found),
-    /none fits elsewhere; 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\); once the nodes are drained, may come back and leave again after 60s, without end: 1 on node a/,
+    /none fits elsewhere; 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\); once the nodes are drained, may return and are evicted again after 60s, endlessly: 1 on node a/,
   );
   // It comes back to the stand-in, and not to the taint.
   const returning = { tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }] };
@@ -125,7 +125,7 @@ test('of a budget that never allows an eviction, no pod leaves its node', () => 
   assert.deepEqual([db?.blockedByBudget, db?.next?.nodes.size], [3, 0]);
   assert.match(
     text(impact(three, [node('b', '8')], true, [never])),
-    /3 pods of StatefulSet shop\/db: none is evicted, as a PodDisruptionBudget/,
+    /3 pods of StatefulSet shop\/db: none is evicted, because a PodDisruptionBudget/,
   );
 });
 
@@ -176,7 +176,7 @@ test('a preference is not a rule', () => {
   );
 });
 
-test('pods that tolerate the NoSchedule taint may come back before the NoExecute taint is set', () => {
+test('pods that tolerate the NoSchedule taint may return before the NoExecute taint is set', () => {
   const tolerations = [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }];
   const found = impact([pod(0, { tolerations }), pod(1)], [], true, []);
   assert.deepEqual(
@@ -185,11 +185,11 @@ test('pods that tolerate the NoSchedule taint may come back before the NoExecute
   );
   assert.match(
     text(found),
-    /: none fits elsewhere; 1 would stay Pending: .*; 1 may come back before the NoExecute taint: it tolerates the NoSchedule taint; after it, 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\)\n/,
+    /: none fits elsewhere; 1 would stay Pending: .*; 1 may return before the NoExecute taint: it tolerates the NoSchedule taint; after that, 1 would stay Pending: 1 node\(s\) had untolerated taint\(s\)\n/,
   );
   const roomy = text(impact([pod(0, { tolerations })], [node('b', '8')], true, []));
-  assert.match(roomy, /can go: 1 on node b \(no pool\); 1 may come back before .* NoSchedule taint$/m);
-  assert.doesNotMatch(roomy, /Pending|Not judged/);
+  assert.match(roomy, /can go: 1 on node b \(no pool\); 1 may return before .* NoSchedule taint$/m);
+  assert.doesNotMatch(roomy, /Pending|Not considered/);
   assert.doesNotMatch(text(impact([pod(0, { tolerations })], [], false, [])), /may come back/);
 });
 
@@ -203,7 +203,7 @@ test('pods that come back hold no drain up, and no other pod of their StatefulSe
     [3, 3, 0, 0, 0],
   );
   assert.doesNotMatch(text(all), /without end|not evicted|elsewhere; \d would stay Pending/);
-  assert.match(text(all), /; after it, 3 would stay Pending: .*\n(.*\n)*Not judged: preemption/);
+  assert.match(text(all), /; after that, 3 would stay Pending: .*\n(.*\n)*Not considered: preemption/);
   // A pod that does not tolerate it misses its place from the start.
   const [mixed] = impact([pod(0), ...returning.slice(1)], [], true).evicted;
   assert.deepEqual(
@@ -222,12 +222,12 @@ test('names budgets that allow no eviction now, and those whose status is not co
   assert.deepEqual(waits.budgets, [{ kind: 'waits', budget: 'shop/db', pods: 3, healthy: 2, needs: 2 }]);
   assert.match(
     text(waits),
-    /shop\/db allows no eviction now \(2 healthy, it needs 2\), and 3 pods of it would have to go: the drain waits until it does/,
+    /shop\/db allows no eviction now \(2 healthy, needs 2\), 3 pods to evict: the drain waits until the budget allows one/,
   );
   const unknown = makeBudget({ ...budget, status: undefined, syncError: 'found no controllers' });
   assert.match(
     text(impact(three, room, true, [unknown])),
-    /shop\/db has no current status \(found no controllers\), and 3 pods of it would have to go: none is evicted/,
+    /shop\/db has no current status \(found no controllers\), 3 pods to evict: the drain waits/,
   );
   assert.deepEqual(impact(three, room, true, [budget]).budgets, [], 'it allows one after the other');
 });
@@ -239,7 +239,7 @@ test('names the budgets of pods that have several: the Eviction API evicts none 
   assert.deepEqual(found.evicted[0]?.blockedByBudget, 1);
   assert.match(
     text(found),
-    /shop\/a-second and shop\/db cover 1 pod together: the Eviction API evicts no pod with several/,
+    /shop\/a-second and shop\/db both cover 1 pod: the Eviction API evicts no pod with several/,
   );
   const undercut = impact(three, [node('b', '8')], false, [budget, second]).budgets;
   assert.deepEqual(
@@ -255,7 +255,7 @@ test('names nodes that do not get the taint, as more pods may come back than a b
   assert.deepEqual(found.budgets, [{ kind: 'returning', budget: 'shop/db', pods: 3, nodes: ['a'], allowed: 1 }]);
   assert.match(
     text(found),
-    /shop\/db never allows more than 1 eviction at once, and 3 pods of it may come back to node a, as they tolerate the NoSchedule taint: then the node does not get the NoExecute taint/,
+    /shop\/db allows at most 1 eviction at once, but 3 pods may return to node a because they tolerate the NoSchedule taint: then the node does not get the NoExecute taint/,
   );
   const status = { disruptionsAllowed: 3, currentHealthy: 3, desiredHealthy: 0, expectedPods: 3 };
   const none = makeBudget({ ...budget, status });
@@ -271,7 +271,7 @@ test('pods that nobody recreates are missed by their budget', () => {
   ]);
   assert.match(
     text(found),
-    /find no place \(3 of them: no controller recreates them\): after 1 eviction of these the drain waits/,
+    /find no place \(3 of them: no controller recreates them\): after 1 eviction, the drain waits/,
   );
   assert.deepEqual(impact(bare.slice(0, 1), [node('b', '8')], true).budgets, []);
 });

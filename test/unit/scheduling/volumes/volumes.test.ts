@@ -239,7 +239,7 @@ test('the claim of an ephemeral volume is not the claim with the name of the vol
   assert.equal(place(ephemeral, ['a1', 'b1'], where, 3).replicas, 3);
 });
 
-test('the first replica binds the claim: whether others reach the new volume is not known', () => {
+test('the first replica binds the claim: whether others reach the new volume is unknown', () => {
   const where = snapshot(NODES, [], storage([claim({ storageClassName: 'anywhere' })], []));
   assert.deepEqual(place(pod(data), ['a1', 'b1'], where).bounds, { least: 10, most: 20 });
 });
