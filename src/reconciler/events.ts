@@ -70,7 +70,7 @@ export function moveEvents(moves: NodeMove[]): Map<string, PoolEvent[]> {
     }
     const rest = kinds.slice(MAX_KINDS).flatMap(([, alike]) => alike);
     if (rest.length === 0) continue;
-    add(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated in other ways: `)]);
+    add(pool, [listing(REASON.nodesUpdated, names(rest), nodes => `${nodes} updated with other changes: `)]);
   }
   const invalid = moves.filter(move => move.invalidRecord !== undefined);
   for (const [pool, group] of groupBy(invalid, move => move.to ?? move.from)) {
@@ -92,7 +92,7 @@ function withheldEvents(moves: NodeMove[]): PoolEvent[] {
     .slice(0, MAX_KINDS)
     .map(([taint, names]) => {
       const note = (nodes: string) =>
-        `the taint ${taint}, which the pool had removed or replaced, was not set again on ${nodes}, as it would evict pods: if they need it, run \`${taintCommand(taint, names)}\`: `;
+        `taint ${taint}, which the pool had removed or replaced, was not restored on ${nodes}: it would evict pods; if the nodes need it, run \`${taintCommand(taint, names)}\`: `;
       return { ...listing(REASON.taintNotRestored, names, note), type: 'Warning' };
     });
 }
@@ -175,7 +175,7 @@ function recordKind(problem: string | undefined): string | undefined {
 }
 
 function invalidRecordEvent(problem: string, names: string[]): PoolEvent {
-  const lost = 'and was replaced; the values that it would restore are lost, and its other keys stay on the node';
+  const lost = 'and was replaced; its restore values are lost, and its other keys stay on the node';
   const note = (nodes: string) =>
     `the annotation ${RECORD_ANNOTATION} of ${nodes} was not a valid record (${problem}) ${lost}: `;
   return { ...listing(REASON.recordInvalid, names, note), type: 'Warning' };

@@ -279,7 +279,7 @@ export function failureOf(error: NodepoolError, node?: string): WriteFailure {
 /** Of a run without caches. @param reconciled the pool whose nodes were written */
 export function specChangedFailure(name: string, reconciled = name): WriteFailure {
   return {
-    message: `the spec of nodepool ${name} was changed while it was reconciled: nodes may have been written as it was before`,
+    message: `the spec of pool ${name} changed during the reconcile: nodes may have the previous spec`,
     next: `run \`kubectl nodepool reconcile ${[...new Set([reconciled, name])].join(' ')}\``,
   };
 }

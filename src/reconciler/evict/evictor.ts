@@ -223,8 +223,8 @@ export function manyBudgetsError(pod: DrainPod, budgets: readonly string[], othe
   const names = budgets.length === 0 ? '' : `: ${budgets.join(', ')}`;
   return new NodepoolError(
     'cluster',
-    `pod ${podName(pod)} has more than one PodDisruptionBudget, and the server evicts no such pod${names}`,
-    `keep one of them${otherwise}`,
+    `pod ${podName(pod)} has more than one PodDisruptionBudget, so the server cannot evict it${names}`,
+    `keep only one of the PodDisruptionBudgets${otherwise}`,
   );
 }
 

@@ -223,7 +223,7 @@ function allowRow(plan: DrainPlan, entry: NodeDrain, pods: readonly DrainPod[], 
   if (first === undefined) return true;
   entry.pods = pods.length;
   const matching = budgetMatcher(budgets.filter(budget => refOf(budget) === first.budget));
-  const why = `PodDisruptionBudget ${first.budget}: it has to allow ${plural(first.pods, 'eviction')} at once`;
+  const why = `PodDisruptionBudget ${first.budget}: it must allow ${plural(first.pods, 'eviction')} at once`;
   for (const pod of pods) if (matching(pod).length > 0) entry.evictor.block(pod, why);
   return false;
 }
@@ -257,8 +257,8 @@ function severalBudgetsError(
   return manyBudgetsError(pods.find(each => podName(each) === pod) as DrainPod, budgets);
 }
 
-const NOT_AT_ONCE = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
-const EACH_TIME = 'came back each time after eviction';
+const NOT_AT_ONCE = 'returned after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
+const EACH_TIME = 'returned after each eviction';
 
 /** @param why follows the number of pods */
 function returnedError({ node, owner, drain }: DrainPlan, pods: readonly DrainPod[], why: string): NodepoolError {
@@ -267,7 +267,7 @@ function returnedError({ node, owner, drain }: DrainPlan, pods: readonly DrainPo
   return new NodepoolError(
     'cluster',
     `taint ${text} was not set on node ${node.name}: ${plural(pods.length, 'pod')} ${why}: ${names}`,
-    `${why === NOT_AT_ONCE ? 'let the budgets allow it, then run' : 'try again with'} \`kubectl nodepool reconcile ${owner ?? ''}\`; or remove the toleration or spec.nodeName by which they come back; or set spec.noExecute to Immediate`,
+    `${why === NOT_AT_ONCE ? 'change the budgets, then run' : 'try again with'} \`kubectl nodepool reconcile ${owner ?? ''}\`; or remove the pods' toleration or spec.nodeName; or set spec.noExecute to Immediate`,
     { isPermanent: true },
   );
 }

@@ -25,7 +25,7 @@ const MAX_KEYS = 20;
 /** Keys that the message names, and bytes of a manager's name in it. */
 const MAX_NAMED = 5;
 const MAX_MANAGER = 128;
-const NEXT = 'take it out of the pool, or out of what sets it';
+const NEXT = 'remove the key from the pool, or stop the other writer';
 
 /** What is known of the last hour before this process, from a pool's Events. */
 export interface EarlierRepairs {
@@ -139,7 +139,7 @@ export class ContestedKeys {
         const count = new Set(nodes.map(({ name }) => name)).size;
         return `${what} on ${plural(count, 'node')} (${managerText(known.managers.get(what))})`;
       });
-      return `others keep changing what the pool sets, at least ${CONTESTED_AFTER} times within an hour: ${firstFew(texts, MAX_NAMED)}; next: ${NEXT}`;
+      return `others keep changing values of the pool, at least ${CONTESTED_AFTER} times within an hour: ${firstFew(texts, MAX_NAMED)}; next: ${NEXT}`;
     }
     if (before === undefined) return undefined;
     await this.#ask(pool, known);

@@ -43,14 +43,14 @@ export async function limitError(
   isContested: boolean,
   cluster: ClusterPort,
 ): Promise<NodepoolError> {
-  const limit = `node ${node} was written ${MAX_WRITES} times within a minute, which is the limit`;
+  const limit = `node ${node} reached the limit of ${MAX_WRITES} writes within a minute`;
   const theirs = changes.filter(isRepair).slice(0, MAX_NAMED);
   const [first] = theirs;
   if (!isContested || first === undefined) {
     return new NodepoolError(
       'cluster',
       limit,
-      'wait a minute, and find out what changes its pool or its labels so often',
+      "wait a minute, and find out what keeps changing the pool or the node's labels",
     );
   }
   const manager = await managerOf(node, first, cluster);
@@ -58,7 +58,7 @@ export async function limitError(
   return new NodepoolError(
     'cluster',
     `${limit}: ${who} keeps ${theirs.map(describe).join(', ')}`,
-    'stop it, or take what it changes out of the pool',
+    'stop that writer, or remove the keys that it changes from the pool',
   );
 }
 
@@ -118,8 +118,8 @@ async function removedError(
   const who = manager === undefined ? 'something else' : `something else (field manager ${manager})`;
   return new NodepoolError(
     'cluster',
-    `${what} of nodepool ${name} was written ${MAX_WRITES} times within a minute, which is the limit: ${who} keeps removing it`,
-    'stop it; the audit log of the API server has who patches and updates nodepools',
+    `${what} of pool ${name} reached the limit of ${MAX_WRITES} writes within a minute: ${who} keeps removing it`,
+    'stop that writer; the audit log of the API server shows who patches and updates nodepools',
   );
 }
 
@@ -137,8 +137,8 @@ export function assertRuntimeClassFree(name: string, writeLimiter: WriteRateLimi
   if (verdict.kind === 'throttled') throw throttledError(verdict);
   const error = new NodepoolError(
     'cluster',
-    `RuntimeClass ${name} was written ${MAX_WRITES} times within a minute, which is the limit`,
-    `find out what keeps changing it: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
+    `RuntimeClass ${name} reached the limit of ${MAX_WRITES} writes within a minute`,
+    `find out what keeps changing the RuntimeClass: kubectl get runtimeclass ${name} -o yaml --show-managed-fields`,
   );
   throw new WriteError(error, { retryAfterMs: writeLimiter.limited(key, error, false), isThrottled: false });
 }

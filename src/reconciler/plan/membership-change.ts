@@ -78,9 +78,9 @@ function poolOf(state: ClusterState, name: string | undefined): NodePool | undef
 /** Throws NodepoolError when the pool may not get nodes. */
 export function poolForNodes(state: ClusterState, name: string): NodePool {
   const pool = state.pool(name);
-  if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
+  if (pool === undefined) throw new NodepoolError('cluster', `pool ${name} was deleted meanwhile`);
   if (pool.metadata.deletionTimestamp !== undefined) {
-    throw new NodepoolError('input', `nodepool ${name} is being deleted`, 'choose another pool');
+    throw new NodepoolError('input', `pool ${name} is being deleted`, 'use another pool');
   }
   assertWhole(pool);
   if (isPaused(pool)) throw pausedError('no node is added', name);
@@ -88,8 +88,8 @@ export function poolForNodes(state: ClusterState, name: string): NodePool {
   if (wrong === undefined) return pool;
   throw new NodepoolError(
     'input',
-    `nodepool ${name} gets no nodes while its spec is invalid: ${wrong.field}: ${wrong.message}`,
-    `mend it with \`kubectl nodepool edit ${name}\``,
+    `pool ${name} gets no nodes while its spec is invalid: ${wrong.field}: ${wrong.message}`,
+    `fix the spec with \`kubectl nodepool edit ${name}\``,
   );
 }
 

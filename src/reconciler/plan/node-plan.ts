@@ -262,7 +262,7 @@ function patchedAnnotations({ annotations }: Node, patch: NodePatch): { annotati
 export function circleError(node: string, circle: readonly string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `node ${node} was not written: the labels of each of the pools ${circle.join(', ')} make it a member of another, without end`,
+    `node ${node} was not written: the labels of pools ${circle.join(', ')} make it a member of another pool in an endless loop`,
     'change the labels or the nodeSelector of one of them',
     { isPermanent: true },
   );
@@ -273,12 +273,9 @@ export function oversizedError(node: string, pool: NodePool | undefined): Nodepo
   const limits = `${MAX_RECORD_SLOTS} labels, ${MAX_RECORD_SLOTS} taints or ${MAX_RECORD_LENGTH} bytes`;
   const [what, next] =
     pool?.spec.annotations === undefined && pool?.spec.startupTaints === undefined
-      ? [
-          'its pool has unmanaged: Remove, and what that removes',
-          'remove labels or taints from the node, or set unmanaged: Keep',
-        ]
+      ? ['what unmanaged: Remove of its pool removes', 'remove labels or taints from the node, or set unmanaged: Keep']
       : [
-          'what its pool sets and removes there, with the values that were there before,',
+          'what its pool sets and removes, with the previous values,',
           'set fewer or shorter annotations, or fewer startup taints; with unmanaged: Remove, remove labels or taints from the node, or set Keep',
         ];
   return new NodepoolError(
@@ -321,7 +318,7 @@ export function assertConsent(plan: DuePlan, consent: ReadonlySet<string> | unde
   if (first === undefined) return;
   throw new NodepoolError(
     'cluster',
-    `node ${plan.node.name} was changed meanwhile and would now get the taint ${first.split(' ')[1]}, which was not agreed to; it was not written`,
+    `node ${plan.node.name} was changed meanwhile and was not written: it would now get the taint ${first.split(' ')[1]}, which was not shown before`,
     'run the command again to see which pods that would evict',
   );
 }

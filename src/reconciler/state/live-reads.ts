@@ -45,8 +45,8 @@ export async function readNode(
 export function stillExistsError(cannot: string): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `${cannot}: the server answered that it does not exist, and still has it when it is read`,
-    'look for a proxy before the API server that answers in its place; see request and answer with -v 8',
+    `${cannot}: the server answered "not found", but a read still finds the object`,
+    'check for a proxy in front of the API server; use -v 8 to see the request and the answer',
   );
 }
 
@@ -54,8 +54,8 @@ export function stillExistsError(cannot: string): NodepoolError {
 export function recreatedError(pool: string, action: string): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `nodepool ${pool} was deleted and recreated by somebody else meanwhile; the new one is not changed`,
-    `run the command again if that one is to be ${action}, too`,
+    `somebody else deleted and recreated pool ${pool}; the new pool is not changed`,
+    `if the new pool should also be ${action}, run the command again`,
   );
 }
 
@@ -86,7 +86,7 @@ export function assertNotRestored(known: NodePool | undefined, pool: NodePool): 
   if (known === undefined || !isOlder(resourceVersion, known.metadata.resourceVersion ?? '')) return;
   if (known.metadata.deletionTimestamp !== undefined && deletionTimestamp === undefined) throw notDeleted(pool);
   throw new RestoredError(
-    `the server has an older version of nodepool ${name} than it had before`,
+    `the server returned an older version of pool ${name} than before`,
     `run \`kubectl nodepool reconcile ${name}\``,
   );
 }
@@ -94,7 +94,7 @@ export function assertNotRestored(known: NodePool | undefined, pool: NodePool): 
 /** The pool was seen with a deletionTimestamp, which only a restore of etcd removes. */
 export function notDeleted({ metadata: { name } }: NodePool): RestoredError {
   return new RestoredError(
-    `nodepool ${name} is not being deleted any more: it had a deletionTimestamp, and the server now has it without one`,
-    `run \`kubectl nodepool reconcile ${name}\`, or delete it again`,
+    `pool ${name} is no longer being deleted: its deletionTimestamp is gone`,
+    `run \`kubectl nodepool reconcile ${name}\`, or delete the pool again`,
   );
 }

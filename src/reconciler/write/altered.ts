@@ -86,8 +86,8 @@ export function alteredError(what: string, altered: readonly AlteredField[]): No
   const named = firstFew(altered.map(alteredText), MAX_NAMED, ', ', ', ');
   return new NodepoolError(
     'cluster',
-    `${what} was changed by an admission policy or webhook while it was written: ${named}`,
-    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+    `an admission policy or webhook changed ${what} during the write: ${named}`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and set the value in only one place',
   );
 }
 

@@ -252,9 +252,9 @@ export class NodeWriter {
     throw new NodepoolError(
       'cluster',
       conflicts === MAX_ATTEMPTS
-        ? `node ${name} was changed by somebody else ${MAX_ATTEMPTS} times in a row between read and write`
-        : `node ${name} was planned ${MAX_ATTEMPTS} times: the node or its pools were changed each time`,
-      'nothing of theirs was overwritten; try again when they are done',
+        ? `somebody else changed node ${name} ${MAX_ATTEMPTS} times in a row between read and write`
+        : `node ${name} was planned ${MAX_ATTEMPTS} times, but the node or its pools changed each time`,
+      'nothing was overwritten; try again later',
     );
   }
 

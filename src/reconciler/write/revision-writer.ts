@@ -158,7 +158,7 @@ export class RevisionWriter implements RevisionKeeper {
       this.#heads.set(name, now);
       if (planRevision(pool, now).kind === 'none') return excessRevisions(now);
     }
-    const problem = `the ControllerRevisions of nodepool ${name} are changed by somebody else all the time`;
+    const problem = `somebody else keeps changing the ControllerRevisions of pool ${name}`;
     throw new NodepoolError('cluster', problem, 'try again');
   }
 
@@ -227,8 +227,8 @@ export class RevisionWriter implements RevisionKeeper {
     const names = taken.map(({ metadata }) => metadata.name).join(', ');
     throw new NodepoolError(
       'cluster',
-      `others have the names that a ControllerRevision of nodepool ${pool.metadata.name} could have: ${names}`,
-      'find out who made them: kubectl get controllerrevisions -n default --show-managed-fields -o yaml',
+      `all ControllerRevision names for pool ${pool.metadata.name} are taken: ${names}`,
+      'find out who created them: kubectl get controllerrevisions -n default --show-managed-fields -o yaml',
       { isPermanent: true },
     );
   }

@@ -73,7 +73,7 @@ export async function applyRuntimeClass(pool: NodePool, options: WriterOptions):
       else state.setRuntimeClass(current, readTime);
     }
   }
-  throw new NodepoolError('cluster', `RuntimeClass ${name} is changed by somebody else all the time`, 'try again');
+  throw new NodepoolError('cluster', `somebody else keeps changing RuntimeClass ${name}`, 'try again');
 }
 
 /** Whether applyRuntimeClass() deletes it, by what is known now. */
@@ -96,8 +96,8 @@ function assertUnaltered(
 function alteredClassError(name: string): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `RuntimeClass ${name} was changed by an admission policy or webhook while it was written`,
-    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+    `an admission policy or webhook changed RuntimeClass ${name} during the write`,
+    'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and set the value in only one place',
   );
 }
 
@@ -134,8 +134,8 @@ async function act(
       if (deleted === 'marked' && plan.kind === 'replace') {
         throw new NodepoolError(
           'cluster',
-          `RuntimeClass ${name} cannot be replaced while its finalizers hold it: ${finalizers.join(', ')}`,
-          `look at it: kubectl get runtimeclass ${name} -o yaml`,
+          `cannot replace RuntimeClass ${name} while it has finalizers: ${finalizers.join(', ')}`,
+          `see kubectl get runtimeclass ${name} -o yaml`,
         );
       }
       // With finalizers it still exists: the cache reports when it is gone.

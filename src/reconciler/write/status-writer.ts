@@ -112,7 +112,7 @@ async function write(
     if (latest.status !== undefined && (latest.status.observedGeneration ?? 0) > generation) return done(latest.status);
     current = latest;
   }
-  throw new NodepoolError('cluster', `cannot write the status of nodepool ${name}: somebody else keeps changing it`);
+  throw new NodepoolError('cluster', `cannot write the status of pool ${name}: somebody else keeps changing the pool`);
 }
 
 /** Without caches no later reconcile applies a spec that changed during this one. */
@@ -191,7 +191,7 @@ export function lackingWarning(lacking: readonly string[]): Warning {
   const crd = 'the CRD nodepools.nodes.lailin.xyz';
   const what = lacking.includes(STATUS_SUBRESOURCE)
     ? 'serves no status subresource: the status of pools cannot be written'
-    : `is of another version and drops ${[...new Set(lacking)].toSorted().join(', ')}`;
+    : `is from another version and drops ${[...new Set(lacking)].toSorted().join(', ')}`;
   return { message: `${crd} ${what}`, next: 'run `kubectl nodepool install`' };
 }
 

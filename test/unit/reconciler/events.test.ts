@@ -68,7 +68,7 @@ test("changes of many kinds do not use up a pool's event burst", () => {
   });
   const reported = notes(moves).worker ?? [];
   assert.equal(reported.length, 6);
-  assert.match(reported.at(-1) ?? '', /^NodesUpdated 95 nodes updated in other ways: n10, n11, /);
+  assert.match(reported.at(-1) ?? '', /^NodesUpdated 95 nodes updated with other changes: n10, n11, /);
 });
 
 test('reports a replaced record with what was wrong with it', () => {
@@ -90,11 +90,11 @@ test('reports a replaced record with what was wrong with it', () => {
     [
       [
         'Warning',
-        'the annotation nodes.lailin.xyz/applied of 2 nodes was not a valid record (larger than 163840 characters) and was replaced; the values that it would restore are lost, and its other keys stay on the node: a, b',
+        'the annotation nodes.lailin.xyz/applied of 2 nodes was not a valid record (larger than 163840 characters) and was replaced; its restore values are lost, and its other keys stay on the node: a, b',
       ],
       [
         'Warning',
-        'the annotation nodes.lailin.xyz/applied of 1 node was not a valid record (not JSON) and was replaced; the values that it would restore are lost, and its other keys stay on the node: c',
+        'the annotation nodes.lailin.xyz/applied of 1 node was not a valid record (not JSON) and was replaced; its restore values are lost, and its other keys stay on the node: c',
       ],
     ],
   );

@@ -20,7 +20,7 @@ test('an Event of the pool names the taint, the command and the nodes, also of n
   assert.deepEqual([event?.type, event?.reason, others], ['Warning', 'TaintNotRestored', []]);
   assert.match(
     event?.note ?? '',
-    /agent=x:NoExecute, .* on 2 nodes, .*`kubectl taint nodes NODE agent=x:NoExecute`: a, b$/,
+    /agent=x:NoExecute, .* on 2 nodes: .*`kubectl taint nodes NODE agent=x:NoExecute`: a, b$/,
   );
   const left = moveEvents([{ ...move('a'), to: undefined }]).get('worker') ?? [];
   assert.deepEqual(
@@ -37,7 +37,7 @@ test('a condition names them until the spec changes', () => {
     return { status, text: status.conditions?.find(({ type }) => type === 'TaintsNotRestored')?.message };
   };
   const SAYS = (what: string) =>
-    `not set again, as that would evict pods: ${what}; \`kubectl taint nodes NODE TAINT\` sets one`;
+    `not set again, because they would evict pods: ${what}; to set one: \`kubectl taint nodes NODE TAINT\``;
   const first = conditionOf(2, undefined, [move('a')]);
   assert.equal(first.text, SAYS('taint agent=x:NoExecute of 1 node: a'));
   const again = conditionOf(2, first.status, []);

@@ -45,7 +45,7 @@ function create(live: NodePool, dryRun: boolean) {
   return { writes, state, options, reconciler: new Reconciler(options) };
 }
 
-const NOT_DELETED = { kind: 'cluster', message: /^nodepool worker is not being deleted any more: / };
+const NOT_DELETED = { kind: 'cluster', message: /^pool worker is no longer being deleted: / };
 
 test('does not release its nodes: reconciles it, or fails when its resourceVersion went back', async () => {
   const later = create(restored('30'), false);

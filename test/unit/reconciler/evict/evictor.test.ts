@@ -100,12 +100,15 @@ test('a pod with several budgets is an error that does not stop the others', asy
   const [a, b] = ['a', 'b'].map(name => makePod({ name }));
   assert.ok(a && b);
   const many: RemovalResult = { kind: 'many budgets', budgets: ['x', 'y'] };
-  const message = 'pod ns/a has more than one PodDisruptionBudget, and the server evicts no such pod: x, y';
+  const message = 'pod ns/a has more than one PodDisruptionBudget, so the server cannot evict it: x, y';
   const first = started([many], { otherwise: ', or give up' });
   await first.atOnce(a, b);
   assert.deepEqual([first.errors, first.sent], [[message], ['a', 'b']]);
   const second = started([many], { otherwise: ', or give up' });
-  await assert.rejects(second.pastRollout(a, b), { message, next: 'keep one of them, or give up' });
+  await assert.rejects(second.pastRollout(a, b), {
+    message,
+    next: 'keep only one of the PodDisruptionBudgets, or give up',
+  });
   assert.deepEqual(second.sent, ['a', 'b']);
 });
 

@@ -40,7 +40,7 @@ const budget = (disruptionsAllowed: number, app = 'web'): Budget => ({
   alwaysAllowsUnhealthy: false,
   status: { ...STATUS, disruptionsAllowed },
 });
-const WHY = 'came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
+const WHY = 'returned after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
 
 test('a budget that allows one at a time: each pod is evicted once, then the node is an error, and nothing is evicted', async () => {
   const { write, writer, calls, on, answers, budgets, clock, taints } = drained([tolerant('a'), tolerant('b')]);
@@ -57,7 +57,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
     const message = `taint dedicated=x:NoExecute was not set on node n1: ${pods}`;
     await assert.rejects(write(), {
       message,
-      next: 'let the budgets allow it, then run `kubectl nodepool reconcile worker`; or remove the toleration or spec.nodeName by which they come back; or set spec.noExecute to Immediate',
+      next: "change the budgets, then run `kubectl nodepool reconcile worker`; or remove the pods' toleration or spec.nodeName; or set spec.noExecute to Immediate",
     });
     assert.deepEqual(calls, requests);
   };
@@ -65,7 +65,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   assert.deepEqual(await write(), ['list', 'evict b', 'list', 'budgets']);
   assert.equal(
     writer.gates.drainer.entries.stateOf(['n1']).blocked,
-    'pod ns/a2 on node n1 waits for PodDisruptionBudget ns/web: it has to allow 1 eviction at once',
+    'pod ns/a2 on node n1 waits for PodDisruptionBudget ns/web: it must allow 1 eviction at once',
   );
   on.delete('b');
   on.set('b2', tolerant('b2'));
@@ -110,7 +110,7 @@ test('pods that are replaced by those of a new owner each time are evicted so ma
       on.set(`job-${made}`, job(made));
     }
     assert.deepEqual(evicted, wanted);
-    assert.match(message, /^taint dedicated=x:NoExecute was not set on node n1: 2 pods came back after eviction, /);
+    assert.match(message, /^taint dedicated=x:NoExecute was not set on node n1: 2 pods returned after eviction, /);
     assert.deepEqual(taints(), ['dedicated:NoSchedule']);
   }
 });
@@ -200,7 +200,7 @@ test('a pod that is back before the taint is set keeps it away: its budget would
     ['list', 'budgets'],
   ]) {
     await clock.advance(PERMANENT_MS);
-    await assert.rejects(write(), { message: /not set on node n1: 1 pod came back each time after eviction: ns\/d$/ });
+    await assert.rejects(write(), { message: /not set on node n1: 1 pod returned after each eviction: ns\/d$/ });
     assert.deepEqual(calls, requests);
   }
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
@@ -305,7 +305,7 @@ test('a row that is interrupted begins again, three times in all', async () => {
       await clock.advance(PERMANENT_MS);
     }
     assert.deepEqual(kept, ['evict b,evict c', 'evict b,evict c', 'evict b,evict c']);
-    await assert.rejects(write(), { message: /2 pods came back each time after eviction/ });
+    await assert.rejects(write(), { message: /2 pods returned after each eviction/ });
     assert.deepEqual([calls, taints()], [['list', 'budgets'], ['dedicated:NoSchedule']]);
   }
   const { write, answers, clock, taints } = await returnedTo('b', 'c');

@@ -63,7 +63,7 @@ test('a stand-in that somebody removes while pods are listed: the list does not 
 test('who agreed to evictions within budgets did not agree to a taint at once', async () => {
   const consent = new Set(['n1 dedicated=x:NoExecute after evictions']);
   const immediate = aPool({ taints: SPEC.taints ?? [] }, { finalizers: [FINALIZER] });
-  await assert.rejects(drained([pod('a')], { consent }, immediate).write(), /which was not agreed to/);
+  await assert.rejects(drained([pod('a')], { consent }, immediate).write(), /which was not shown before/);
   const { write, clock, on, taints } = drained([pod('a')], { consent });
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a']);
   on.clear();
@@ -74,7 +74,7 @@ test('who agreed to evictions within budgets did not agree to a taint at once', 
 
 test('no pod is evicted without consent', async () => {
   const { write } = drained([pod('a')], { consent: new Set(['n1 other=x:NoExecute']) });
-  await assert.rejects(write(), /dedicated=x:NoExecute, which was not agreed to/);
+  await assert.rejects(write(), /dedicated=x:NoExecute, which was not shown before/);
   const agreed = drained([pod('a')], { consent: new Set(['n1 dedicated=x:NoExecute']) });
   assert.deepEqual(await agreed.write(), ['patch n1', 'list', 'evict a']);
 });

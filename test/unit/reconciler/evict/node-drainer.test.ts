@@ -55,8 +55,8 @@ test('two budgets of one pod: an error with both names and no flag of drain; the
   const { write, answers, taints } = drained([pod('a'), pod('b')]);
   answers.set('a', { kind: 'many budgets', budgets: ['one', 'two'] });
   await assert.rejects(write(), {
-    message: 'pod ns/a has more than one PodDisruptionBudget, and the server evicts no such pod: one, two',
-    next: 'keep one of them',
+    message: 'pod ns/a has more than one PodDisruptionBudget, so the server cannot evict it: one, two',
+    next: 'keep only one of the PodDisruptionBudgets',
   });
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
 });

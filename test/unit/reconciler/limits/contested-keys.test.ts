@@ -11,7 +11,7 @@ import { aPool } from '../../nodepool/fixtures.ts';
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'silver', to: 'gold', reason: 'drift' };
 const MINUTE = 60_000;
 const SAYS = (what: string) =>
-  `others keep changing what the pool sets, at least 3 times within an hour: ${what}; next: take it out of the pool, or out of what sets it`;
+  `others keep changing values of the pool, at least 3 times within an hour: ${what}; next: remove the key from the pool, or stop the other writer`;
 const TIER = SAYS('label tier on 1 node (field manager flux)');
 
 function begin(options: { manager?: string | NodepoolError; earlier?: EarlierRepairs | 'forbidden' } = {}) {
@@ -164,7 +164,7 @@ test('of more nodes than it has room for, those that were repaired last count', 
   assert.equal(await text(), TIER);
 });
 
-test('a node that was replaced under its name is one, and a pool that was is another one', async () => {
+test('a node that was replaced under its name is one, and a pool that was was recreated', async () => {
   const { contestedKeys, repair, text } = begin();
   for (const uid of ['a-1', 'a-2'])
     for (let round = 1; round <= 3; round++) await repair([drift], 'a', poolWith(), uid);

@@ -6,7 +6,7 @@ import { NodepoolError } from '../../../../src/nodepool/errors.ts';
 import type { Change } from '../../../../src/nodepool/plan/plan.ts';
 import { limitError } from '../../../../src/reconciler/limits/write-limits.ts';
 
-const limit = 'node n1 was written 10 times within a minute, which is the limit';
+const limit = 'node n1 reached the limit of 10 writes within a minute';
 const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'theirs', to: 'gold', reason: 'drift' };
 const taint: Change = { kind: 'taint', key: 'own', effect: 'NoSchedule', action: 'add', to: 'x', reason: 'drift' };
 const stripped: Change = { kind: 'label', key: 'more', action: 'remove', from: 'x', reason: 'unmanaged' };
@@ -26,7 +26,7 @@ async function contested(changes: Change[], manager: string | undefined = undefi
 }
 
 test('the limit: names labels and taints that others keep changing, and who changes them', async () => {
-  const next = 'stop it, or take what it changes out of the pool';
+  const next = 'stop that writer, or remove the keys that it changes from the pool';
   assert.deepEqual(await contested([label], 'kubectl'), {
     message: `${limit}: something else (field manager kubectl) keeps changing label tier from "gold" to "theirs"`,
     next,
@@ -60,7 +60,7 @@ test("the limit: blames the pool's own changes when nothing of others is to be r
   const { message, next, asked } = await contested([own]);
   assert.deepEqual(
     [message, next, asked],
-    [limit, 'wait a minute, and find out what changes its pool or its labels so often', []],
+    [limit, "wait a minute, and find out what keeps changing the pool or the node's labels", []],
   );
 });
 

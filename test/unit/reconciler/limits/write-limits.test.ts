@@ -27,7 +27,7 @@ function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async
 }
 
 const SAYS =
-  /^finalizer \S+ of nodepool worker was written 10 times within a minute, which is the limit: something else keeps removing it$/;
+  /^finalizer \S+ of pool worker reached the limit of 10 writes within a minute: something else keeps removing it$/;
 
 test('writes a repeatedly removed finalizer ten times, then once a minute, and fails until it stays', async () => {
   const { clock, writes, add } = fakeCluster();

@@ -79,7 +79,7 @@ test('explains why a pool gets no node, with the next step', () => {
   const plan = (pool: NodePool) => planMembershipChange(new ClusterState([a, pool], [inA], []), 'n1', moveTo(b, a));
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   assert.throws(() => planMembershipChange(new ClusterState([a], [inA], []), 'n1', moveTo(b, a)), { kind: 'cluster' });
-  assert.throws(() => plan(going), { kind: 'input', next: 'choose another pool' });
+  assert.throws(() => plan(going), { kind: 'input', next: 'use another pool' });
   const invalid = { ...b, spec: { ...b.spec, handler: 'NO' } };
   assert.throws(() => plan(invalid), { kind: 'input', next: /`kubectl nodepool edit b`/ });
 });

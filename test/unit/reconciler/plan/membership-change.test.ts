@@ -74,9 +74,9 @@ test('refuses a pool that cannot have nodes', () => {
   const going = { ...b, metadata: { ...b.metadata, deletionTimestamp: '2026-02-01T00:00:00Z' } };
   const invalid = { ...b, spec: { handler: 'NO' } };
   const plan = (pools: NodePool[]) => planMembershipChange(new ClusterState(pools, [inA], []), 'n1', moveTo(b, a));
-  assert.throws(() => plan([a, going]), { message: 'nodepool b is being deleted' });
-  assert.throws(() => plan([a, invalid]), /nodepool b gets no nodes while its spec is invalid: spec\.handler: /);
-  assert.throws(() => plan([a]), { message: 'nodepool b was deleted meanwhile' });
+  assert.throws(() => plan([a, going]), { message: 'pool b is being deleted' });
+  assert.throws(() => plan([a, invalid]), /pool b gets no nodes while its spec is invalid: spec\.handler: /);
+  assert.throws(() => plan([a]), { message: 'pool b was deleted meanwhile' });
 });
 
 test('reads and plans again on a conflict, and keeps what someone else set', async () => {

@@ -14,7 +14,7 @@ const many = (count: number) => Object.fromEntries(Array.from({ length: count },
 const refused = {
   kind: 'cluster',
   message:
-    'node n1 was not written: its pool has unmanaged: Remove, and what that removes does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
+    'node n1 was not written: what unmanaged: Remove of its pool removes does not fit into the record (1000 labels, 1000 taints or 163840 bytes)',
   next: 'remove labels or taints from the node, or set unmanaged: Keep',
 };
 

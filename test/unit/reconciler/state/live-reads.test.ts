@@ -97,8 +97,8 @@ test('errors say what failed for which pool, and the next step', () => {
     [kind, message, next],
     [
       'cluster',
-      'nodepool worker was deleted and recreated by somebody else meanwhile; the new one is not changed',
-      'run the command again if that one is to be deleted, too',
+      'somebody else deleted and recreated pool worker; the new pool is not changed',
+      'if the new pool should also be deleted, run the command again',
     ],
   );
   const lacking = noStatusSubresource('worker');

@@ -19,7 +19,7 @@ function altered(change: (stored: Node) => Node, owner = pool): string {
   const answer = change(patchedNode(node, patch));
   const next = () => planMerge(answer, parseRecord(answer.record), owner);
   const slots = alteredOnNode({ node, patch }, answer, next);
-  return slots.length === 0 ? '' : alteredError('node n1', slots).message.replace(/^.* while it was written: /, '');
+  return slots.length === 0 ? '' : alteredError('node n1', slots).message.replace(/^.* during the write: /, '');
 }
 
 const cases: [string, (stored: Node) => Node, string, typeof pool?][] = [
@@ -64,7 +64,7 @@ for (const [what, change, expected, owner] of cases) {
 test('names three labels, taints or annotations, and counts the rest', () => {
   const slots = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ name: `label l${index}`, sent: undefined, found: 'x' }));
-  const named = (count: number) => alteredError('n1', slots(count)).message.replace(/^.* while it was written: /, '');
+  const named = (count: number) => alteredError('n1', slots(count)).message.replace(/^.* during the write: /, '');
   const added = (index: number) => `label l${index} was added with value "x"`;
   assert.equal(named(2), `${added(0)}, ${added(1)}`);
   assert.equal(named(3), `${added(0)}, ${added(1)}, ${added(2)}`);

@@ -25,8 +25,8 @@ test('names a label that the server stores with another value, as sent and as fo
     [kind, message, next],
     [
       'cluster',
-      'node n1 was changed by an admission policy or webhook while it was written: label tier was sent with value "gold" and is "silver"',
-      'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+      'an admission policy or webhook changed node n1 during the write: label tier was sent with value "gold" and is "silver"',
+      'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and set the value in only one place',
     ],
   );
   assert.deepEqual([retryAfterMs, isThrottled], [1000, false]);

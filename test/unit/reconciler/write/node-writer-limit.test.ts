@@ -59,8 +59,8 @@ test('delays the 11th write within a minute for edits of the pool, and blames no
     [kind, message, next],
     [
       'cluster',
-      'node n1 was written 10 times within a minute, which is the limit',
-      'wait a minute, and find out what changes its pool or its labels so often',
+      'node n1 reached the limit of 10 writes within a minute',
+      "wait a minute, and find out what keeps changing the pool or the node's labels",
     ],
   );
   assert.deepEqual([retryAfterMs, isThrottled], [50_000, false]);
@@ -85,8 +85,8 @@ test('names what else keeps changing the node, and what it changes, and waits a 
   assert.deepEqual(
     [message, next],
     [
-      'node n1 was written 10 times within a minute, which is the limit: something else (field manager kubectl-label) keeps changing label tier from "gold" to "theirs"',
-      'stop it, or take what it changes out of the pool',
+      'node n1 reached the limit of 10 writes within a minute: something else (field manager kubectl-label) keeps changing label tier from "gold" to "theirs"',
+      'stop that writer, or remove the keys that it changes from the pool',
     ],
   );
   assert.deepEqual([retryAfterMs, isThrottled], [59_000, false], 'a minute from the last write');

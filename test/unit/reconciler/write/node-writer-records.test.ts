@@ -10,7 +10,7 @@ const written = recordOf({ pool: 'worker', generation: 1, labels: { tier: 'gold'
 
 for (const [record, problem] of [
   ['{', 'not JSON'],
-  ['{"pool":"No Name"}', 'without the name of a pool'],
+  ['{"pool":"No Name"}', 'without a pool name'],
   ['{"pool":"worker","labels":{"tier":"gold","_/_":"x"}}', 'with 1 labels, taints or annotations that no pool sets'],
 ] as const) {
   test(`replaces an invalid record, and reports the problem: ${problem}`, async () => {
@@ -77,8 +77,8 @@ test('reports a patch that was answered 404 while the node exists', async () => 
   server.onPatch = () => ({ kind: 'gone' });
   await assert.rejects(writer.write('n1'), {
     kind: 'cluster',
-    message: 'cannot patch Node "n1": the server answered that it does not exist, and still has it when it is read',
-    next: 'look for a proxy before the API server that answers in its place; see request and answer with -v 8',
+    message: 'cannot patch Node "n1": the server answered "not found", but a read still finds the object',
+    next: 'check for a proxy in front of the API server; use -v 8 to see the request and the answer',
   });
   assert.deepEqual([server.requests, state.node('n1')], [['patch n1', 'get n1'], server.live]);
 });

@@ -102,8 +102,8 @@ test('fails to replace one that finalizers hold, and names them', async () => {
   const held = owned({ handler: 'old' }, { finalizers: ['example.com/hold', 'example.com/two'] });
   await assert.rejects(begin(held).write(), {
     kind: 'cluster',
-    message: `RuntimeClass ${NAME} cannot be replaced while its finalizers hold it: example.com/hold, example.com/two`,
-    next: `look at it: kubectl get runtimeclass ${NAME} -o yaml`,
+    message: `cannot replace RuntimeClass ${NAME} while it has finalizers: example.com/hold, example.com/two`,
+    next: `see kubectl get runtimeclass ${NAME} -o yaml`,
   });
 });
 
@@ -130,7 +130,7 @@ test('gives up after five attempts when someone changes it before every write', 
   };
   await assert.rejects(write(), {
     kind: 'cluster',
-    message: `RuntimeClass ${NAME} is changed by somebody else all the time`,
+    message: `somebody else keeps changing RuntimeClass ${NAME}`,
     next: 'try again',
   });
   assert.equal(server.requests.filter(request => request === 'patch').length, 5);
@@ -144,8 +144,8 @@ test('fails when an admission policy alters the write, and repeats it after 1 s,
     [kind, message, next],
     [
       'cluster',
-      `RuntimeClass ${NAME} was changed by an admission policy or webhook while it was written`,
-      'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and let either it or the pool decide',
+      `an admission policy or webhook changed RuntimeClass ${NAME} during the write`,
+      'find it with `kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations`, and set the value in only one place',
     ],
   );
   assert.deepEqual([retryAfterMs, isThrottled], [1000, false]);
@@ -175,8 +175,8 @@ test('writes it at most ten times a minute', async () => {
     [kind, message, next, retryAfterMs, isThrottled],
     [
       'cluster',
-      `RuntimeClass ${NAME} was written 10 times within a minute, which is the limit`,
-      `find out what keeps changing it: kubectl get runtimeclass ${NAME} -o yaml --show-managed-fields`,
+      `RuntimeClass ${NAME} reached the limit of 10 writes within a minute`,
+      `find out what keeps changing the RuntimeClass: kubectl get runtimeclass ${NAME} -o yaml --show-managed-fields`,
       50_000,
       false,
     ],

@@ -48,7 +48,7 @@ test('fails after ten conflicts, and reports that in the status', async () => {
     return undefined;
   };
   const { status, statusWritten, isWritten, failures } = await write({ failures: ['an earlier one'] });
-  const message = 'cannot write the status of nodepool worker: somebody else keeps changing it';
+  const message = 'cannot write the status of pool worker: somebody else keeps changing the pool';
   assert.deepEqual([isWritten, statusWritten, failures.map(failure => failure.message)], [false, false, [message]]);
   assert.equal(server.requests.filter(request => request === 'patch').length, 10);
   assert.equal(status?.status, 500);
@@ -65,7 +65,7 @@ test('treats a refusal after an edit of the spec as a conflict, and writes on th
   };
   const { failures, isWritten, status } = await write();
   assert.deepEqual([isWritten, status?.observedGeneration], [true, 1]);
-  assert.match(failures[0]?.message ?? '', /^the spec of nodepool worker was changed while it was reconciled/);
+  assert.match(failures[0]?.message ?? '', /^the spec of pool worker changed during the reconcile/);
   assert.deepEqual(server.requests, ['patch', 'get', 'get', 'patch']);
 });
 

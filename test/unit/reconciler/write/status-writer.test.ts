@@ -88,7 +88,7 @@ test('reports dropped spec fields in place of a refusal; keeps other refusals, a
   const general = new NodepoolError('cluster', 'no credentials', undefined, { isGeneral: true });
   const dropped = { ...pool, dropped: ['taints'] };
   const left =
-    'nodepool worker is not changed: the installed CRD drops spec.taints, or a write under such a CRD has lost it';
+    'pool worker is not changed: the installed CRD drops spec.taints, or an earlier write under such a CRD dropped it';
   assert.deepEqual(await said(invalid, dropped), [left, 2]);
   assert.deepEqual(await said(invalid, pool), ['the test failed', 2]);
   assert.deepEqual(await said(away, dropped), ['the server is away', 1]);
@@ -140,7 +140,7 @@ for (const [name, kept, expected] of [
 test('names the next step', () => {
   assert.equal(
     warningText(lackingWarning(['status.b', 'status.a', 'status.b'])),
-    'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.a, status.b; next: run `kubectl nodepool install`',
+    'the CRD nodepools.nodes.lailin.xyz is from another version and drops status.a, status.b; next: run `kubectl nodepool install`',
   );
   assert.match(warningText(lackingWarning([STATUS_SUBRESOURCE])), /serves no status subresource/);
 });
