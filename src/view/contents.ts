@@ -86,7 +86,7 @@ export function contentsOf(
     case 'event': {
       const found = eventRows(live, undefined).find(({ key }) => key === place.subject);
       return found === undefined
-        ? text([['Event', 'the server has deleted it']])
+        ? text([['Event', 'deleted on the server']])
         : text(eventText(found.event, now, style));
     }
     case 'describe':
@@ -156,7 +156,7 @@ function nodeText(clusterState: ClusterState, node: Node, now: Date, style: Styl
     ['Name', node.name],
     ['Pool', ownership?.owner ?? NONE],
     ...(holder !== undefined && holder !== ownership?.owner
-      ? [['Held by', `${holder}: released by the next reconcile`] as LabelledField]
+      ? [['Owned by', `${holder}: released by the next reconcile`] as LabelledField]
       : []),
     ...(ownership !== undefined && ownership.conflicting.length > 0
       ? [['Also matched by', ownership.conflicting.join(', ')] as LabelledField]
@@ -210,11 +210,11 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['↑ ↓ k j g G', 'up, down, first, last; pgup, pgdn, space: a page'],
   ['enter  →', 'open the pool, the node, the event'],
   ['q esc  ←', 'back; esc removes the filter first'],
-  ['/', 'filter the rows; !text: those without it'],
+  ['/', 'filter the rows; !text: rows without text'],
   [':', 'jump to a pool or node, or :nodes :pods :events :pools'],
   ['d  y  p', 'describe, YAML, pods of the pool or node'],
-  ['w', 'why the node is in its pool, and in no other'],
-  ['=  r', 'what reconcile would change in the pool; reconcile: asks'],
+  ['w', 'why the node is in its pool'],
+  ['=  r', 'changes that reconcile would make; reconcile: asks'],
   ['t', 'requested and used resources'],
   ['e  E', 'events of the pool, of all pools'],
   ['c  u  D', 'cordon, uncordon, drain the node or the pool: ask first'],
@@ -223,7 +223,7 @@ const HELP: readonly (readonly [keys: string, what: string])[] = [
   ['Z R X B F  T Y K', 'pools: nodes, ready, cordoned, due, drift, taints, zone, type'],
   ['T I O  Z Y X', 'nodes: state, maintenance, pool; zone, type, taints'],
   ['L T S O M', 'events: last seen, type, reason, pool, message'],
-  ['?', 'help; keys that do not scroll close it'],
+  ['?', 'help; any key that does not scroll closes it'],
   ['ctrl-l  ctrl-c', 'redraw the screen, quit'],
   ['█ ▒ ░', 'nodes: ready, cordoned, not ready'],
 ];

@@ -140,7 +140,7 @@ export function isQuit(text: string, { names }: Pick<ScreenData, 'names'>): bool
 function goTo(state: ViewState, text: string, { names, pools, ownerOf }: ScreenData): ViewState {
   const [name] = jumpCandidates(text, names());
   if (name === undefined) {
-    return { ...state, message: { text: `No pool or node is named like ${text}`, isError: true } };
+    return { ...state, message: { text: `No pool or node matches "${text}"`, isError: true } };
   }
   const pool = pools().includes(name) ? name : (ownerOf(name) ?? NO_POOL);
   const root: ViewState = { ...state, places: [{ ...START, selected: pool }] };

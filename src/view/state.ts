@@ -247,7 +247,7 @@ function cordon(state: ViewState, place: Place, screen: ScreenData, unschedulabl
 /** Why there is no column to sort by. */
 function noUsed(key: Key, { usage }: ViewState): string {
   if (!usage) return `${key} sorts by used resources: press t first`;
-  return `${key} sorts by used resources, which are not known: metrics.k8s.io is not served, or not read yet`;
+  return `${key} sorts by used resources, which are unknown: metrics.k8s.io is not served or not read yet`;
 }
 
 function browse(state: ViewState): ViewState {

@@ -167,5 +167,5 @@ function observed(source: Source, report: (failure: Failure | undefined) => void
 
 function forbidden(resource: string, qualified: string, message: string): NodepoolError {
   const next = `ask for a role with verbs list and watch on ${qualified}`;
-  return new NodepoolError('cluster', `cannot follow ${resource}: ${message}`, next);
+  return new NodepoolError('cluster', `cannot watch ${resource}: ${message}`, next);
 }

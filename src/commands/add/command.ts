@@ -6,7 +6,7 @@ import { moveFlags, showMoves } from '../shared/move/show-moves.ts';
 export default class Add extends BaseCommand<typeof Add> {
   static override summary = 'Add nodes to a pool.';
   static override description =
-    "One write per node sets the labels of the pool's node selector together with the pool's labels and taints. A node of another pool is refused: use 'move'.";
+    "One write per node sets the labels of the pool's node selector, and the pool's labels and taints. 'add' refuses a node of another pool: use 'move'.";
   static override examples = [
     { description: 'Two nodes', command: '<%= config.bin %> add gpu node-a node-b' },
     { description: 'Nodes with a label', command: '<%= config.bin %> add gpu -l accelerator=a100' },

@@ -15,21 +15,21 @@ import { impactTeller } from '../shared/impact/show-impact.ts';
 export default class Adopt extends BaseCommand<typeof Adopt> {
   static override summary = 'Find node groups by their labels and create pools for them.';
   static override description =
-    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. The pools that --create creates change nothing on the nodes: they select the nodes by that label, and set the labels and taints that all of them carry already, except labels in the domains of Kubernetes and the clouds, and temporary taints, and the annotations that kubectl annotate, edit or patch has set on all of them. Those whose value varies within another of the groups are left out.';
+    'Looks for the labels of EKS, GKE, AKS, DOKS, Karpenter and node-role.kubernetes.io. --create creates pools that change nothing on the nodes. Each pool selects its nodes by that label, and sets the labels, taints and annotations that all of its nodes already have.\n\nLeft out: labels in the domains of Kubernetes and the clouds, and temporary taints. Also left out: annotations that kubectl annotate, edit or patch did not set, and keys whose value varies within another group.';
   static override examples = [
     { description: 'List the node groups', command: '<%= config.bin %> adopt' },
     { description: 'Groups by your own label', command: '<%= config.bin %> adopt --label example.com/team' },
     { description: 'Print the pools as YAML', command: '<%= config.bin %> adopt -o yaml' },
-    { description: 'Create two of them', command: '<%= config.bin %> adopt system gpu --create' },
-    { description: 'Create all of them without a prompt', command: '<%= config.bin %> adopt --create --yes' },
+    { description: 'Create two of the pools', command: '<%= config.bin %> adopt system gpu --create' },
+    { description: 'Create all pools without a prompt', command: '<%= config.bin %> adopt --create --yes' },
   ];
   static override args = { name: namesArg('Names of proposed pools; none means all.') };
   static override flags = {
     label: repeatedFlag({
-      summary: 'Label that marks groups, instead of the known ones; repeatable.',
+      summary: 'Label that marks groups, instead of the known labels; repeatable.',
       helpValue: 'KEY',
     }),
-    create: Flags.boolean({ summary: 'Create the pools that are new.' }),
+    create: Flags.boolean({ summary: 'Create the new pools.' }),
     'dry-run': dryRunFlag(),
     output: outputFlag('Print the proposed or created pools.'),
     yes: yesFlag(''),
@@ -41,11 +41,11 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
     if (dryRun !== 'none' && !flags.create) {
       throw new NodepoolError(
         'usage',
-        '--dry-run is for --create',
-        'add --create, or leave out --dry-run: without --create nothing is created',
+        '--dry-run needs --create',
+        'add --create, or leave out --dry-run: without --create, adopt creates nothing',
       );
     }
-    if (flags.yes && !flags.create) showWarning(io, 'nothing is created without --create, and --yes has no effect');
+    if (flags.yes && !flags.create) showWarning(io, '--yes has no effect without --create: nothing is created');
     const { controlPlaneWarnings, findAdoptable, leftOut, poolsToCreate } = await import('./run.ts');
     const names = args.name ?? [];
     const connection = await deps.connect({ dryRun: dryRun !== 'none' });
@@ -106,7 +106,7 @@ const CREATE_THEM = 'next: `kubectl nodepool adopt NAME --create` creates a pool
 
 async function show(candidates: PoolCandidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {
-    const known = 'No known labels of node groups found. Give your own with --label KEY.';
+    const known = 'No known node group labels found. Use --label KEY for a label of your own.';
     io.err(labels.length === 0 ? known : `No node has the label ${labels.join(' or ')}.`);
     return;
   }

@@ -48,7 +48,7 @@ export async function createAdopted(
   };
 }
 
-const NEXT = 'run `kubectl nodepool adopt` again to see the pools that are left';
+const NEXT = 'run `kubectl nodepool adopt` to list the remaining pools';
 
 async function takenBy(names: readonly string[], { cluster }: CreateDeps): Promise<Map<string, NodepoolError>> {
   if (names.length === 0) return new Map();

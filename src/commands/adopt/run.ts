@@ -32,7 +32,7 @@ export async function findAdoptable(
 ): Promise<PoolCandidate[]> {
   for (const label of labels) {
     const problem = keyProblem(label);
-    if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give the key alone');
+    if (problem !== undefined) throw new NodepoolError('usage', `--label: ${problem}`, 'give only the key');
   }
   const [pools, { nodes, annotations }] = await allPermitted([cluster.pools.listCoerced(), annotatedNodes()]);
   const state = new ClusterState(pools, nodes, []);
@@ -51,7 +51,7 @@ export async function findAdoptable(
     const why = pools.flatMap(({ metadata }) => (missing.includes(metadata.name) ? takenText(metadata) : []));
     throw new NodepoolError(
       'input',
-      [`no proposed pool has the name ${what}`, ...why].join(': '),
+      [`no proposed pool is named ${what}`, ...why].join(': '),
       'list the proposed pools with `kubectl nodepool adopt`',
     );
   }
@@ -90,14 +90,14 @@ export function controlPlaneWarnings(
 
 function sharesNodes({ metadata: { name } }: NodePool, overlap: PoolOverlap): NodepoolError {
   const { problem, next } = overlapText(overlap);
-  return new NodepoolError('input', `${name} ${problem}, and a node can be in one pool only`, next);
+  return new NodepoolError('input', `${name} ${problem}; a node can be in only one pool`, next);
 }
 
 function overlapText({ pools, exist }: PoolOverlap): { problem: string; next: string } {
   const names = pools.join(', ');
-  if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one by its name, or relabel the nodes' };
+  if (!exist) return { problem: `shares nodes with ${names}`, next: 'choose one pool by name, or relabel the nodes' };
   return {
     problem: `shares nodes with ${noun(pools.length, 'pool')} ${names}, which ${pools.length === 1 ? 'exists' : 'exist'}`,
-    next: `change the nodeSelector there (kubectl nodepool edit ${pools[0]}), or relabel the nodes`,
+    next: `change the node selector of that pool (kubectl nodepool edit ${pools[0]}), or relabel the nodes`,
   };
 }

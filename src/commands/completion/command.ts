@@ -6,7 +6,7 @@ import { completionScript, SHELLS, type Shell } from './scripts.ts';
 export default class Completion extends BaseCommand<typeof Completion> {
   static override summary = 'Print the completion script for a shell.';
   static override description =
-    `The scripts for bash, zsh and fish complete 'kubectl nodepool' and 'kubectl-nodepool'. All other commands of kubectl are left to kubectl's own completion, which can be loaded before or after the script, or not at all. 'completion kubectl' prints an executable for use without a script: kubectl's own completion looks for kubectl_complete-nodepool in the PATH.`;
+    `The scripts for bash, zsh and fish complete 'kubectl nodepool' and 'kubectl-nodepool'. kubectl's own completion handles all other kubectl commands; load it before or after the script, or not at all. 'completion kubectl' prints an executable for use without a script: kubectl's own completion looks for kubectl_complete-nodepool in the PATH.`;
   static override examples = [
     {
       description: 'bash: in ~/.bashrc, source <(kubectl nodepool completion bash)',
@@ -21,13 +21,13 @@ export default class Completion extends BaseCommand<typeof Completion> {
       command: '<%= config.bin %> completion fish | source',
     },
     {
-      description: "kubectl's own completion: in a folder of the PATH; then run chmod +x on the file",
+      description: "kubectl's own completion: write the file to a directory of the PATH, then run chmod +x",
       command: '<%= config.bin %> completion kubectl > ~/.local/bin/kubectl_complete-nodepool',
     },
   ];
   static override args = {
     shell: Args.string({
-      description: "The shell; 'kubectl' for kubectl's own completion.",
+      description: "The shell, or 'kubectl' for kubectl's own completion.",
       options: [...SHELLS],
       required: true,
       ignoreStdin: true,

@@ -7,13 +7,13 @@ import { cordonFlags, showCordon } from '../shared/cordon/show-cordon.ts';
 export default class Cordon extends BaseCommand<typeof Cordon> {
   static override summary = 'Mark the nodes of pools as unschedulable.';
   static override description =
-    "The same as 'kubectl cordon' for each node. Pods on the nodes keep running; 'drain' evicts them. With --reason or --until the nodes are in a maintenance of yours: others see it, and need --takeover to cordon, drain or uncordon them. It ends with 'uncordon', not by itself.";
+    "The same as 'kubectl cordon' for each node. Pods on the nodes keep running; 'drain' evicts them. --reason or --until puts the nodes under maintenance by you: others see it, and need --takeover to cordon, drain or uncordon these nodes. Only 'uncordon' ends the maintenance.";
   static override examples = [
     { description: 'All nodes of a pool', command: '<%= config.bin %> cordon worker' },
-    { description: 'Two of its nodes', command: '<%= config.bin %> cordon worker --node node-1 --node node-2' },
+    { description: 'Two nodes of a pool', command: '<%= config.bin %> cordon worker --node node-1 --node node-2' },
     { description: 'The nodes of the pools of a team', command: '<%= config.bin %> cordon -l team=a' },
     {
-      description: 'Say why, and until when',
+      description: 'Give a reason and an end',
       command: "<%= config.bin %> cordon worker --reason 'kernel upgrade' --until 18:00",
     },
     { description: 'Show what would change', command: '<%= config.bin %> cordon worker --dry-run' },

@@ -36,25 +36,25 @@ export default class Create extends BaseCommand<typeof Create> {
 ${EXIT_STATUS}`;
   static override examples = [
     {
-      description: 'A pool of the nodes with role "worker"',
+      description: 'A pool of the nodes with the role "worker"',
       command: '<%= config.bin %> create worker --label tier=gold --taint dedicated=worker:NoSchedule',
     },
     {
-      description: 'Make two nodes its members, and reconcile it at once',
+      description: 'Make two nodes members of the pool, and reconcile it',
       command: '<%= config.bin %> create gpu --handler nvidia --nodes node-a,node-b --reconcile',
     },
     {
-      description: 'Select members by a label that they have already',
+      description: 'Select members by a label that they already have',
       command: '<%= config.bin %> create spot --node-selector cloud.example.com/lifecycle=spot',
     },
-    { description: 'From a file; a URL and - for stdin work, too', command: '<%= config.bin %> create -f pools.yaml' },
+    { description: 'From a file; a URL or - for stdin also works', command: '<%= config.bin %> create -f pools.yaml' },
   ];
   static override args = { name: optionalNameArg('Name of the pool.') };
   static override flags = {
     ...createPoolFlags,
     ...filenameFlags,
     nodes: Flags.string({
-      summary: 'Nodes to make members; may be repeated.',
+      summary: 'Nodes to make members; repeatable.',
       helpValue: 'NODE,…',
       multiple: true,
       multipleNonGreedy: true,
@@ -63,7 +63,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag('Scripts that evict pods need it.'),
+    yes: yesFlag('Scripts need --yes if pods are evicted.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {
@@ -72,7 +72,7 @@ ${EXIT_STATUS}`;
     const nodes = splitNames(flags.nodes);
     const pools = await poolsToCreate(flags, args.name, deps);
     if (nodes.length > 0 && dryRun === 'client') {
-      showNote(io, 'note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does');
+      showNote(io, 'note: --dry-run=client does not check the nodes of --nodes; --dry-run=server does');
     }
     const { createPools } = await import('../shared/create/create.ts');
     let connected: { connection: Connection; approve: Approve } | undefined;
@@ -138,7 +138,7 @@ async function poolsToCreate(
   if (name !== undefined || hasPoolFlags(flags) || flags.nodes !== undefined) {
     throw new NodepoolError(
       'usage',
-      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+      '-f reads pools from a file and cannot be used with a name, --nodes or pool flags',
     );
   }
   const { readInput } = await import('../../cli/input.ts');
@@ -158,7 +158,11 @@ function splitNames(lists: readonly string[] | undefined): string[] {
     .map(name => withoutKind(name.trim()))
     .filter(name => name !== '');
   if (names.length === 0) {
-    throw new NodepoolError('usage', `--nodes: "${lists.join(',')}" names no node`, 'write it like --nodes a,b');
+    throw new NodepoolError(
+      'usage',
+      `--nodes: "${lists.join(',')}" contains an empty name`,
+      'write it like --nodes a,b',
+    );
   }
   return names;
 }

@@ -76,8 +76,8 @@ function overlapsOf(pairs: readonly OverlappingPool[], nodes: readonly LabelledN
 
 function warningOf({ metadata: { name } }: NodePool, shared: readonly string[]): Warning {
   return {
-    message: `pool ${name} selects nodes that other pools select, and does not get them: ${firstFew(shared, MAX_NAMED)}`,
-    next: 'change the selector of one of the pools',
+    message: `pool ${name} will not get nodes that match other pools: ${firstFew(shared, MAX_NAMED)}`,
+    next: 'change the node selector of one of the pools',
   };
 }
 

@@ -39,12 +39,12 @@ async function chosenPools(
 ): Promise<PoolChoice> {
   if (flags.filename === undefined) return parsePoolChoice(names, flags);
   if (names.length > 0 || flags.selector !== undefined || flags.all) {
-    throw new NodepoolError('usage', '-f takes the pools from a file; names, -l and --all do not go with it');
+    throw new NodepoolError('usage', '-f reads pools from a file and cannot be used with names, -l or --all');
   }
   const { readInput } = await import('../../cli/input.ts');
   const { decodePool } = await import('../../nodepool/spec/coerce.ts');
   if (flags.interactive && flags.filename.includes('-')) {
-    throw new NodepoolError('usage', '-i reads the answer from stdin, where -f - reads the pools', 'name a file');
+    throw new NodepoolError('usage', '-i and -f - cannot be used together: both read stdin', 'name a file');
   }
   const documents = await readInput(flags.filename, io, {
     urlDeadlineMs: requestTimeoutMs,
@@ -56,7 +56,7 @@ async function chosenPools(
 export default class Delete extends BaseCommand<typeof Delete> {
   static override summary = 'Delete pools and release their nodes.';
   static override description =
-    "Removes the pools' labels, taints and annotations from their nodes, restores the values that they replaced, and deletes their RuntimeClasses; no controller is needed. The membership labels stay unless --detach-nodes is given. Workloads that name a deleted RuntimeClass cannot create new pods: they are listed first. Without a terminal, a pool that is named is deleted as by kubectl; -l, --all, and RuntimeClasses that workloads name need --yes.";
+    "Removes the pools' labels, taints and annotations from the nodes, restores the values that they replaced, and deletes the RuntimeClasses. No controller is needed. Membership labels stay unless --detach-nodes is given. Workloads that use a deleted RuntimeClass cannot create new pods; they are listed first.\n\nIn a script, a named pool is deleted without a prompt, as with kubectl. -l, --all, and RuntimeClasses that workloads use need --yes.";
   static override examples = [
     { description: 'Delete one pool', command: '<%= config.bin %> delete worker' },
     {
@@ -72,7 +72,7 @@ export default class Delete extends BaseCommand<typeof Delete> {
     ...filenameFlags,
     'detach-nodes': Flags.boolean({
       summary:
-        'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with a selector of their own.',
+        'Also remove the label node-role.kubernetes.io/NAME from the nodes; not for pools with their own node selector.',
     }),
     'ignore-not-found': Flags.boolean({ summary: 'Ignore pools that are not found.' }),
     'dry-run': dryRunFlag(),
@@ -80,9 +80,9 @@ export default class Delete extends BaseCommand<typeof Delete> {
     concurrency: concurrencyFlag,
     interactive: Flags.boolean({
       char: 'i',
-      summary: 'Ask also in a script, on stdin, and with --yes.',
+      summary: 'Always prompt and read the answer from stdin, even with --yes.',
     }),
-    yes: yesFlag('A script may need it: see above.'),
+    yes: yesFlag('Scripts may need --yes: see above.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Delete>, args: ArgsOf<typeof Delete>, deps: Deps): Promise<number> {

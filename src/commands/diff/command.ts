@@ -10,7 +10,9 @@ import { parsePoolChoice, poolSelectorFlag } from '../shared/pools/choose-pools.
 export default class Diff extends BaseCommand<typeof Diff> {
   static override summary = 'Show what reconcile would change on the nodes, and why.';
   static override description =
-    `Compares labels, taints and RuntimeClasses. A node that only joins a pool, or is adopted, without a change of these is no difference, nor are the counts in a pool's status: stderr notes what reconcile writes of them. For a value that differs from what the pool had set, it names who set it, and when. With -f it compares the pools of files, as kubectl apply would leave them, with the cluster: their spec, labels and annotations, and what their nodes would get. Nothing is written.
+    `Compares labels, taints and RuntimeClasses, and writes nothing. If something else changed a value that the pool had set, diff names who changed it and when. Differences that only affect records or a pool's status are noted on stderr and do not count.
+
+With -f, diff compares the pools in files with the cluster: their spec, labels and annotations as kubectl apply would leave them, and the changes on nodes.
 
 ${DIFF_EXIT_STATUS}`;
   static override examples = [
@@ -20,9 +22,9 @@ ${DIFF_EXIT_STATUS}`;
       command: '<%= config.bin %> diff worker >/dev/null; case $? in 1) echo differs;; 2) echo failed;; esac',
     },
     { description: 'The pools of a team', command: '<%= config.bin %> diff -l team=a' },
-    { description: 'With what it does to pods', command: '<%= config.bin %> diff worker --impact' },
+    { description: 'With the impact on pods', command: '<%= config.bin %> diff worker --impact' },
     {
-      description: 'What pools of files would do once they are applied, as in a pull request',
+      description: 'What the pools in files would change once they are applied, as in a pull request',
       command: '<%= config.bin %> diff -f pools/ --impact',
     },
     { description: 'For a program', command: '<%= config.bin %> diff -o json' },
@@ -31,11 +33,13 @@ ${DIFF_EXIT_STATUS}`;
   static override flags = {
     ...poolSelectorFlag,
     ...filenameFlags,
-    impact: Flags.boolean({ summary: 'Also show which pods stop, start or are evicted, and what selects the nodes.' }),
+    impact: Flags.boolean({
+      summary: 'Also show which pods stop, start or are evicted, and which objects select the nodes.',
+    }),
     'impact-path': Flags.string({
       multiple: true,
       dependsOn: ['impact'],
-      summary: 'A further field that names labels of nodes.',
+      summary: 'Another field that holds node labels.',
       helpValue: 'RESOURCE:.FIELD',
     }),
     'by-node': byNodeFlag,
@@ -62,7 +66,11 @@ async function declaredPools(
 ) {
   if (filename === undefined) return undefined;
   if ((names ?? []).length > 0 || selector !== undefined)
-    throw new NodepoolError('usage', '-f takes the pools from files; names and -l do not go with it', 'leave them out');
+    throw new NodepoolError(
+      'usage',
+      '-f reads pools from files and cannot be used with names or -l',
+      'leave out the names and -l',
+    );
   const { readDeclared } = await import('../shared/create/pool-files.ts');
   return readDeclared(filename, io, { urlDeadlineMs: requestTimeoutMs, recursive });
 }

@@ -10,17 +10,17 @@ import { readBornInPool, readController, readCrd, readPolicies } from '../../cli
 export default class Doctor extends BaseCommand<typeof Doctor> {
   static override summary = 'Check everything that pools depend on.';
   static override description =
-    `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes, and prints problems with what to do about each. Changes nothing. Checks that depend on one that failed are skipped.
+    `Checks kubeconfig, server, CRD, permissions, controller, pools and nodes. Prints each problem with its next step, and changes nothing. Skips checks that depend on a failed check.
 
-Exit status: 0 no errors, warnings at most; 1 a check found an error; 2 usage.`;
+Exit status: 0 no errors; 1 a check found an error; 2 usage.`;
   static override examples = [
-    { description: 'Problems, and how many checks passed', command: '<%= config.bin %> doctor' },
+    { description: 'Problems, and the number of passed checks', command: '<%= config.bin %> doctor' },
     { description: 'Each check', command: '<%= config.bin %> doctor --all' },
     { description: 'For a script', command: '<%= config.bin %> doctor -o json' },
   ];
   static override flags = {
     output: outputFlag('Print all checks as an object.'),
-    all: Flags.boolean({ summary: 'Show all checks, those that passed too.', exclusive: ['quiet'] }),
+    all: Flags.boolean({ summary: 'Show all checks, including those that passed.', exclusive: ['quiet'] }),
     quiet: Flags.boolean({ char: 'q', summary: 'Print errors and warnings only.' }),
   };
 

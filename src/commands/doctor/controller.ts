@@ -16,29 +16,29 @@ export async function checkController(
   const alive = seen.filter(({ isAlive }) => isAlive);
   const details = seen.map(leaseText);
   if (alive.length > 1) {
-    const remedy = `stop one, or let both use one lease: --leader-elect-namespace ${controllerNamespace}`;
+    const remedy = `stop one, or make both use the same lease: --leader-elect-namespace ${controllerNamespace}`;
     return warning('two controllers run, each with its own lease', remedy, details);
   }
   if (deployment !== undefined && !alive.some(({ namespace }) => namespace === controllerNamespace)) {
     if (isObject(deployment.spec) && deployment.spec.replicas === 0) {
       return error(
-        'the controller is installed in the cluster and does not run: its Deployment has 0 replicas',
+        'the controller is installed but not running: its Deployment has 0 replicas',
         `start it: kubectl -n ${controllerNamespace} scale deployment nodepool-controller --replicas 2`,
         details,
       );
     }
     return error(
-      'the controller is installed in the cluster and does not run',
-      `see its pods and their logs: kubectl -n ${controllerNamespace} get deployments,pods; kubectl -n ${controllerNamespace} logs -l app.kubernetes.io/name=nodepool-controller --prefix`,
+      'the controller is installed but not running',
+      `see its pods and logs: kubectl -n ${controllerNamespace} get deployments,pods; kubectl -n ${controllerNamespace} logs -l app.kubernetes.io/name=nodepool-controller --prefix`,
       details,
     );
   }
-  if (alive.length === 1) return ok('a controller runs', details);
+  if (alive.length === 1) return ok('a controller is running', details);
   const dead = seen.find(({ record }) => record.holder !== '');
-  if (dead === undefined) return ok('no controller holds a lease: pools are reconciled when somebody runs `reconcile`');
+  if (dead === undefined) return ok('no controller is running; run `kubectl nodepool reconcile` to apply pools');
   return warning(
-    'a controller ended without releasing its lease, and no other has acquired it',
-    `start it again, or delete its lease: \`kubectl -n ${dead.namespace} delete lease ${LEASE}\``,
+    'a controller exited without releasing its lease, and no other controller has acquired the lease',
+    `start the controller again, or delete its lease: \`kubectl -n ${dead.namespace} delete lease ${LEASE}\``,
     details,
   );
 }
@@ -51,10 +51,10 @@ function leaseText({ namespace, record, ageMs, isAlive }: SeenLease): string {
   const leaseAndHolder = `${lease}: held by ${holder}`;
   if (isAlive && isTimely(ageMs, record))
     return `${leaseAndHolder}, renewed ${ageMs < 0 ? 'just now' : `${seconds} ago`}`;
-  const clock = `by a clock that is ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
+  const clock = `by a clock ${seconds} ${ageMs < 0 ? 'ahead of' : 'behind'} the server's`;
   if (isAlive) return `${leaseAndHolder}, renewed just now ${clock}`;
   return ageMs < 0
-    ? `${leaseAndHolder}, no longer renewed; ${clock}`
+    ? `${leaseAndHolder}, lease expired; ${clock}`
     : `${leaseAndHolder}, renewed ${seconds} ago; it lasts ${durationSeconds}`;
 }
 
@@ -67,8 +67,8 @@ export type FindDeployment = () => Promise<ManifestObject | undefined>;
 export function reinstallRemedy(deployment: ManifestObject): string {
   const release = helmReleaseOf(deployment);
   return release === undefined
-    ? 'run `kubectl nodepool install --controller --image IMAGE` again, with the image that runs'
-    : `run \`${helmUpgrade(release)}\`, with the version that is installed`;
+    ? 'run `kubectl nodepool install --controller --image IMAGE` again with the image in use'
+    : `run \`${helmUpgrade(release)}\` with the installed version`;
 }
 
 export function evictionsFlag(deployment: ManifestObject): string {

@@ -46,9 +46,9 @@ export async function checkPermissions(needs: readonly CommandNeeds[], port: Doc
   );
   const isDenied = (question: AccessQuestion) => denied.has(questionText(question));
   const lacking = needs.filter(({ questions }) => questions.some(isDenied));
-  if (lacking.length === 0) return ok('this user has the permissions of all commands');
+  if (lacking.length === 0) return ok('this user has the permissions for all commands');
   const missing = missingPermissions(lacking, isDenied);
-  const remedy = 'ask for a role with the permissions of the commands that you need';
+  const remedy = 'ask for a role with the permissions that your commands need';
   const message = `this user lacks permissions for ${lackingWords(lacking, commands(needs).size)}`;
   const isWorst = lacking.some(({ command }) => command === LEAST_NEEDED);
   return { ...(isWorst ? error : warning)(message, remedy, exactLines(missing)), permissions: rowsOf(missing) };
@@ -138,7 +138,7 @@ export async function checkControllerPermissions(
   const deployment = await findDeployment();
   if (deployment === undefined) return skipped('no controller is installed in the cluster');
   const [mayAsk] = await port.allowed([MAY_ASK]);
-  if (!mayAsk) return skipped(`this user lacks the permission for the check: ${questionText(MAY_ASK)}`);
+  if (!mayAsk) return skipped(`this check needs a permission that this user lacks: ${questionText(MAY_ASK)}`);
   const subject = subjectOf(controller);
   const denied = await deniedOf(boundGrantsOf(controller), questions => port.allowed(questions, subject));
   if (denied.size > 0) {
@@ -147,13 +147,13 @@ export async function checkControllerPermissions(
   }
   const mayNot = drained.length === 0 ? [] : await deniedOf(EVICTIONS, questions => port.allowed(questions, subject));
   const lacking = [...mayNot];
-  if (lacking.length === 0) return ok(`${subject.user} has the permissions of the controller`);
+  if (lacking.length === 0) return ok(`${subject.user} has all permissions that the controller needs`);
   const pools = `${noun(drained.length, 'pool')} ${firstFew(drained, MAX_POOLS)}`;
   const isBudgets = lacking.every(text => text === questionText(BUDGETS));
   const [what, where] = isBudgets
-    ? ['list PodDisruptionBudgets', 'evicted pods come back to the node']
-    : ['evict pods', 'pods do not tolerate them'];
-  const message = `${subject.user} may not ${what}, so NoExecute taints of ${pools} are not set where ${where}`;
+    ? ['list PodDisruptionBudgets', 'evicted pods return to the node']
+    : ['evict pods', 'pods do not tolerate the taint'];
+  const message = `${subject.user} may not ${what}: NoExecute taints of ${pools} are not set on nodes where ${where}`;
   return error(message, `${reinstallRemedy(deployment)}, with ${evictionsFlag(deployment)}`, lacking);
 }
 
@@ -178,9 +178,10 @@ function subjectOf(controller: readonly ManifestObject[]): ReviewSubject {
 
 // Whether policies prevent kubelets from changing what pools rely on, and what kubelets could gain without them.
 
-const APPLY = 'where kubelets are not trusted, run `kubectl nodepool install --policies`';
+const APPLY = 'if you do not trust kubelets, run `kubectl nodepool install --policies`';
 
-const REINSTALL = 'run `kubectl nodepool install --admission` again, or remove it with `uninstall --controller`';
+const REINSTALL =
+  'run `kubectl nodepool install --admission` again, or remove the policies with `kubectl nodepool uninstall --controller`';
 
 /** @param off policies that bind kubelets and are not in force */
 export function checkPolicies(
@@ -191,24 +192,25 @@ export function checkPolicies(
   if (born.kind === 'installed' && (born.off.length > 0 || off.includes(RECORDS))) {
     const message =
       born.off.length > 0
-        ? 'nodes may register without the labels and taints of their pool: the admission policy for them is not in force'
-        : 'kubelets can write which labels and taints their new node got from its pool: that policy is not in force';
+        ? 'new nodes may register without the labels and taints of their pool: the admission policy is not in force'
+        : 'kubelets can forge the record of what their new node got from its pool: the admission policy is not in force';
     return warning(message, REINSTALL, [...born.off, ...off].map(notInForce));
   }
-  if (off.length === 0) return ok('admission policies prevent kubelets from changing records and labels of members');
+  if (off.length === 0)
+    return ok('admission policies prevent kubelets from changing the records and labels of members');
   const details = off.map(notInForce);
   if (deployment !== undefined) {
-    const message = 'admission policies that come with the controller are not in force';
+    const message = "the controller's admission policies are not in force";
     return warning(message, reinstallRemedy(deployment), details);
   }
   // They were applied on purpose: both are relied on.
   if (born.kind === 'installed' || off.length === 1)
     return warning('admission policies are only partly in force', 'run `kubectl nodepool install --policies`', details);
-  return ok(`the admission policies are not applied, and are optional without the controller; ${APPLY}`);
+  return ok(`admission policies are not installed (optional without the controller); ${APPLY}`);
 }
 
 function notInForce(name: string): string {
-  return `${name}: missing, or different from that of this version`;
+  return `${name}: missing, or different from this version`;
 }
 
 /** @param off undefined where they could not be read */
@@ -218,7 +220,7 @@ export function checkMembership(pools: readonly NodePool[], off: readonly string
     return risk === undefined ? [] : [{ pool, risk }];
   });
   const details = risks.map(({ pool, risk }) => `${pool.metadata.name} ${kubeletRiskText(risk)}`);
-  if (details.length === 0) return ok('no kubelet gains anything by changing the labels of its node');
+  if (details.length === 0) return ok('no kubelet can move its own node between pools');
   if (off !== undefined && !off.includes(MEMBERSHIP) && !off.includes(RECORDS)) {
     const registrations = risks.flatMap(({ pool, risk }) => {
       const text = kubeletRegistrationText(risk, pool);
@@ -226,20 +228,20 @@ export function checkMembership(pools: readonly NodePool[], off: readonly string
     });
     if (registrations.length > 0) {
       const message = risks.some(({ risk }) => risk.canRegister)
-        ? 'a kubelet that registers a new node can join pools, and get what it may not set itself; the admission policy only prevents changes of labels'
-        : `new nodes cannot register into pools that give labels of ${RESTRICTED_DOMAIN}: the admission policy refuses them`;
+        ? 'kubelets that register a new node can join pools and so get labels that they may not set; the admission policy only prevents later changes'
+        : `new nodes cannot register into pools that set labels of ${RESTRICTED_DOMAIN}: the admission policy refuses these nodes`;
       return warning(message, KUBELET_REGISTRATION_REMEDY, registrations);
     }
     return ok(
-      'pools select by labels that a kubelet may set; the admission policy prevents it from changing them',
+      'pools select by labels that kubelets can set; the admission policy prevents changes of these labels',
       details,
     );
   }
   const isMember = risks.some(({ risk }) => risk.gains.length > 0 || risk.shedsTaints);
   return warning(
     isMember
-      ? 'pools select by labels that a kubelet may set, and set for it what it may not set itself'
-      : 'RuntimeClasses of pools select by labels that a kubelet may set',
+      ? 'pools select by labels that kubelets can set, so kubelets can get labels and taints that they may not set'
+      : 'RuntimeClasses of pools select by labels that kubelets can set',
     KUBELET_RISK_REMEDY,
     details,
   );

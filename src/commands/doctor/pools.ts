@@ -14,7 +14,7 @@ import { notRecorded } from '../shared/changes/not-recorded.ts';
 import { type CheckFinding, error, named, ok, skipped, warning } from '../shared/check.ts';
 
 const RECONCILE = 'run `kubectl nodepool reconcile`';
-const KEPT = 'what has set the finalizers has to remove them: its nodes are released already';
+const KEPT = 'the software that set the finalizers has to remove them; the nodes are already released';
 
 /** What the last reconcile found is an error, else a warning. @param state undefined where nodes cannot be read */
 export function checkPools(pools: NodePool[], state?: ClusterState): CheckFinding {
@@ -45,16 +45,16 @@ export function checkPools(pools: NodePool[], state?: ClusterState): CheckFindin
   if (contested.length > 0)
     return warning(
       `others keep changing back what ${contested.length === 1 ? 'a pool sets' : `${contested.length} pools set`}`,
-      'take it out of the pools with `kubectl nodepool edit POOL`, or out of what sets it; `kubectl nodepool history POOL` shows the repairs',
+      'remove the key from the pools with `kubectl nodepool edit POOL`, or stop the other writer; `kubectl nodepool history POOL` shows the repairs',
       details,
     );
   if (withheld.length > 0)
     return warning(
-      'NoExecute taints that pools had removed or replaced were not set again',
-      'set those that are still needed; the next edit of the spec of the pool ends this',
+      'NoExecute taints that pools had removed or replaced were not restored',
+      "set the taints that are still needed; the next edit of the pool's spec clears this warning",
       details,
     );
-  return ok(pools.length === 1 ? 'the one pool has no problem' : `none of the ${pools.length} pools has a problem`);
+  return ok(pools.length === 1 ? 'the pool has no problem' : `none of the ${pools.length} pools has a problem`);
 }
 
 /** A reconcile writes no further node of these pools. */
@@ -92,14 +92,14 @@ export function checkSpecs(pools: NodePool[], transientKeys?: readonly string[])
   );
   if (details.length === 0 && passing.length > 0) {
     return warning(
-      'specs have labels or taints by which other software marks a state of a node',
-      'use spec.startupTaints for taints that an agent removes from a new node, or remove them with `kubectl nodepool edit POOL`',
+      'specs have labels or taints that other software uses to mark a state of a node',
+      'move taints that an agent removes from new nodes to spec.startupTaints, or remove them with `kubectl nodepool edit POOL`',
       passing,
     );
   }
   if (details.length === 0) return ok('every spec is valid');
   return error(
-    'specs are invalid: such a pool does not change its nodes, and gets no new ones',
+    'specs are invalid: these pools do not change their nodes and get no new nodes',
     'correct them with `kubectl nodepool edit POOL`',
     [...details, ...passing],
   );
@@ -124,9 +124,9 @@ export function checkDue(pools: NodePool[], differing?: (pool: string) => string
     const found = nodes?.length ?? nodeCount - updatedNodeCount;
     count += found;
     const isGoingOn = !isNewer && progressOf(pool)?.reason === 'RolloutInProgress';
-    const held = isPaused(pool) ? ', it is paused' : isGoingOn ? ', its rollout goes on' : '';
+    const held = isPaused(pool) ? ', pool is paused' : isGoingOn ? ', rollout in progress' : '';
     if (found > 0) (isPaused(pool) ? pausedPools : writable).push(metadata.name);
-    const why = isNewer ? ', its spec is newer than what they carry' : '';
+    const why = isNewer ? ' with an older spec' : '';
     return found === 0
       ? []
       : [`${metadata.name}: ${plural(found, 'node')}${why}${held}${nodes ? `: ${named(nodes)}` : ''}`];
@@ -134,13 +134,13 @@ export function checkDue(pools: NodePool[], differing?: (pool: string) => string
   if (count > 0) {
     return warning(
       `${plural(count, 'node')} ${count === 1 ? 'differs' : 'differ'} from the labels, taints and annotations of ${count === 1 ? 'its pool' : 'their pools'}`,
-      `see what differs, and who set it, with \`kubectl nodepool diff\`; ${repair(writable, pausedPools)}`,
+      `see the differences with \`kubectl nodepool diff\`; ${repair(writable, pausedPools)}`,
       details,
     );
   }
-  if (differing === undefined) return skipped('nodes could not be read; by the status of the pools none differs');
-  if (omitted > 0) return ok('every node of a pool that is up to date carries its labels and taints');
-  return ok('every node carries the labels and taints of its pool');
+  if (differing === undefined) return skipped('nodes could not be read; the status of the pools reports no difference');
+  if (omitted > 0) return ok('every node of an up-to-date pool has the labels and taints of the pool');
+  return ok('every node has the labels and taints of its pool');
 }
 
 /** @param pausedPools a reconcile writes none of their nodes */
@@ -149,9 +149,9 @@ function repair(writable: readonly string[], pausedPools: readonly string[]): st
     pausedPools.length === 0
       ? []
       : [`\`kubectl nodepool rollout resume ${pausedPools.length === 1 ? pausedPools[0] : 'NAME'}\``];
-  if (writable.length === 0) return `it is applied after ${resume.join('')} and \`kubectl nodepool reconcile\``;
-  const first = 'apply it with `kubectl nodepool reconcile`';
-  return resume.length === 0 ? first : `${first}, of pools that are paused after ${resume.join('')}`;
+  if (writable.length === 0) return `to apply, run ${resume.join('')} and \`kubectl nodepool reconcile\``;
+  const first = 'to apply, run `kubectl nodepool reconcile`';
+  return resume.length === 0 ? first : `${first}; for paused pools, first run ${resume.join('')}`;
 }
 
 /** After a change of the spec, the status is about the previous rollout. */
@@ -202,7 +202,7 @@ function lateness(pool: NodePool): StatusLateness | undefined {
   if (hasLostFields(pool)) return other(`${LOST_FIELDS}: ${MEND_LOST_FIELDS}`);
   if (observedGeneration === undefined) return other('not reconciled by this program yet');
   if (observedGeneration === generation) return undefined;
-  return { kind: 'newer spec', text: 'its spec changed after it was reconciled' };
+  return { kind: 'newer spec', text: 'the spec changed after the last reconcile' };
 }
 
 // Nodes against their pools: overlaps, records of deleted pools, changes that are due, missing handlers, invalid quantities.
@@ -214,13 +214,13 @@ export function checkOverlaps(pools: NodePool[], state: ClusterState): CheckFind
     const byOwner = Map.groupBy(state.lost(metadata.name), ({ owner }) => owner.metadata.name);
     for (const [owner, lost] of [...byOwner].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
       const nodes = lost.map(({ node }) => node.name);
-      details.push(`${metadata.name} does not get ${plural(nodes.length, 'node')} of ${owner}: ${named(nodes)}`);
+      details.push(`${metadata.name} also matches ${plural(nodes.length, 'node')} of ${owner}: ${named(nodes)}`);
     }
   }
   if (details.length === 0) return ok('no node matches several pools');
   return error(
-    'nodes match several pools, and belong to one of them',
-    'change the nodeSelector of one pool (kubectl nodepool edit), or the labels of the nodes',
+    'nodes match several pools; each belongs to only one of them',
+    'change the node selector of one pool (kubectl nodepool edit), or the labels of the nodes',
     details,
   );
 }
@@ -237,24 +237,24 @@ export function checkOrphans(pools: NodePool[], nodes: ExaminedNode[], state: Cl
   const details = [
     ...gone.map(pool => {
       const owned = state.managedNodes(pool).map(({ name }) => name);
-      return `pool ${pool} is deleted, and its labels and taints are still on ${plural(owned.length, 'node')}: ${named(owned)}`;
+      return `labels and taints of the deleted pool ${pool} are still on ${plural(owned.length, 'node')}: ${named(owned)}`;
     }),
     ...(unreadable.length === 0
       ? []
       : [`the record on ${plural(unreadable.length, 'node')} cannot be read: ${named(unreadable)}`]),
   ];
-  if (details.length === 0) return ok('no node carries labels or taints of a deleted pool');
+  if (details.length === 0) return ok('no node has labels or taints of a deleted pool');
   const remedies = [
     ...(gone.length === 0
       ? []
       : [
-          'create the pools again from their files to keep them, or run `kubectl nodepool reconcile`, which removes them',
+          'to keep the labels and taints, create the pools again from their files; to remove them, run `kubectl nodepool reconcile`',
         ]),
     ...(unreadable.length === 0
       ? []
-      : [`remove a record that cannot be read: \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``]),
+      : [`remove an unreadable record: \`kubectl annotate node NODE ${RECORD_ANNOTATION}-\``]),
   ];
-  return warning('nodes carry records of pools that do not exist', remedies.join('; '), details);
+  return warning('nodes have records of pools that do not exist', remedies.join('; '), details);
 }
 
 /** Members on which a pod that names the pool's RuntimeClass cannot start. */
@@ -281,7 +281,7 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
   }
   if (details.length > 0) {
     return error(
-      'members do not offer the runtime handler of their pool: pods with its RuntimeClass fail there',
+      "members do not offer the runtime handler of their pool: pods that use the pool's RuntimeClass fail on these nodes",
       "configure the handler in the nodes' container runtime, or correct spec.handler",
       details,
     );
@@ -290,8 +290,8 @@ export function checkHandlers(pools: NodePool[], nodes: ExaminedNode[], state: C
   const untold =
     silent === 0
       ? ''
-      : `; ${plural(silent, 'member')} ${silent === 1 ? 'does not report what it offers' : 'do not report what they offer'}`;
-  return ok(`no member is known to lack the runtime handler of its pool${untold}`);
+      : `; ${plural(silent, 'member')} ${silent === 1 ? 'does not report runtime handlers' : 'do not report runtime handlers'}`;
+  return ok(`all members that report runtime handlers offer the handler of their pool${untold}`);
 }
 
 /** Members whose allocatable cannot be added up, so that their pool has status 500, and those of which something is left out. */
@@ -310,13 +310,13 @@ export function checkQuantities(pools: NodePool[], state: ClusterState): CheckFi
   );
   if (details.length === 0 && omitted.length > 0) {
     return warning(
-      'members report resources that are left out of the sums',
-      'check what their kubelet or device plugin reports, and who has the credentials of the node',
+      'the sums leave out some resources that members report',
+      'check what the kubelets or device plugins report, and who has the credentials of the nodes',
       omitted,
     );
   }
   if (details.length === 0) return ok('the allocatable resources of all members can be summed');
-  return error('members report quantities that cannot be read', 'correct what their kubelet or device plugin reports', [
+  return error('members report unreadable quantities', 'correct what the kubelets or device plugins report', [
     ...details,
     ...omitted,
   ]);

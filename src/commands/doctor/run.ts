@@ -60,12 +60,12 @@ async function examine(
   { connect, now, sleep }: DoctorDeps,
 ): Promise<Partial<Record<CheckId, CheckFinding>> & { why: string }> {
   const opened = await valueOrRefusal(connect);
-  if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig cannot be used' };
+  if ('refusal' in opened) return { kubeconfig: failed(opened.refusal), why: 'the kubeconfig is not usable' };
   const connection = opened.value;
   const port = await connection.doctor();
   const kubeconfig = checkKubeconfig(port.access);
   const probed = await valueOrRefusal(() => port.probe());
-  if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'see the check server' };
+  if ('refusal' in probed) return { kubeconfig, server: failed(probed.refusal), why: 'see the check "server"' };
   const probe = probed.value;
   if (probe.isAnonymous) return { kubeconfig, server: notLoggedIn(port.access), why: 'not logged in' };
   const { controller: manifest, policies, bornInPool } = options;
@@ -147,7 +147,7 @@ async function findCrd(
   const { pools } = await read;
   if ('refusal' in pools) return failed(pools.refusal);
   if (pools.value.some(hasLostFields)) return error(LOST_FIELDS, MEND_LOST_FIELDS);
-  const message = `the NodePool resource is served; its CRD was not compared with that of this version: ${live.refusal.message}`;
+  const message = `the NodePool resource is served; the CRD was not compared with this version: ${live.refusal.message}`;
   return { status: 'ok', message, details: [] };
 }
 
@@ -205,7 +205,7 @@ export function checkKubeconfig({ context, cluster, user, source, verifiesServer
   if (verifiesServer) return ok(message);
   return warning(
     `${message}; the server's identity is not verified`,
-    `set an https server and a certificate-authority for cluster ${cluster}, and remove insecure-skip-tls-verify`,
+    `for cluster ${cluster}, set an https server and a certificate-authority, and remove insecure-skip-tls-verify`,
   );
 }
 
@@ -213,7 +213,7 @@ export function checkKubeconfig({ context, cluster, user, source, verifiesServer
 function notLoggedIn({ server, user }: AccessFacts): CheckFinding {
   const who = user === '' ? 'the context names no user' : `the server ignores the credentials of user "${user}"`;
   return error(
-    `not logged in to ${server}: ${who}, and requests are those of system:anonymous`,
+    `not logged in to ${server}: ${who}; requests are sent as system:anonymous`,
     'log in, or choose another user with --user or --context',
   );
 }
@@ -224,12 +224,12 @@ export function checkServer({ server }: AccessFacts, { latencyMs }: ServerProbe)
 
 export function checkVersion({ version }: ServerProbe): CheckFinding {
   if (version === undefined) {
-    return warning('this user may not read the version', 'ask for the role system:public-info-viewer');
+    return warning('this user may not read the server version', 'ask for the role system:public-info-viewer');
   }
   const [, major, minor = ''] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
   if (major !== '1') {
     return warning(
-      `the version "${version}" is unknown`,
+      `unknown server version "${version}"`,
       `check that the server is Kubernetes 1.${OLDEST_MINOR} or newer`,
     );
   }
@@ -239,7 +239,7 @@ export function checkVersion({ version }: ServerProbe): CheckFinding {
   // One minor version of skew is what Kubernetes' own clients promise.
   if (Number(minor) > TRIED_MINOR + 1) {
     return warning(
-      `Kubernetes ${version} is more than one minor version newer than 1.${TRIED_MINOR}, the newest that this program is tested with`,
+      `Kubernetes ${version} is more than one minor version newer than 1.${TRIED_MINOR}, the newest tested version`,
       'install a newer kubectl-nodepool',
     );
   }
@@ -253,11 +253,11 @@ export function clockSkewMs({ clocks }: ServerProbe): number | undefined {
 
 export function checkClock(probe: ServerProbe): CheckFinding {
   const skew = clockSkewMs(probe);
-  if (skew === undefined) return ok('the server sends no time');
+  if (skew === undefined) return ok('the server sends no Date header');
   const seconds = Math.round(Math.abs(skew) / 1000);
   if (seconds < CLOCK_WARNING_SECONDS) return ok("this machine's clock agrees with the server's");
   const message = `this machine's clock is ${seconds} s ${skew > 0 ? 'behind' : 'ahead of'} the server's`;
-  const remedy = 'synchronize the clock that is wrong (NTP)';
+  const remedy = 'synchronize the wrong clock (NTP)';
   return seconds < CLOCK_ERROR_SECONDS ? warning(message, remedy) : error(message, remedy);
 }
 
@@ -274,8 +274,8 @@ export function checkCrd(expected: Json, live: Json | undefined): CheckFinding {
   const metadata = objectAt(live, 'metadata');
   if (metadata.deletionTimestamp !== undefined) {
     return error(
-      'the CRD nodepools.nodes.lailin.xyz is being deleted, and all pools with it',
-      `run \`kubectl nodepool reconcile\`, which releases the nodes and so ends the deletion; then ${install}`,
+      'the CRD nodepools.nodes.lailin.xyz and all pools are being deleted',
+      `run \`kubectl nodepool reconcile\` to release the nodes and finish the deletion; then ${install}`,
     );
   }
   const refused = conditions(live).find(({ type, status }) => NEEDED.includes(String(type)) && status !== 'True');
@@ -287,20 +287,20 @@ export function checkCrd(expected: Json, live: Json | undefined): CheckFinding {
   }
   const lacking = listOf(objectAt(expected, 'spec').versions).flatMap(version => missingIn(version, live));
   if (lacking.length > 0) {
-    return error('the CRD is of another version, and lacks what this version uses', install, lacking);
+    return error('the CRD is from another version and lacks fields of this version', install, lacking);
   }
   const differing = differences(objectAt(expected, 'spec'), objectAt(live, 'spec'), 'spec');
   if (differing.length > 0) {
-    return warning('the CRD is of another version: its rules differ', install, differing);
+    return warning('the CRD is from another version: its rules differ', install, differing);
   }
-  return ok('the CRD is installed and is that of this version');
+  return ok('the CRD is installed and up to date');
 }
 
 /** The CRD keeps the labels of a release that is gone. */
 function installRemedy(live: Json): string {
   const release = helmReleaseOf(live);
   if (release === undefined) return INSTALL;
-  return `run \`${helmUpgrade(release)}\`, or \`kubectl nodepool install\` if that release is gone`;
+  return `run \`${helmUpgrade(release)}\`, or \`kubectl nodepool install\` if that Helm release is gone`;
 }
 
 const NEEDED = ['NamesAccepted', 'Established'];
@@ -325,7 +325,7 @@ function missingFields(expected: Json, live: Json, path: string): string[] {
     const field = path === '' ? name : `${path}.${name}`;
     const other = ownValue(known, name);
     if (!isObject(schema)) return [];
-    return isObject(other) ? missingFields(schema, other, field) : [`there is no field ${field}`];
+    return isObject(other) ? missingFields(schema, other, field) : [`field ${field} is missing`];
   });
   const items = isObject(expected.items) ? missingFields(expected.items, objectAt(live, 'items'), `${path}[]`) : [];
   return [...fields, ...items];

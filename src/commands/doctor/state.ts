@@ -153,14 +153,17 @@ export function checkMaintenance(nodes: readonly Node[], state: ClusterState, no
   const [overdue, broken, active] = [count('overdue'), count('stale') + count('unreadable'), count('active')];
   if (overdue + broken === 0) {
     const are = active === 1 ? 'is' : 'are';
-    const message = active === 0 ? 'no node is in maintenance' : `${plural(active, 'node')} ${are} in maintenance`;
+    const message =
+      active === 0 ? 'no node is under maintenance' : `${plural(active, 'node')} ${are} under maintenance`;
     return ok(message, details);
   }
   const message = [
     ...(overdue > 0 ? [`maintenance is overdue on ${plural(overdue, 'node')}`] : []),
-    ...(broken > 0 ? [`${plural(broken, 'node')} ${broken === 1 ? 'has' : 'have'} a stale annotation of one`] : []),
+    ...(broken > 0
+      ? [`${plural(broken, 'node')} ${broken === 1 ? 'has' : 'have'} a leftover maintenance annotation`]
+      : []),
   ].join('; ');
-  return warning(message, 'ask the owners, and end what is over: each line says how', details);
+  return warning(message, 'ask the owners, then end each maintenance with the command on its line', details);
 }
 
 function groupsOf(nodes: readonly Node[], cluster: ClusterState, now: Date): MaintenanceGroup[] {
@@ -190,7 +193,7 @@ function detailOf({ kind, pool, state, nodes }: MaintenanceGroup, now: Date): st
   const where = `${pool === undefined ? '' : `${pool}: `}${plural(nodes.length, 'node')}: ${named(nodes)}`;
   if (state.kind === 'unreadable') return `${where}: the annotation ${MAINTENANCE_ANNOTATION} cannot be read`;
   if (state.kind === 'active') return `${where}: ${maintenanceText(state.maintenance, now)}`;
-  const why = state.why === 'schedulable' ? 'made schedulable by others since' : 'recreated since';
+  const why = state.why === 'schedulable' ? 'made schedulable by others afterwards' : 'recreated afterwards';
   return `${where}: ${kind}, ${why}: ${ownerText(state.maintenance.owner)} since ${state.maintenance.since}`;
 }
 
@@ -224,7 +227,7 @@ function checkMembers(pools: NodePool[], state: ClusterState): CheckFinding {
   const all = pools.map(({ metadata }) => metadata.name);
   const empty = emptyPoolWarnings(state, all).map(({ message }) => message);
   if (count > 0) {
-    const without = empty.length === 0 ? '' : `, and ${plural(empty.length, 'pool')} without a node`;
+    const without = empty.length === 0 ? '' : `, ${plural(empty.length, 'pool')} without nodes`;
     return warning(
       `${plural(count, 'member')} ${count === 1 ? 'is' : 'are'} not Ready${without}`,
       'see why: `kubectl describe node NODE`',
@@ -241,10 +244,10 @@ function checkStartupTaints(pools: readonly NodePool[], state: ClusterState, now
     const { name } = pool.metadata;
     return stuckStartupTaints(pool, state.members(name), () => now).texts.map(text => `${name}: ${text}`);
   });
-  if (details.length === 0) return ok('no node has had a startup taint for 15 minutes');
+  if (details.length === 0) return ok('no startup taint is older than 15 minutes');
   return warning(
-    'startup taints have been on nodes for more than 15 minutes',
-    'check the agent that removes the taint, or that sets the condition of `until`; `kubectl taint` removes the taint',
+    'startup taints are older than 15 minutes',
+    'check the agent that removes the taint or sets the condition of `until`; to remove a taint by hand, use `kubectl taint`',
     details,
   );
 }
@@ -262,7 +265,7 @@ export function checkRuntimeClasses(
 ): CheckFinding {
   const found = checkClasses(pools, read, state);
   if (strays.length === 0) return found;
-  const message = `nodes carry the label ${POOL_LABEL}, and no pool has set it: a RuntimeClass may select them`;
+  const message = `nodes have the label ${POOL_LABEL}, but no pool set it: a RuntimeClass may select these nodes`;
   const remedy = strayLabelRemedy('NODE');
   const details = [...found.details, ...strays];
   if (found.status === 'ok') return warning(message, remedy, details);
@@ -306,14 +309,12 @@ function checkClasses(
   const foreign = plans.filter(({ plan }) => plan.kind === 'foreign');
   if (details.length === 0) return ok(hasHandlers ? 'every pool with a handler has its RuntimeClass' : NO_HANDLER);
   const remedies = [
-    ...(foreign.length === 0 ? [] : ['delete the RuntimeClass of the other owner, or remove spec.handler of the pool']),
+    ...(foreign.length === 0
+      ? []
+      : ['delete the RuntimeClass of the other owner, or remove spec.handler from the pool']),
     ...(foreign.length === details.length ? [] : ['run `kubectl nodepool reconcile`']),
   ];
-  return (foreign.length > 0 ? error : warning)(
-    'RuntimeClasses are not as their pools say',
-    remedies.join('; '),
-    details,
-  );
+  return (foreign.length > 0 ? error : warning)('RuntimeClasses differ from their pools', remedies.join('; '), details);
 }
 
 function difference(plan: RuntimeClassPlan, { spec }: NodePool): string | undefined {
@@ -323,17 +324,17 @@ function difference(plan: RuntimeClassPlan, { spec }: NodePool): string | undefi
     case 'create':
       return 'is missing';
     case 'delete':
-      return 'is left, and the pool has no handler';
+      return 'is left over: the pool has no handler';
     case 'foreign':
       return 'does not belong to the pool';
     case 'patch':
-      return 'has another nodeSelector or other tolerations than the pool';
+      return 'differs from the pool in its nodeSelector or tolerations';
     case 'replace': {
       const { handler, metadata } = plan.current;
       if (metadata.deletionTimestamp !== undefined) return 'is being deleted';
       return handler === spec.handler
-        ? 'belongs to an earlier pool of that name'
-        : `has the handler ${handler}, not ${spec.handler}`;
+        ? 'belongs to an earlier pool of the same name'
+        : `has the handler ${handler} instead of ${spec.handler}`;
     }
   }
 }

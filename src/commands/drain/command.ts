@@ -18,16 +18,16 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons the nodes, then evicts the pods of one node after the other, as kubectl drain; those that a budget refuses are tried again. First it names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Without a terminal, -l, --all and such budgets need --yes.
+    `Cordons the nodes, then evicts the pods node by node, as kubectl drain does; retries pods that a PodDisruptionBudget protects. Before it starts, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Scripts need --yes for -l, for --all and for such budgets.
 
-Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
+To continue a drain, run the command again. Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
     {
-      description: 'Two nodes of the pool, one after the other',
+      description: 'Two nodes of a pool, one after the other',
       command: '<%= config.bin %> drain worker --ignore-daemonsets --node node-1,node-2',
     },
     {
-      description: 'At most a quarter of the nodes unavailable, the others schedulable',
+      description: 'At most a quarter of the nodes unavailable; the others stay schedulable',
       command: '<%= config.bin %> drain gpu --ignore-daemonsets --max-unavailable 25%',
     },
     {
@@ -42,13 +42,13 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
     parallel: Flags.integer({ min: 1, summary: 'Nodes drained at a time; default 1.', helpValue: 'N' }),
     'max-unavailable': Flags.string({
       exclusive: ['parallel'],
-      summary: 'Unavailable nodes at a time; implies --rolling.',
+      summary: 'Nodes unavailable at a time; implies --rolling.',
       helpValue: 'N|%',
     }),
     rolling: Flags.boolean({ summary: 'Cordon each node right before it is drained.' }),
     timeout: Flags.string({
       default: TIMEOUT,
-      summary: 'For each node; 0 means none.',
+      summary: 'Limit per node; 0 means none.',
       helpValue: 'TIME',
     }),
     'ignore-daemonsets': Flags.boolean({ ...PODS, summary: 'Do not evict the pods of DaemonSets.' }),
@@ -68,7 +68,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
     'grace-period': Flags.integer({
       ...PODS,
       default: -1,
-      summary: "Seconds; negative: the pod's.",
+      summary: "Seconds; negative means the pod's own.",
       helpValue: 'N',
     }),
     'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete pods, ignoring PodDisruptionBudgets.' }),
@@ -85,7 +85,7 @@ Run it again to continue. Exit status: 0 drained, 1 not all, 130 interrupted.`;
       summary: 'Refuse if pods fit on no other node.',
     }),
     'dry-run': dryRunFlag(),
-    yes: yesFlag('A script may need it: see above.'),
+    yes: yesFlag('Scripts may need --yes: see above.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {
@@ -150,5 +150,5 @@ export function wholePoolWarning(maxUnavailable: string | undefined, planned: Pl
   const members = planned.nodes.length + planned.otherMembers.length;
   if (members <= 1 || !/^\d+$/.test(maxUnavailable ?? '') || Number(maxUnavailable) < members) return [];
   const meant = Number(maxUnavailable) <= 100 ? `; did you mean ${maxUnavailable}%?` : '';
-  return [`--max-unavailable ${maxUnavailable} is at least the ${members} nodes of pool ${planned.pool}${meant}`];
+  return [`--max-unavailable ${maxUnavailable} covers all ${members} nodes of pool ${planned.pool}${meant}`];
 }

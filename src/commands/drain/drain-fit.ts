@@ -115,8 +115,8 @@ function stuckText(budget: Budget, withoutPlace: readonly PodTraits[]): string |
   const short = shortOf(budget, withoutPlace);
   if (short === undefined) return undefined;
   const { pending, needs } = short;
-  const are = pending === 1 ? 'pod of it has no place' : 'pods of it have no place';
-  return `PodDisruptionBudget ${budget.namespace}/${budget.name} needs ${plural(needs, 'healthy pod')}, and ${pending} ${are}: the drain would wait until its timeout`;
+  const are = pending === 1 ? 'pod of it finds no place' : 'pods of it find no place';
+  return `PodDisruptionBudget ${budget.namespace}/${budget.name} needs ${plural(needs, 'healthy pod')}, but ${pending} ${are}: the drain would wait until its timeout`;
 }
 
 function ownerText(pod: DrainPod | undefined): string {

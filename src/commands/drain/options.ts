@@ -59,7 +59,7 @@ export interface PoolDrainState {
 export interface NodeDrainState {
   node: string;
   /** `waits`: in a dry run, some of its pods would wait. */
-  phase: 'not begun' | 'under way' | 'drained' | 'failed' | 'waits';
+  phase: 'pending' | 'in progress' | 'drained' | 'failed' | 'waits';
   /** Pods to evict, and those of them that are gone. */
   pods: number;
   gone: number;

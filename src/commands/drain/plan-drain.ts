@@ -132,8 +132,8 @@ function refusedBy(
   const refusals = groupByOutcome(refusing.flatMap(({ refusals }) => refusals));
   return new NodepoolError(
     'input',
-    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}, and nothing was changed:`,
-    'use the flags named above, or remove these pods first',
+    `cannot drain ${noun(pools.length, 'nodepool')} ${pools.join(', ')}; nothing was changed:`,
+    'use the flags above, or remove these pods first',
     { items: [...refusals, ...obstacles.map(warningText)] },
   );
 }
@@ -250,7 +250,7 @@ function unknownText(forecast: BudgetForecast): Warning[] {
   const [namespace, name] = budget.split('/');
   return [
     {
-      message: `PodDisruptionBudget ${budget} has no current status${reason}, and allows no eviction until it has one; ${plural(pods, 'pod')} would wait`,
+      message: `PodDisruptionBudget ${budget} has no current status${reason} and allows no eviction without a status; ${plural(pods, 'pod')} would wait`,
       next: `see \`kubectl describe poddisruptionbudget ${name} -n ${namespace}\`, or use --disable-eviction`,
     },
   ];
@@ -270,8 +270,8 @@ function noteText(forecast: BudgetForecast, pending: number): string[] {
   const { budget, pods, allowed, unready = 0 } = forecast;
   const waits =
     pending === 0
-      ? 'the drain waits until it allows more'
-      : `${pending} of them would stay Pending, so it may never allow more`;
+      ? 'the drain waits until the budget allows more'
+      : `${pending} of the evicted pods would stay Pending, so the budget may never allow more`;
   const remedy = unready === 0 ? waits : unreadyText(unready);
   return [`PodDisruptionBudget ${budget} allows ${allowed} of ${plural(pods, 'pod')} to be evicted now; ${remedy}`];
 }
@@ -279,7 +279,7 @@ function noteText(forecast: BudgetForecast, pending: number): string[] {
 /** The budget allows as many as are Ready. */
 function unreadyText(unready: number): string {
   const are = unready === 1 ? '1 is' : `${unready} are`;
-  return `${are} not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
+  return `${are} not Ready: the drain waits until they are Ready; to evict them, set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction`;
 }
 
 // Pods that no other node takes, by nodeSelector, node affinity, tolerations, and where their volumes are.
@@ -290,10 +290,10 @@ interface UnplacedPod {
 }
 
 const REASONS = {
-  'no nodes': 'as every other node is cordoned or not Ready',
-  'no match': 'as no other schedulable node matches their nodeSelector and node affinity',
-  taints: 'as they do not tolerate the taints of the other schedulable nodes that they match',
-  volumes: 'as no other schedulable node that takes them reaches their volumes',
+  'no nodes': 'because every other node is cordoned or not Ready',
+  'no match': 'because no other schedulable node matches their nodeSelector and node affinity',
+  taints: 'because they do not tolerate the taints of the other schedulable nodes that match',
+  volumes: 'because their volumes are not reachable from another suitable node',
 };
 
 /** Of pods that a controller recreates, with the same claims but for ephemeral volumes. @param others not drained */

@@ -56,12 +56,12 @@ export function drainLine(event: DrainEvent, { disableEviction, suffix }: DrainW
       };
     case 'left': {
       const { node, pool, isCordoned } = event;
-      const next = isCordoned ? `\`kubectl uncordon ${node}\` makes it schedulable again` : undefined;
-      return cordonError('drain', node, { message: `it is no longer a member of nodepool ${pool}`, next });
+      const next = isCordoned ? `\`kubectl uncordon ${node}\` makes the node schedulable again` : undefined;
+      return cordonError('drain', node, { message: `the node is no longer a member of pool ${pool}`, next });
     }
     case 'replaced': {
-      const message = 'it was deleted during the drain, and another node has its name now';
-      return cordonError('drain', event.node, { message, next: 'run the command again to drain that one' });
+      const message = 'the node was deleted during the drain; a new node has the same name';
+      return cordonError('drain', event.node, { message, next: 'run the command again to drain the new node' });
     }
     case 'failed':
       return cordonError('drain', event.node, event.error);
@@ -87,7 +87,7 @@ export function drainHeading(
     pace.kind === 'parallel'
       ? `${pace.nodes} at a time`
       : `while at most ${plural(pace.nodes, 'member')} ${pace.nodes === 1 ? 'is' : 'are'} unavailable`;
-  const cordon = isRolling ? 'each is cordoned right before' : 'all are cordoned first';
+  const cordon = isRolling ? 'each node is cordoned right before its drain' : 'all nodes are cordoned first';
   const drained = nodes.filter(({ inOthersMaintenance }) => inOthersMaintenance !== true);
   const limit = timeoutMs === 0 ? 'none' : timeoutMs < 1000 ? `${timeoutMs}ms` : formatDuration(timeoutMs);
   return sanitizeLine(
@@ -98,7 +98,7 @@ export function drainHeading(
 /** The spinner's line: `Draining worker: 2/5 nodes; node-3 4/10 pods, 2 wait for …`. */
 export function drainProgress(pool: string, drains: readonly NodeDrainState[]): string {
   const drained = drains.filter(({ phase }) => phase === 'drained').length;
-  const underWay = drains.filter(({ phase }) => phase === 'under way');
+  const underWay = drains.filter(({ phase }) => phase === 'in progress');
   const parts = underWay.slice(0, MAX_SPINNER_NODES).map(({ node, gone, pods, blockedPods }) => {
     return `; ${node} ${gone}/${plural(pods, 'pod')}${blockedPods.size === 0 ? '' : `, ${waitingText(blockedPods, NOTE_WIDTH)}`}`;
   });
@@ -111,7 +111,7 @@ export function renderDrains(drains: readonly NodeDrainState[], style: Style, te
   const columns: Column<NodeDrainState>[] = [
     { header: 'NODE', cell: ({ node }) => node, cutFrom: 0, isName: true },
     { header: 'STATE', cell: drain => ({ text: drain.phase, paint: paintOf(drain, style) }) },
-    { header: 'PODS GONE', cell: ({ gone, pods }) => `${gone}/${pods}` },
+    { header: 'EVICTED', cell: ({ gone, pods }) => `${gone}/${pods}` },
     {
       header: 'NOTE',
       cell: ({ blockedPods }) => (blockedPods.size === 0 ? '' : waitingText(blockedPods, REASON_WIDTH)),
@@ -124,7 +124,7 @@ export function renderDrains(drains: readonly NodeDrainState[], style: Style, te
 
 function paintOf({ phase }: NodeDrainState, style: Style): (text: string) => string {
   const { green, red, yellow, dim } = style;
-  return { drained: green, failed: red, 'under way': yellow, waits: yellow, 'not begun': dim }[phase];
+  return { drained: green, failed: red, 'in progress': yellow, waits: yellow, pending: dim }[phase];
 }
 
 /** `2 pods wait for PodDisruptionBudget ml/never: …, 1 pod waits for PodDisruptionBudget ml/one: …`, most pods first. */
@@ -160,7 +160,10 @@ export function showDrainResult(
     ).join();
     showWarning(
       io,
-      warningText({ message, next: 'scale their controllers down, or remove their toleration of a cordon' }),
+      warningText({
+        message,
+        next: 'scale down their controllers, or remove the toleration of a cordon from the pods',
+      }),
     );
   }
   const undrained = drains.filter(({ phase }) => phase !== 'drained');
@@ -170,8 +173,8 @@ export function showDrainResult(
     io.out(`${poolRef(pool)} drained (${what})${remainText(drains, returned)}${dryRunSuffix(dryRun)}`);
     return EXIT.done;
   }
-  const isFull = !interrupted && undrained.some(({ phase }) => phase === 'not begun');
-  const why = isFull ? '; --max-unavailable is used up by members that failed or are not Ready' : '';
+  const isFull = !interrupted && undrained.some(({ phase }) => phase === 'pending');
+  const why = isFull ? '; members that failed or are not Ready use up --max-unavailable' : '';
   if (dryRun !== 'none' && !interrupted) {
     const pods = drains.reduce((sum, each) => sum + each.pods, 0);
     const remaining = drains.reduce((sum, each) => sum + each.pods - each.gone, 0);
@@ -197,7 +200,7 @@ function nextStep(undrained: readonly NodeDrainState[], planned: PlannedPool | u
   const inMaintenance = undrained.filter(({ node }) => others.has(node)).length;
   if (inMaintenance === undrained.length && inMaintenance > 0)
     return 'ask the owner of the maintenance, or use --takeover';
-  const takeover = inMaintenance === 0 ? '' : ', with --takeover also the nodes in maintenance of others';
+  const takeover = inMaintenance === 0 ? '' : '; use --takeover for nodes under maintenance by others';
   return `run the command again to continue${takeover}${hint}`;
 }
 
@@ -212,7 +215,7 @@ function remainText(drains: readonly NodeDrainState[], returned: readonly DrainP
     ...(cordon.length === 0
       ? []
       : [`${plural(cordon.length, 'pod')} that ${cordon.length === 1 ? 'tolerates' : 'tolerate'} a cordon came back`]),
-    ...(other.length === 0 ? [] : [`${plural(other.length, 'pod')} came since`]),
+    ...(other.length === 0 ? [] : [`${plural(other.length, 'pod')} arrived after the drain`]),
     ...(terminating.length === 0
       ? []
       : [`${plural(terminating.length, 'pod')} ${are} still terminating: ${firstFew(terminating, MAX_NAMED)}`]),
@@ -230,7 +233,7 @@ function untouchedText(
   cordoned: ReadonlySet<string>,
   drains: readonly NodeDrainState[],
 ): string | undefined {
-  const notBegun = new Set(drains.flatMap(({ node, phase }) => (phase === 'not begun' ? [node] : [])));
+  const notBegun = new Set(drains.flatMap(({ node, phase }) => (phase === 'pending' ? [node] : [])));
   const nodes = (planned?.nodes ?? []).map(({ node }) => node);
   const untouched = nodes.filter(
     ({ name, unschedulable }) => notBegun.has(name) && !unschedulable && !cordoned.has(name),
@@ -246,7 +249,7 @@ function untouchedText(
             MAX_NAMED,
           )}`,
         ];
-  return sanitizeLine([...text(closed, 'cordoned'), ...text(untouched, 'not touched, and schedulable')].join('; '));
+  return sanitizeLine([...text(closed, 'cordoned'), ...text(untouched, 'untouched and schedulable')].join('; '));
 }
 
 /** More would not fit on a command line that somebody reads. */
@@ -262,12 +265,12 @@ function uncordonHint(
   const { pool, nodes: all, otherMembers } = planned ?? { pool: '', nodes: [], otherMembers: [] };
   const nodes = all.filter(({ node, inOthersMaintenance }) => inOthersMaintenance !== true && !replaced.has(node.name));
   const changed = nodes.filter(({ node }) => cordoned.has(node.name));
-  const which = cordoned.size > 0 ? 'it cordoned' : 'were cordoned before';
+  const which = cordoned.size > 0 ? 'this drain cordoned' : 'were cordoned before';
   const closed = cordoned.size > 0 ? changed : nodes.filter(({ node }) => node.unschedulable);
   if (closed.length === 0) return '';
   const isAll = otherMembers.length === 0 && closed.length === all.length;
   const names = closed.map(({ node }) => node.name).toSorted();
   const few = names.length <= MAX_NODES ? names.map(name => ` --node ${name}`) : [];
   const note = isAll || few.length > 0 ? '' : ` (${plural(names.length, 'node')}: see above)`;
-  return `, or make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
+  return `; to make the nodes that ${which} schedulable again: \`kubectl nodepool uncordon ${pool}${isAll ? '' : few.join('')}\`${note}`;
 }

@@ -64,7 +64,7 @@ function notBegun(pool: PlannedPool, options: DrainOptions): NodeDrainState[] {
   const nodes = planned.map(({ node }) => node);
   return drainOrder(nodes, paceOf(pool, options)).map(({ name }): NodeDrainState => {
     const terminating = new Set(planned.find(({ node }) => node.name === name)?.terminating);
-    return { node: name, phase: 'not begun', pods: pods.get(name) ?? 0, gone: 0, blockedPods: new Map(), terminating };
+    return { node: name, phase: 'pending', pods: pods.get(name) ?? 0, gone: 0, blockedPods: new Map(), terminating };
   });
 }
 
@@ -77,7 +77,7 @@ function finishEmpty({ options, planned, state, emit }: PoolRun, wereOpen: Reado
   );
   for (const each of state.drains) {
     const node = read.get(each.node);
-    if (node === undefined || each.phase !== 'not begun' || each.pods > 0) continue;
+    if (node === undefined || each.phase !== 'pending' || each.pods > 0) continue;
     const stayedCordoned = node.unschedulable && !wereOpen.has(node.name);
     if (stayedCordoned || options.dryRun === 'server') nodeDrained(each, emit);
   }
@@ -113,7 +113,7 @@ async function drainPool(run: PoolRun): Promise<void> {
   }
   const waiting = state.drains.flatMap(each => {
     const found = byName.get(each.node);
-    return found === undefined || each.phase !== 'not begun' ? [] : [{ each, found }];
+    return found === undefined || each.phase !== 'pending' ? [] : [{ each, found }];
   });
   // Those in somebody else's maintenance fail, as the plan says: last, so that they take no other node's place.
   waiting.sort((a, b) => Number(a.found.inOthersMaintenance === true) - Number(b.found.inOthersMaintenance === true));
@@ -140,7 +140,7 @@ async function drainPool(run: PoolRun): Promise<void> {
 
 /** As if the server accepted every eviction but those that a budget rules out. */
 function preview(each: NodeDrainState, pods: readonly DrainPod[], { plan, emit }: PoolRun): void {
-  if (each.phase !== 'not begun') return;
+  if (each.phase !== 'pending') return;
   for (const pod of pods) emit({ kind: 'asking', node: each.node, pod: podName(pod) });
   for (const pod of pods) {
     const why = plan.blocked.why.get(pod.uid);
@@ -161,8 +161,8 @@ async function drainOne(each: NodeDrainState, planned: PlannedNode, run: PoolRun
   try {
     // A dry run has cordoned nothing.
     if (options.isRolling || !isDry) await cordonNow(each, planned, run);
-    if (each.phase !== 'not begun' || signal?.aborted) return;
-    each.phase = 'under way';
+    if (each.phase !== 'pending' || signal?.aborted) return;
+    each.phase = 'in progress';
     const isReplaced = async () => {
       const current = await cluster.nodes.get(each.node);
       return current !== undefined && current.uid !== planned.node.uid;
@@ -255,7 +255,7 @@ async function cordon(
 /** Throws where the maintenance has ended: the pods of the node were neither shown nor agreed to. */
 function checkOthersMaintenance(node: Node, current: Node | undefined): void {
   if (current?.uid !== node.uid || (current.maintenance === node.maintenance && current.unschedulable)) return;
-  throw new NodepoolError('cluster', 'its maintenance ended after the drain began', 'run the command again');
+  throw new NodepoolError('cluster', "the node's maintenance ended after the drain began", 'run the command again');
 }
 
 function waits(each: NodeDrainState, emit: PoolRun['emit']): void {

@@ -39,12 +39,12 @@ export interface ShownDrain extends DrainChoice {
 /** What decides on a place beside what the plan has judged. */
 function notCheckedText({ knowsVolumes }: PoolsDrainPlan): string {
   const volumes = knowsVolumes ? '' : 'volumes, ';
-  return `Not checked: free resources, ${volumes}pod affinity, topology spread; --check-fit does.`;
+  return `Not checked: free resources, ${volumes}pod affinity, topology spread; to check, use --check-fit.`;
 }
 
 /** A client dry run ends as if the server accepted every eviction but those that a budget rules out. */
 const NOT_TRIED =
-  'Not tried: what PodDisruptionBudgets allow is only computed; --dry-run=server has the server check each eviction.';
+  'Evictions are computed from PodDisruptionBudgets; --dry-run=server has the server check each eviction.';
 
 /** Returns the exit code. */
 export async function showDrain(choice: ShownDrain, deps: Deps): Promise<number> {
@@ -148,7 +148,7 @@ async function interruptibleDrain(
     }
     return Math.max(...codes);
   };
-  return interruptible(io, run, () => live.update('Shutting down. Ctrl-C again exits at once')).finally(() =>
+  return interruptible(io, run, () => live.update('Shutting down. Press Ctrl-C again to exit at once')).finally(() =>
     live.stop(),
   );
 }
@@ -224,9 +224,9 @@ function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number):
 async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
   const { moving, withoutPlace, uncertain, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
-  for (const text of notJudged) showNote(io, `Not judged: ${text}.`);
+  for (const text of notJudged) showNote(io, `Not considered: ${text}.`);
   if (unfit.length > 0) {
-    showNote(io, `Not judged: ${PREEMPTION}.`);
+    showNote(io, `Not considered: ${PREEMPTION}.`);
     const [count, find] =
       withoutPlace > 0
         ? [`${uncertain > 0 ? 'at least ' : ''}${withoutPlace}`, 'would find']
@@ -234,17 +234,14 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
     const message = `${count} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
     throw new NodepoolError('cluster', message, nextStep(withoutPlace, bound), { items: [...unfit, ...stuck] });
   }
-  showNote(
-    io,
-    `${moving === 1 ? 'The pod that is recreated fits' : `All ${moving} pods that are recreated fit`} on the other nodes.`,
-  );
+  showNote(io, `${moving === 1 ? 'The recreated pod fits' : `All ${moving} recreated pods fit`} on the other nodes.`);
 }
 
 /** No new node helps pods whose volumes only their own node reaches. */
 function nextStep(unfit: number, bound: number): string {
-  const without = 'drain without --check-fit: they stay Pending until it is uncordoned';
+  const without = 'drain without --check-fit: the pods stay Pending until the node is uncordoned';
   if (unfit === 0) return 'add nodes, drain fewer at a time, or drain without --check-fit: some may stay Pending';
-  if (bound === unfit) return `if pods may wait for the node that has their volumes, ${without}`;
+  if (bound === unfit) return `if pods may wait for the node with their volumes, ${without}`;
   const room = 'add nodes, or drain fewer at a time';
-  return bound === 0 ? room : `${room}; for pods whose volumes are on their node alone, ${without}`;
+  return bound === 0 ? room : `${room}; for pods whose volumes exist only on their node, ${without}`;
 }

@@ -30,7 +30,7 @@ import { editPoolFlags, editsFromFlags, hasPoolFlags } from '../shared/spec/pool
 export default class Edit extends BaseCommand<typeof Edit> {
   static override summary = 'Edit a pool in an editor or by flags.';
   static override description =
-    `Without flags it opens KUBE_EDITOR, EDITOR or vi. With flags it changes the named fields only. Concurrent changes of the pool are never overwritten. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
+    `Without flags, edit opens KUBE_EDITOR, EDITOR or vi. With flags, edit changes only the named fields. It never overwrites concurrent changes. Editing a pool does not change nodes; 'reconcile' does, or --reconcile here.
 
 ${EXIT_STATUS}`;
   static override examples = [
@@ -47,20 +47,18 @@ ${EXIT_STATUS}`;
   static override args = { name: nameArg('Name of the pool.') };
   static override flags = {
     ...editPoolFlags,
-    'dry-run': dryRunFlag(
-      'With flags, change nothing: "client" sends no write, "server" has the server validate every write.',
-    ),
+    'dry-run': dryRunFlag('With flags: change nothing; with "server", the server validates every write.'),
     reconcile: Flags.boolean({ summary: 'Reconcile the pools afterwards.' }),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag('Scripts need it for some edits.'),
+    yes: yesFlag('Scripts need --yes for some edits.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Edit>, args: ArgsOf<typeof Edit>, deps: Deps): Promise<number> {
     const { io, connect } = deps;
     const dryRun = flags['dry-run'];
     const byFlags = hasPoolFlags(flags);
-    if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that say what to edit');
+    if (!byFlags && dryRun !== 'none') throw new NodepoolError('usage', '--dry-run needs flags that edit fields');
     const edits = editsFromFlags(flags);
     const { concurrency } = flags;
     const annotations = Object.keys(edits.annotations);
@@ -118,7 +116,7 @@ ${EXIT_STATUS}`;
 }
 
 function keptRoleNote(pool: string, role: string): string {
-  return `note: pool ${pool} still requires ${role}, its selector so far, which is now in spec.nodeSelector; to drop it, add --node-selector ${role}-`;
+  return `note: pool ${pool} still requires ${role}, its default selector, now in spec.nodeSelector; to remove this label from the selector, add --node-selector ${role}-`;
 }
 
 async function editInEditor(name: string, options: EditOptions, io: Io): Promise<EditResult> {

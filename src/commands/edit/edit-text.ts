@@ -37,8 +37,8 @@ interface TextEdit {
 }
 
 const HEAD = [
-  'Edit the pool below. Lines that begin with # are ignored; an empty file, or one without a change, cancels the edit.',
-  'If the edit cannot be saved, this file opens again with the reason at its head.',
+  "Edit the pool below. Lines beginning with a '#' are ignored. An empty file, or a file without changes, cancels the edit.",
+  'If an error occurs while saving, this file is reopened with the error at the top.',
 ];
 
 export async function editAsText(name: string, text: TextEdit, options: EditOptions): Promise<EditResult> {
@@ -63,8 +63,7 @@ export async function editAsText(name: string, text: TextEdit, options: EditOpti
       if (patch === undefined) return cancel(editor, 'no changes made');
       const result = await save(original, patch, editor, options);
       if (result.kind === 'written') {
-        if (result.altered !== undefined)
-          throw keep(editor, 'the pool is saved otherwise than it was edited', result.altered.oneLine);
+        if (result.altered !== undefined) throw keep(editor, 'the server changed your edit', result.altered.oneLine);
         await editor.remove();
         return { kind: 'edited', pool: result.pool, before: original, notFound: [], released: result.released };
       }
@@ -149,8 +148,8 @@ function overlapError(name: string, { latest, paths }: { latest: RawPool; paths:
   });
   return new NodepoolError(
     'input',
-    `somebody else changed nodepool ${name} meanwhile: ${fields.join(', ')}`,
-    'to save your value all the same, save this file with any change, such as an empty line',
+    `somebody else changed pool ${name} during the edit: ${fields.join(', ')}`,
+    'to save your values anyway, change anything in this file, such as an empty line, and save it',
   );
 }
 
@@ -186,7 +185,7 @@ function decodePoolOf(text: string, original: RawPool, decode: TextEdit['decode'
   if (pool.metadata.name !== original.metadata.name) {
     throw new NodepoolError(
       'input',
-      `metadata.name: "${pool.metadata.name}" is another pool`,
+      `metadata.name: "${pool.metadata.name}" is a different pool`,
       'a pool cannot be renamed',
     );
   }
@@ -241,7 +240,7 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
   const leave = (signal: NodeJS.Signals) => {
     const end = () => {
       unsubscribe?.();
-      err(errorLine({ message: `the edit was ended by ${signal}`, next: `find your text in ${path}` }));
+      err(errorLine({ message: `${signal} ended the editor`, next: `find your text in ${path}` }));
       process.kill(process.pid, signal);
     };
     if (editor === undefined) return end();
@@ -251,7 +250,7 @@ export function createEditSession({ env, err }: Pick<Io, 'env' | 'err'>): EditSe
     setTimeout(end, LEAVE_MS);
   };
   const cannotWrite = (error: Error) => {
-    const next = 'let TMPDIR name a folder that you can write to';
+    const next = 'set TMPDIR to a directory that you can write to';
     throw new NodepoolError('input', `cannot write the text to ${path}: ${error.message}`, next, { cause: error });
   };
   return {
@@ -294,5 +293,5 @@ async function runEditor(command: string, path: string, onStart: (child: ChildPr
   });
   if (outcome === 0) return;
   const next = outcome === 127 ? 'set KUBE_EDITOR to an editor that is installed' : undefined;
-  throw new NodepoolError('input', `the editor "${command}" ended with ${outcome}; your text is in ${path}`, next);
+  throw new NodepoolError('input', `the editor "${command}" exited with ${outcome}; your text is in ${path}`, next);
 }

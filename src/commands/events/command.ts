@@ -8,7 +8,7 @@ import { parsePoolChoice, poolSelectorFlag, showNoPools } from '../shared/pools/
 export default class Events extends BaseCommand<typeof Events> {
   static override summary = 'List the recent events of pools, oldest first.';
   static override description =
-    'Lists the Events about NodePools that any controller or person reported, as history shows them beside what else is known of one pool. The API server keeps Events for an hour by default. -o json and -o yaml print the Event objects, as kubectl get does.';
+    "Lists the Events about NodePools. The API server keeps Events for an hour by default; 'history' shows them together with other changes of a pool. -o json and -o yaml print the Event objects, as kubectl get does.";
   static override examples = [
     { description: 'Events of all pools', command: '<%= config.bin %> events' },
     { description: 'Events of two pools', command: '<%= config.bin %> events worker gpu' },
@@ -19,7 +19,7 @@ export default class Events extends BaseCommand<typeof Events> {
   static override args = { name: namesArg('Names of the pools; none means all.') };
   static override flags = {
     ...poolSelectorFlag,
-    for: Flags.string({ summary: 'Name of the pool, as an argument.', helpValue: 'POOL', parse: poolName }),
+    for: Flags.string({ summary: 'Name of the pool; the same as the argument.', helpValue: 'POOL', parse: poolName }),
     output: outputFlag('Print the Event objects.'),
     'no-headers': noHeadersFlag,
     watch: Flags.boolean({ char: 'w', summary: 'After listing, watch for new and repeated events.' }),
@@ -33,7 +33,7 @@ export default class Events extends BaseCommand<typeof Events> {
     const { output, verbosity, 'no-headers': noHeaders } = flags;
     const named = args.name ?? (flags.for === undefined ? [] : [flags.for]);
     if (args.name !== undefined && flags.for !== undefined) {
-      throw new NodepoolError('usage', 'a name and --for select the same thing', 'give one of the two');
+      throw new NodepoolError('usage', 'a name and --for cannot be used together', 'use one of the two');
     }
     const choice = parsePoolChoice(named, flags, { all: true });
     const connection = await connect();

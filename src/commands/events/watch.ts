@@ -25,7 +25,7 @@ export function showEventChanges(
     resource: 'events.events.k8s.io',
     onStart(found) {
       if (found.length > 0) print(found.toSorted(oldestFirst));
-      else io.err(`No events found${ofPools(pools)}; waiting for one.`);
+      else io.err(`No events found${ofPools(pools)}; watching for new events.`);
     },
     onChanged: event => print([event]),
     // The server expires events after an hour.

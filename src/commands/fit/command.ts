@@ -16,34 +16,34 @@ const MAX_WARNINGS = 10;
 export default class Fit extends BaseCommand<typeof Fit> {
   static override summary = 'Show which pools take a pod, how many, and why not.';
   static override description =
-    `Judges by the rules of the default scheduler, and gives its reasons in its words: resources, taints, node affinity and selector, host ports, topology spread, pod affinity and anti-affinity, volumes. What is not judged is named below the table. A pod of a file is completed by the server in a dry run, if the user may create pods. It writes nothing.
+    `Applies the rules of the default scheduler and prints its reasons: resources, taints, node affinity and selector, host ports, topology spread, pod affinity and anti-affinity, volumes. Rules that fit does not consider are listed below the table. If you may create pods, the server completes a pod from a file in a dry run. Nothing is written.
 
-Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 error.`;
+Exit status: 0 the pod fits (with --replicas: all replicas fit), 1 it does not fit, 2 error.`;
   static override examples = [
-    { description: 'A pod that is Pending', command: '<%= config.bin %> fit web-5d4f -n shop' },
+    { description: 'A Pending pod', command: '<%= config.bin %> fit web-5d4f -n shop' },
     { description: 'Ten replicas of a Deployment', command: '<%= config.bin %> fit -f web.yaml --replicas 10' },
     { description: 'A pod of this size', command: '<%= config.bin %> fit --cpu 4 --memory 8Gi --gpu 1' },
-    { description: 'What another command prints', command: '<%= config.bin %> fit -f - < web.yaml' },
-    { description: 'Two pools alone', command: '<%= config.bin %> fit -f web.yaml --pool gpu,worker' },
+    { description: 'The output of another command', command: '<%= config.bin %> fit -f - < web.yaml' },
+    { description: 'Only two pools', command: '<%= config.bin %> fit -f web.yaml --pool gpu,worker' },
     { description: 'For a program', command: '<%= config.bin %> fit -f web.yaml -o json' },
   ];
   static override args = {
     // oclif would read a missing argument from stdin, which `-f -` reads.
-    pod: Args.string({ description: 'A pod that exists: NAME or NAMESPACE/NAME.', ignoreStdin: true }),
+    pod: Args.string({ description: 'An existing pod: NAME or NAMESPACE/NAME.', ignoreStdin: true }),
   };
   static override flags = {
     ...filenameFlags,
-    cpu: Flags.string({ summary: 'CPU that a pod requests, in place of a pod.', helpValue: 'QUANTITY' }),
-    memory: Flags.string({ summary: 'Memory that it requests.', helpValue: 'QUANTITY' }),
-    gpu: Flags.string({ summary: 'GPUs that it requests: nvidia.com/gpu, or what the nodes offer.', helpValue: 'N' }),
+    cpu: Flags.string({ summary: 'CPU request of a pod, instead of a pod name.', helpValue: 'QUANTITY' }),
+    memory: Flags.string({ summary: 'Memory request.', helpValue: 'QUANTITY' }),
+    gpu: Flags.string({ summary: 'GPU request: nvidia.com/gpu, or the GPU resource of the nodes.', helpValue: 'N' }),
     replicas: Flags.integer({
-      summary: 'How many are to fit, in all pools together. Default: one.',
+      summary: 'Replicas that should fit in all pools together. Default: one.',
       helpValue: 'N',
       min: 1,
       max: 1_000_000,
     }),
     pool: repeatedFlag({
-      summary: 'Show these pools; repeatable. Default: all, and the nodes of no pool.',
+      summary: 'Show these pools; repeatable. Default: all pools and unassigned nodes.',
       helpValue: 'POOL',
     }),
     ...poolSelectorFlag,
@@ -61,11 +61,11 @@ Exit status: 0 if it fits (with --replicas, as many fit), 1 if it does not, 2 er
       ...(requests === undefined ? [] : ['--cpu, --memory and --gpu']),
     ];
     if (given.length !== 1) {
-      const problem = given.length === 0 ? 'no pod is given' : `${given.join(' and ')} exclude each other`;
-      throw new NodepoolError('usage', problem, 'give the name of a pod, a file: -f FILE, or its requests: --cpu 500m');
+      const problem = given.length === 0 ? 'no pod is specified' : `${given.join(' and ')} cannot be used together`;
+      throw new NodepoolError('usage', problem, 'name a pod, or use -f FILE, or give requests such as --cpu 500m');
     }
     if (pools.length > 0 && selector !== undefined) {
-      throw new NodepoolError('usage', '--pool and -l exclude each other', 'give one of the two');
+      throw new NodepoolError('usage', '--pool and -l cannot be used together', 'use one of the two');
     }
     const of =
       pod !== undefined
@@ -94,13 +94,13 @@ function checkQuantity(flag: string, text: string | undefined, example: string):
 }
 
 function notAmount(flag: string, text: string, example: string): NodepoolError {
-  return new NodepoolError('usage', `${flag}: "${text}" is not an amount`, `write it like ${flag} ${example}`);
+  return new NodepoolError('usage', `${flag}: "${text}" is not a quantity`, `write it like ${flag} ${example}`);
 }
 
 function checkPodName(pod: string): void {
   const parts = pod.split('/');
   if (parts.length > 2 || parts.includes('')) {
-    throw new NodepoolError('usage', `"${pod}" is not the name of a pod`, 'write it like NAME or NAMESPACE/NAME');
+    throw new NodepoolError('usage', `"${pod}" is not a pod name`, 'write it like NAME or NAMESPACE/NAME');
   }
 }
 

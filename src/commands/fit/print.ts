@@ -32,12 +32,12 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
   const title = headers ? [sanitizeLine(titleOf(fit))] : [];
   const lines = [
     ...(replicas === undefined ? [] : [enoughText(fit, replicas)]),
-    ...(subject.exists ? ['It is judged as if it were created anew: its own place counts as free.'] : []),
+    ...(subject.exists ? ['Evaluated as a new pod; its current slot counts as free.'] : []),
     ...(subject.ofRequests === undefined ? [] : [tolerationText(subject.ofRequests)]),
     ...(all.some(({ replicas: { least, most } }) => least < most) ? [ORDER] : []),
     ...quotaLines(fit, replicas),
-    ...(fit.refused === undefined ? [] : [`The server refuses such a pod: ${fit.refused}`]),
-    ...fit.notJudged.map(text => `Not judged: ${text}.`),
+    ...(fit.refused === undefined ? [] : [`The server rejects this pod: ${fit.refused}`]),
+    ...fit.notJudged.map(text => `Not considered: ${text}.`),
   ];
   return [
     ...title,
@@ -48,8 +48,8 @@ function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style:
 
 function tolerationText({ tolerates }: { tolerates: string | undefined }): string {
   const tolerations =
-    tolerates === undefined ? 'no tolerations' : `no toleration but of the taint ${tolerates}:NoSchedule`;
-  return `It has ${tolerations} and no selector; -f FILE takes a pod with its own.`;
+    tolerates === undefined ? 'no tolerations' : `only a toleration of the taint ${tolerates}:NoSchedule`;
+  return `The pod has ${tolerations} and no selector; use -f FILE for a pod with its own.`;
 }
 
 function titleOf({ subject, pod }: PodFit): string {
@@ -57,7 +57,7 @@ function titleOf({ subject, pod }: PodFit): string {
   return `${subject.title}: ${requests.length === 0 ? 'requests nothing' : requests.join(', ')}`;
 }
 
-const ORDER = `N-M: N replicas fit in every case, M in the best one; ${BY_ORDER}.`;
+const ORDER = `N-M: N replicas always fit, M at best; ${BY_ORDER}.`;
 
 /** Where it allows fewer than are asked for, or than the nodes take. */
 function quotaLines({ quota, subject, total }: PodFit, replicas: number | undefined): string[] {

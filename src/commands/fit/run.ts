@@ -202,7 +202,7 @@ function pendingText(pending: readonly RawPod[]): string[] {
   );
   if (names.length === 0) return [];
   const what = names.length === 1 ? 'a Pending pod' : `${names.length} Pending pods`;
-  return [`${what} that may take this room first: ${firstFew(names, MAX_PODS)}`];
+  return [`${what} may take this room first: ${firstFew(names, MAX_PODS)}`];
 }
 
 /** DeviceClasses that stand for an extended resource; read where a pod asks for one. */
@@ -235,13 +235,13 @@ async function rehearsed(subject: FitSubject, port: SchedulingPort): Promise<Fit
     case 'refused': {
       if (rehearsal.isInvalid) {
         const items = rehearsal.fields.map(({ field, message }) => `${field}: ${message}`);
-        const message = `the server does not take the pod of ${subject.title}: ${items.length > 0 ? 'it is invalid' : rehearsal.reason}`;
+        const message = `the server rejects the pod of ${subject.title}: ${items.length > 0 ? 'the pod is invalid' : rehearsal.reason}`;
         throw new NodepoolError('input', message, 'correct the fields', { items });
       }
       return { subject, pod: read(subject), refused: rehearsal.reason, unknown: [] };
     }
     case 'unknown': {
-      const what = 'what the server adds to a new pod, as LimitRange, RuntimeClass and webhooks do, and quotas';
+      const what = 'what the server adds to a new pod (LimitRange, RuntimeClass, webhooks), and quotas';
       return { subject, pod: read(subject), refused: undefined, unknown: [`${what}: ${rehearsal.reason}`] };
     }
   }

@@ -56,7 +56,7 @@ export async function subjectsOf(
     const isSkipped = skipped.length < of.documents.length ? kindWithoutPod : () => undefined;
     const subjects = of.documents.filter(document => isSkipped(document) === undefined);
     const kinds = [...new Set(skipped)].toSorted();
-    const others = kinds.length === 0 ? [] : [`left out, as they have no pod template: ${firstFew(kinds, MAX_KINDS)}`];
+    const others = kinds.length === 0 ? [] : [`left out: no pod template: ${firstFew(kinds, MAX_KINDS)}`];
     return { subjects: await Promise.all(subjects.map(document => subjectOf(document, namespace, port))), others };
   }
   const slash = of.pod.indexOf('/');
@@ -64,7 +64,7 @@ export async function subjectsOf(
   const pod = await port.pod(where, name);
   if (pod === undefined) {
     const next = `see \`kubectl get pods -n ${where}\`, or name another namespace: NAMESPACE/NAME or -n`;
-    throw new NodepoolError('input', `there is no pod "${name}" in the namespace ${where}`, next);
+    throw new NodepoolError('input', `pod "${name}" not found in namespace ${where}`, next);
   }
   return { subjects: [existingSubject(pod, where, name)], others: [] };
 }
@@ -107,7 +107,7 @@ function gpuOf(nodes: readonly Node[]): string {
   throw new NodepoolError(
     'input',
     `--gpu: the nodes offer several resources: ${firstFew(gpus, MAX_KINDS)}`,
-    'write a pod that requests one of them to a file, and give it with -f',
+    'write a pod that requests one of them to a file, and use -f FILE',
   );
 }
 
@@ -146,8 +146,8 @@ async function subjectOf(
   const { kind, metadata } = isObject(value) ? value : {};
   const path = typeof kind === 'string' ? ownValue(TEMPLATES, kind) : undefined;
   if (typeof kind !== 'string' || path === undefined) {
-    const what = typeof kind === 'string' ? `a ${kind} has no pod template` : 'it has no kind';
-    throw new NodepoolError('input', `${source}: ${what}`, `give one of ${Object.keys(TEMPLATES).join(', ')}`);
+    const what = typeof kind === 'string' ? `a ${kind} has no pod template` : 'the object has no kind';
+    throw new NodepoolError('input', `${source}: ${what}`, `use one of ${Object.keys(TEMPLATES).join(', ')}`);
   }
   const template = path.reduce<unknown>((part, name) => (isObject(part) ? part[name] : undefined), value);
   const prefix = path.join('.');
@@ -321,6 +321,6 @@ function shapedAt<T>(
 }
 
 function wrong({ source, placeOf }: SubjectDocument, field: string, expected: string): NodepoolError {
-  if (field === '') return new NodepoolError('input', `${source}: it must be an object`, 'correct the file');
+  if (field === '') return new NodepoolError('input', `${source}: must be an object`, 'correct the file');
   return new NodepoolError('input', `${placeOf(field)}: ${field} must be ${expected}`, 'correct the file');
 }

@@ -178,7 +178,7 @@ function overdueText(pools: RawPool[], live: Live | undefined): string | undefin
 function oldNumbers({ oneLine, next }: NodepoolError, pools: readonly RawPool[], now: Date): Warning {
   const times = pools.flatMap(pool => statusTime(pool) ?? []).toSorted();
   const age = times[0] === undefined ? '' : `, ${formatAge(times[0], now)} ago${times.length > 1 ? ' or later' : ''}`;
-  return { message: `STATUS and the numbers of nodes are as the last reconcile wrote them${age}: ${oneLine}`, next };
+  return { message: `STATUS and the node counts are from the last reconcile${age}: ${oneLine}`, next };
 }
 
 /** RFC 3339: when somebody last wrote the status. */
@@ -219,7 +219,7 @@ async function outputOf(flags: FlagsOf<typeof Get>, isTerminal: boolean): Promis
     '--label-columns': labels.length > 0,
   };
   for (const [flag, isSet] of Object.entries(ofTables)) {
-    if (isSet) throw new NodepoolError('usage', `${flag} is for tables, and -o ${output || 'go-template'} is none`);
+    if (isSet) throw new NodepoolError('usage', `${flag} cannot be combined with -o ${output || 'go-template'}`);
   }
   if (isOfKubectl) return 'kubectl';
   if (output === 'json' || output === 'yaml' || output === 'name') return output;

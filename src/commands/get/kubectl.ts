@@ -52,12 +52,17 @@ export async function getByKubectl(names: readonly string[], flags: Record<strin
     return EXIT.error;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOEXEC' ? 'it is no program of this system' : message;
+    const why = code === 'ENOEXEC' ? 'not a program of this system' : message;
     const reason = error instanceof NoKubectlError ? message : `cannot be started: ${why}`;
     const line = ['kubectl', ...args.map(word => quoted(word.replace(/^--token=.*/s, '--token=TOKEN')))].join(' ');
-    throw new NodepoolError('input', `kubectl prints this format, and ${reason}`, `where it is, type \`${line}\``, {
-      cause: error,
-    });
+    throw new NodepoolError(
+      'input',
+      `kubectl prints this format, but ${reason}`,
+      `on a machine with kubectl, run \`${line}\``,
+      {
+        cause: error,
+      },
+    );
   } finally {
     unsubscribe();
   }
@@ -72,7 +77,7 @@ async function kubectlIn({ PATH, Path, ...env }: Io['env']): Promise<string> {
   const found = await lookUpProgram(file, { ...env, PATH: folders.join(delimiter) });
   if (!('path' in found)) throw new NoKubectlError('is not in the PATH');
   // Node would run it by a shell.
-  if (isText(found.path)) throw new NoKubectlError(`${found.path} is no program, but text without #!`);
+  if (isText(found.path)) throw new NoKubectlError(`${found.path} is not a program but a text without #!`);
   return found.path;
 }
 
@@ -99,8 +104,8 @@ function refusePipes(kubeconfig: unknown, { KUBECONFIG = '' }: Io['env']): void 
     file => /^\/(dev|proc\/[^/]+)\/fd\//.test(file) || statSync(file, { throwIfNoEntry: false })?.isFIFO() === true,
   );
   if (pipe === undefined) return;
-  const message = `kubectl, which prints this format, reads the kubeconfig itself, and cannot read ${pipe} after this program`;
-  throw new NodepoolError('input', message, 'write it into a file, and name that');
+  const message = `kubectl prints this format and reads the kubeconfig again, but ${pipe} can be read only once`;
+  throw new NodepoolError('input', message, 'save the kubeconfig to a file and use that file');
 }
 
 /** Quotes only what needs it. */

@@ -50,7 +50,7 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
             for (const pool of pools) shown.set(pool.metadata.name, pool);
             if (changesOnly) return;
             if (pools.length > 0) print(sort(counted(pools).toSorted(byNames)), 'ADDED');
-            else if (typeof output === 'object') io.err('No pools found; waiting for one.');
+            else if (typeof output === 'object') io.err('No pools found; watching for new pools.');
           }),
           onChanged: guarded((pool, type) => {
             const { name } = pool.metadata;
@@ -90,7 +90,10 @@ export function showPoolChanges(changes: PoolChanges, io: Io, { cluster }: Conne
         (error: unknown) => {
           if (!(error instanceof NodepoolError)) throw error;
           isFollowed = false;
-          showWarning(io, { message: `the numbers of nodes are as of the start: ${error.oneLine}`, next: error.next });
+          showWarning(io, {
+            message: `the node counts are from the start of the watch: ${error.oneLine}`,
+            next: error.next,
+          });
         },
       );
       try {

@@ -11,17 +11,17 @@ import { plural } from '../../nodepool/text.ts';
 import type { Timeline, TimelineSubject } from './run.ts';
 
 const LIMITS =
-  'Not shown: Events that have expired (after 1 h by default), earlier writes of a field manager, whose fields have the time of its last one, and who removed a label or an annotation.';
+  'Not shown: expired Events (after 1 h by default), all but the last write of each field manager, and who removed a label or an annotation.';
 
 export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
   static override summary = 'Show who changed a pool or a node, and when.';
   static override description =
-    'One timeline, oldest first, of what the cluster still knows: Events, the managedFields of the pool and its nodes, conditions, and the revisions of the pool. A line that several of them tell is shown once. WHO is a field manager, as kubectl-label, or the controller that reported an Event. What differs now and has no time comes last. Where a pool and a node have the same name, it is the pool; write node/NAME for the node.';
+    'Prints one timeline, oldest first: Events, managedFields of the pool and its nodes, conditions, and revisions of the pool. A change that several sources report is one line. WHO is a field manager such as kubectl-label, or the controller that reported an Event. Drift without a time comes last. If a pool and a node have the same name, NAME means the pool; use node/NAME for the node.';
   static override examples = [
     { description: 'A pool: joins, leaves, drift, changes of its spec', command: '<%= config.bin %> history worker' },
     { description: 'A node', command: '<%= config.bin %> history node-1' },
     {
-      description: 'A node that has the name of a pool, with times and sources',
+      description: 'A node with the same name as a pool, with times and sources',
       command: '<%= config.bin %> history node/node-1 -o wide',
     },
     {
@@ -34,12 +34,12 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
     poolOrNode: Args.string({
       ignoreStdin: true,
       required: true,
-      description: 'Name of the pool or node; pool/NAME or node/NAME says which.',
+      description: 'Name of the pool or node; or pool/NAME, node/NAME.',
     }),
   };
   static override flags = {
-    since: Flags.string({ summary: 'Only the last time, as 30m or 2h.', helpValue: 'TIME' }),
-    limit: Flags.integer({ summary: 'Only the last lines.', helpValue: 'N', min: 1 }),
+    since: Flags.string({ summary: 'Only changes of the last 30m, 2h, ….', helpValue: 'TIME' }),
+    limit: Flags.integer({ summary: 'Only the last N lines.', helpValue: 'N', min: 1 }),
     'by-node': byNodeFlag,
     output: Flags.option({
       options: ['wide', 'json', 'yaml', 'csv'] as const,
@@ -83,11 +83,11 @@ export default class HistoryCommand extends BaseCommand<typeof HistoryCommand> {
 
 function notesOn({ subject: { kind, name }, unread, hasNamesake, ofEarlier }: Timeline): string[] {
   return [
-    ...(unread > 0 ? [`Who changed or cordoned nodes is shown for the first ones, and not for ${unread} more.`] : []),
-    ...(hasNamesake ? [`A node has this name, too: \`kubectl nodepool history node/${name}\`.`] : []),
+    ...(unread > 0 ? [`Changes and cordons are not shown for ${unread} more nodes.`] : []),
+    ...(hasNamesake ? [`A node has the same name: \`kubectl nodepool history node/${name}\`.`] : []),
     ...(ofEarlier > 0
       ? [
-          `Left out: ${plural(ofEarlier, 'Event')} of an earlier ${kind === 'Node' ? 'node' : 'pool'} of this name; \`${kind === 'Node' ? `kubectl events --for node/${name}` : `kubectl nodepool events ${name}`}\` has them.`,
+          `Left out: ${plural(ofEarlier, 'Event')} of an earlier ${kind === 'Node' ? 'node' : 'pool'} of the same name; see \`${kind === 'Node' ? `kubectl events --for node/${name}` : `kubectl nodepool events ${name}`}\`.`,
         ]
       : []),
     LIMITS,
@@ -100,5 +100,5 @@ async function subjectOf(text: string): Promise<TimelineSubject> {
   const kind = pool !== text ? 'NodePool' : node !== text ? 'Node' : undefined;
   const name = kind === 'Node' ? node : pool;
   if (name !== '') return { kind, name };
-  throw new NodepoolError('usage', 'a name may not be empty', 'look for a variable that is not set');
+  throw new NodepoolError('usage', 'a name cannot be empty', 'check for an unset shell variable');
 }

@@ -103,7 +103,7 @@ function applied({ managedFields }: DatedNode, record: AppliedRecord | undefined
       const keys = fields.filter(([, path]) => managedAt(entry, path) !== undefined).map(([subject]) => subject);
       if (managedAt(entry, ['spec', 'taints']) !== undefined) keys.push(...taints);
       if (keys.length === 0) return [];
-      const detail = `manages ${firstKeys(keys)}`;
+      const detail = `last wrote ${firstKeys(keys)}`;
       return [
         {
           ...{ time: entry.time, what: 'NodeWritten', who: entry.manager, detail },
@@ -127,7 +127,7 @@ function membershipLabels(
       const value = ownValue(node.labels, key);
       const setter = lastSetter(others, ['metadata', 'labels', key]);
       if (value === undefined || setter === undefined) return [];
-      const detail = `label ${key}=${value}, by which pool ${pool?.metadata.name} selects`;
+      const detail = `label ${key}=${value}, a membership label of pool ${pool?.metadata.name}`;
       const { time, manager: who } = setter;
       return [{ time, what: 'MembershipLabel', who, detail, pool: pool?.metadata.name, sources: ['managedFields'] }];
     });
@@ -136,7 +136,7 @@ function membershipLabels(
 function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord | undefined): TimelineEntry[] {
   if (record === undefined) return [];
   return driftedFrom(record, node).map(({ subject, path, live, applied }): TimelineEntry => {
-    const was = applied === null ? 'had removed it' : `had set ${quoted(applied)}`;
+    const was = applied === null ? 'removed it' : `had set ${quoted(applied)}`;
     const now = live === undefined ? `${subject} is gone` : `${subject} is ${quoted(live)}`;
     const detail = `${now}; pool ${record.pool} ${was}`;
     const entry = { what: 'Drift', detail, pool: record.pool };
@@ -144,7 +144,7 @@ function driftEntries({ node, managedFields }: DatedNode, record: AppliedRecord 
     const isKnown = live !== undefined || path[0] === 'spec';
     const setter = isKnown ? lastSetter(managedFields, path) : undefined;
     if (setter === undefined) return { ...entry, time: undefined, who: undefined, sources: ['object'] };
-    const of = path[0] === 'spec' ? `${detail}; ${setter.manager} wrote the taints last` : detail;
+    const of = path[0] === 'spec' ? `${detail}; last writer of the taints: ${setter.manager}` : detail;
     return { ...entry, detail: of, time: setter.time, who: setter.manager, sources: ['object', 'managedFields'] };
   });
 }

@@ -10,7 +10,7 @@ import { RecordCache } from '../../nodepool/plan/record-cache.ts';
 import { type ControllerRevision, causeOf, poolRevisions, specOf } from '../../nodepool/rollout/revisions.ts';
 import { coercePool } from '../../nodepool/spec/coerce.ts';
 import { specChanges } from '../../nodepool/spec/edits.ts';
-import { firstFew, suggest } from '../../nodepool/text.ts';
+import { firstFew, plural, suggest } from '../../nodepool/text.ts';
 import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { specChangeText } from '../shared/changes/print-pools.ts';
@@ -205,10 +205,9 @@ function registrations(owned: readonly Node[]): TimelineEntry[] {
   }
   return groups.map(nodes => {
     const names = nodes.map(({ name }) => name).toSorted();
-    const what = names.length === 1 ? 'node of the pool was' : 'nodes of the pool were';
     return {
       ...{ time: nodes.at(-1)?.creationTimestamp, what: 'NodeRegistered', who: undefined, sources: ['object'] },
-      detail: `${names.length} ${what} created: ${firstFew(names, MAX_NAMED)}`,
+      detail: `${plural(names.length, 'node')} registered: ${firstFew(names, MAX_NAMED)}`,
     };
   });
 }
@@ -246,9 +245,9 @@ function itemsOf<T>(read: Permitted<T[]>): T[] {
 function neither(name: string, pools: readonly string[]): NodepoolError {
   const meant = suggest(name, pools);
   if (meant !== undefined)
-    return new NodepoolError('input', `neither a nodepool nor a node is named "${name}"; did you mean "${meant}"?`);
+    return new NodepoolError('input', `no pool or node is named "${name}"; did you mean "${meant}"?`);
   const next = 'list the pools with `kubectl nodepool get`, and the nodes with `kubectl get nodes`';
-  return new NodepoolError('input', `neither a nodepool nor a node is named "${name}"`, next);
+  return new NodepoolError('input', `no pool or node is named "${name}"`, next);
 }
 
 // What a pool itself says of its past: by its managedFields, its conditions and its revisions.
@@ -271,7 +270,7 @@ function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFiel
   const first = creatorOf(fields, creationTimestamp);
   const created: TimelineEntry = {
     ...{ time: creationTimestamp, what: 'PoolCreated', who: first?.manager },
-    detail: first === undefined ? 'the pool was created' : `manages ${firstKeys(pathsOf(first))}`,
+    detail: first === undefined ? 'the pool was created' : `last wrote ${firstKeys(pathsOf(first))}`,
     sources: first === undefined ? ['object'] : ['object', 'managedFields'],
   };
   const writes = fields
@@ -286,7 +285,7 @@ function lifeEntries({ metadata, status }: RawPool, fields: readonly ManagedFiel
       const paths = pathsOf(entry);
       if (paths.length === 0) return [];
       const what = paths.some(path => path.startsWith('spec.')) ? 'SpecWritten' : 'MetadataWritten';
-      return [{ time, what, who, detail: `manages ${firstKeys(paths)}`, sources }];
+      return [{ time, what, who, detail: `last wrote ${firstKeys(paths)}`, sources }];
     });
   if (deletionTimestamp === undefined) return [created, ...writes];
   const detail = 'the pool is being deleted';
@@ -333,7 +332,7 @@ function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntr
     const said = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
     if (!isRaised(each, revisions.slice(0, at), writer?.time))
       return [{ time: creationTimestamp, what: 'SpecChanged', who, detail: said, sources }];
-    const kept = `the spec of revision ${each.revision} was kept first`;
+    const kept = `first save of the spec of revision ${each.revision}`;
     return [
       { time: creationTimestamp, what: 'SpecChanged', who, detail: kept, sources },
       { time: writer?.time, what: 'SpecRestored', who, detail: said, sources: [...sources, 'managedFields'] },
@@ -359,8 +358,8 @@ function isAfter(a: string | undefined, b: string | undefined): boolean {
 }
 
 function changesText(before: ControllerRevision | undefined, after: ControllerRevision): string {
-  if (before === undefined) return 'the oldest spec that is kept';
-  if ([before, after].some(({ data }) => isDeep(data))) return 'too many levels to compare';
+  if (before === undefined) return 'the oldest saved spec';
+  if ([before, after].some(({ data }) => isDeep(data))) return 'nested too deeply to compare';
   const changes = specChanges(specOf(before), specOf(after)).map(specChangeText);
   return changes.length === 0 ? 'no change' : firstKeys(changes);
 }

@@ -17,15 +17,15 @@ import { type InstallOutcome, install, waitUntilAvailable } from './run.ts';
 export default class Install extends BaseCommand<typeof Install> {
   static override summary = 'Install or update the NodePool CRD in the cluster.';
   static override description =
-    'Applies the CRD of NodePool and waits until the API server serves it. With --controller, also installs a controller, which reconciles pools and nodes when they change: a Deployment in the namespace nodepool-system, its RBAC rules, and admission policies that prevent kubelets from changing the membership and the record of their nodes. The command can be repeated.';
+    'Applies the CRD of NodePool and waits until the API server serves it. With --controller, also installs a controller that reconciles pools and nodes when they change: a Deployment in the namespace nodepool-system, RBAC rules, and admission policies. The policies prevent kubelets from changing the membership and the record of their nodes. The command can be repeated.';
   static override examples = [
     { description: 'Install or update the CRD', command: '<%= config.bin %> install' },
     {
-      description: 'Print the manifest; this needs no cluster',
+      description: 'Print the manifest; needs no cluster',
       command: '<%= config.bin %> install --dry-run -o yaml',
     },
     {
-      description: 'Install the controller too, and wait for it',
+      description: 'Also install the controller, and wait until it is available',
       command: '<%= config.bin %> install --controller --wait',
     },
     {
@@ -40,15 +40,15 @@ export default class Install extends BaseCommand<typeof Install> {
   static override flags = {
     controller: Flags.boolean({ summary: 'Also install the controller.' }),
     admission: Flags.boolean({
-      summary: 'Also give new nodes the labels and taints of their pool as they register (Kubernetes 1.36).',
+      summary: 'Also set the labels and taints of a pool on new nodes when they register (Kubernetes 1.36).',
     }),
     image: Flags.string({
       summary: 'Image of the controller. Default: the published image of this version.',
       helpValue: 'IMAGE',
     }),
-    'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants it read access to pods.' }),
+    'pod-counts': Flags.boolean({ summary: 'Let the controller count pods; grants read access to pods.' }),
     evictions: Flags.boolean({
-      summary: 'Let the controller evict pods, for pools with noExecute: Drain; grants it that.',
+      summary: 'Let the controller evict pods for pools with noExecute: Drain; grants that permission.',
     }),
     policies: Flags.boolean({
       summary: 'Also install the admission policies for kubelets.',
@@ -56,7 +56,7 @@ export default class Install extends BaseCommand<typeof Install> {
     }),
     'no-policies': Flags.boolean({ summary: 'Do not install the admission policies.' }),
     'dry-run': dryRunFlag(
-      'Change nothing: "client" compares with the cluster, or with -o only prints; "server" has the server validate every write.',
+      'Change nothing: "client" compares with the cluster, or with -o only prints; with "server", the server validates every write.',
     ),
     output: outputFlag('Print the manifests instead of messages.'),
     wait: Flags.boolean({ summary: 'Also wait until the controller is available.' }),
@@ -65,7 +65,7 @@ export default class Install extends BaseCommand<typeof Install> {
       summary: 'Maximum time to wait.',
       helpValue: 'TIME',
     }),
-    yes: yesFlag('Without a terminal, --controller needs it where others may get rights.'),
+    yes: yesFlag('Scripts need --yes for --controller if others could get its permissions.'),
   };
 
   protected async execute(
@@ -109,7 +109,7 @@ export default class Install extends BaseCommand<typeof Install> {
     }
     if (outcome?.unread !== undefined) {
       const { oneLine, next } = outcome.unread;
-      showWarning(io, { message: `not checked: who else gets the rights of the controller: ${oneLine}`, next });
+      showWarning(io, { message: `not checked: who else gets the controller's permissions: ${oneLine}`, next });
     }
     if (outcome?.crdRelease !== undefined) showWarning(io, ofHelm(outcome.crdRelease));
     const { message, remedy, status } = checkNames(outcome?.otherGroups ?? []);
@@ -121,7 +121,7 @@ export default class Install extends BaseCommand<typeof Install> {
 
 /** Throws unless a person says yes. */
 async function ask(losses: readonly string[], where: string | undefined, io: Io): Promise<void> {
-  const next = 'if that is meant, run the command again with --yes';
+  const next = 'to continue, run the command again with --yes';
   const refusal = () => new NodepoolError('input', `${losses.join('; ')}; nothing was changed`, next);
   const question = { action: 'Install the controller', where, losses };
   if (!(await confirmOrRefuse(io, question, refusal))) throw new DeclinedError();
@@ -168,15 +168,15 @@ async function readWanted(root: string, flags: FlagsOf<typeof Install>): Promise
 function ofHelm(release: HelmRelease) {
   return {
     message: `the CRD belongs to the Helm release ${release.name} in namespace ${release.namespace}`,
-    next: `if that release is still installed, use \`${helmUpgrade(release)}\` instead, now with --force-conflicts`,
+    next: `if that release is still installed, use \`${helmUpgrade(release)}\` instead, this time with --force-conflicts`,
   };
 }
 
 function ofOthers(object: ManifestObject, managers: readonly string[]) {
   const whose = managers.length === 0 ? '' : `: ${managers.join(', ')}`;
   return {
-    message: `the spec of ${nameOf(object)} had parts of other field managers${whose}; it was replaced`,
-    next: 'if one of them writes these parts again, remove them there',
+    message: `replaced parts of the spec of ${nameOf(object)} that other field managers set${whose}`,
+    next: 'if a manager writes these parts again, remove them at their source',
   };
 }
 

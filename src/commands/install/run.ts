@@ -131,8 +131,8 @@ export async function waitUntilAvailable(
       if ('transient' in read) throw read.transient;
       throw new NodepoolError(
         'cluster',
-        `the controller is not available after ${timeoutMs / 1000} s: ${available} of ${wanted} pods are${old === 0 ? '' : `, and ${old} of them may be of the earlier version`}`,
-        `look for the cause: kubectl -n ${namespace} describe deployment ${name}, and kubectl -n ${namespace} get pods`,
+        `the controller is not available after ${timeoutMs / 1000} s: ${available} of ${wanted} pods are${old === 0 ? '' : `, and ${old} of these may run the earlier version`}`,
+        `find the cause: kubectl -n ${namespace} describe deployment ${name}, and kubectl -n ${namespace} get pods`,
       );
     }
     await sleep(clock, POLL_MS);
@@ -193,8 +193,8 @@ function refuseDeletion(live: Record<string, unknown> | undefined): void {
   if (deletionTimestamp === undefined) return;
   throw new NodepoolError(
     'cluster',
-    'the CRD nodepools.nodes.lailin.xyz is being deleted, and all pools with it',
-    'run `kubectl nodepool reconcile`, which releases the nodes and so ends the deletion; then run the command again',
+    'the CRD nodepools.nodes.lailin.xyz and all pools are being deleted',
+    'run `kubectl nodepool reconcile` to release the nodes and finish the deletion; then run the command again',
   );
 }
 
@@ -214,12 +214,12 @@ function notServed({ apiVersion, kind }: ManifestObject): NodepoolError {
   return new NodepoolError(
     'input',
     `the server does not serve ${kind} in ${apiVersion}, which --admission needs; nothing was changed`,
-    'upgrade it to Kubernetes 1.36 or later, or leave --admission out',
+    'upgrade the server to Kubernetes 1.36 or later, or leave out --admission',
   );
 }
 
 function namespaceGone({ kind, metadata: { name, namespace } }: ManifestObject): NodepoolError {
-  const text = `cannot create ${kind} ${name}: namespace ${namespace} was deleted in the meantime`;
+  const text = `cannot create ${kind} ${name}: namespace ${namespace} was deleted meanwhile`;
   return new NodepoolError('cluster', text, 'run the command again');
 }
 
@@ -258,12 +258,12 @@ export async function beforeGrants(
   if (refused.length > 0) {
     throw refusal(
       'input',
-      `others would get the rights of the controller: ${textsOf(refused)}; nothing was changed`,
+      `others would get the controller's permissions: ${textsOf(refused)}; nothing was changed`,
       refused,
     );
   }
   const risks = [
-    ...(shares.length === 0 ? [] : [`others would get rights on pools: ${textsOf(shares)}`]),
+    ...(shares.length === 0 ? [] : [`others would get permissions on pools: ${textsOf(shares)}`]),
     ...earlierNamespace(objects, live),
   ];
   if (risks.length > 0) await agree?.(risks);
@@ -279,7 +279,7 @@ export async function refuseLateShares(
 ): Promise<void> {
   const known = new Set(shares.map(({ text }) => text));
   const late = (await sharesOf(roles, objects, written, manifests)).filter(({ text }) => !known.has(text));
-  if (late.length > 0) throw refusal('cluster', `others got rights while the command ran: ${textsOf(late)}`, late);
+  if (late.length > 0) throw refusal('cluster', `others got permissions during the install: ${textsOf(late)}`, late);
 }
 
 async function sharesOf(
@@ -305,7 +305,7 @@ async function sharesOf(
     });
     const aggregated = aggregating
       .filter(other => aggregates(other, role, live[objects.indexOf(role)]))
-      .map(other => ({ text: `${textOf(other)} aggregates ${textOf(role)} by labels that others have set`, of: role }));
+      .map(other => ({ text: `${textOf(other)} aggregates ${textOf(role)} by labels that others set`, of: role }));
     const isControllers = ours.some(binding => isOf(binding, role));
     return [...bound, ...aggregated].map(({ text, of }) => ({ text, next: deletionOf(of), isControllers }));
   });
@@ -323,8 +323,8 @@ function earlierNamespace(objects: readonly ManifestObject[], live: readonly (Ma
   const added = objects.flatMap((expected, at) => addedGrants(expected, live[at]));
   // What makes it the controller: later versions and flags add others.
   if (!added.some(({ verb, resource }) => verb === 'patch' && resource === 'nodes')) return [];
-  const who = 'who may run pods or create tokens in it gets the rights of the controller';
-  return [`namespace ${namespace.metadata.name} exists before the controller: ${who}`];
+  const who = "users who can run pods or create tokens in this namespace get the controller's permissions";
+  return [`namespace ${namespace.metadata.name} already exists: ${who}`];
 }
 
 function refusal(kind: 'input' | 'cluster', message: string, [first]: readonly RoleShare[]): NodepoolError {

@@ -7,12 +7,12 @@ import { moveFlags, showMoves } from '../shared/move/show-moves.ts';
 export default class Move extends BaseCommand<typeof Move> {
   static override summary = 'Move nodes to another pool.';
   static override description =
-    "One write per node changes the labels of the node selectors, removes what the old pool had set and applies the new pool's labels and taints: no node is without a pool in between.";
+    "One write per node changes the labels of the node selectors, removes what the old pool set, and applies the new pool's labels and taints. No node is without a pool in between.";
   static override examples = [
     { description: 'One node', command: '<%= config.bin %> move node-a --to gpu' },
     { description: 'All nodes of a pool', command: '<%= config.bin %> move --from old --to new' },
     {
-      description: 'Some of its nodes, without a prompt about evictions',
+      description: 'Some nodes of a pool, without a prompt about evictions',
       command: '<%= config.bin %> move -l zone=a --from old --to new --yes',
     },
   ];
@@ -20,7 +20,7 @@ export default class Move extends BaseCommand<typeof Move> {
   static override flags = {
     to: Flags.string({ required: true, summary: 'Pool to move the nodes to.', helpValue: 'POOL' }),
     from: Flags.string({
-      summary: 'Only nodes of this pool; all of them without names and -l.',
+      summary: 'Only nodes of this pool; without names and -l, all its nodes.',
       helpValue: 'POOL',
     }),
     ...moveFlags,

@@ -12,14 +12,14 @@ import type { PoolNode } from '../shared/pools/nodes.ts';
 import type { NodesTableOptions } from './print.ts';
 
 export default class Nodes extends BaseCommand<typeof Nodes> {
-  static override summary = 'List the nodes of pools, with state, taints and what is due.';
+  static override summary = 'List the nodes of pools with state, taints and due changes.';
   static override description =
-    'APPLIED has the labels, taints and annotations that the pool set on the node. DUE has what the next reconcile would change on it: + sets, ~ changes, - removes; SET-BY who set what differs. MAINTENANCE, where a node is in one, has its owner, its end and the reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
+    'APPLIED: labels, taints and annotations that the pool set on the node. DUE: what the next reconcile changes on the node: + sets, ~ changes, - removes. SET-BY: who set the values that differ. MAINTENANCE: owner, end and reason. Formats of -o: wide, json, yaml, name, jsonpath=TEMPLATE, jsonpath-file=FILE, jsonpath-as-json=TEMPLATE, custom-columns=HEADER:PATH,… and custom-columns-file=FILE.';
   static override examples = [
     { description: 'Nodes of all pools', command: '<%= config.bin %> nodes' },
     { description: 'Nodes of one pool, without cut columns', command: '<%= config.bin %> nodes gpu -o wide' },
-    { description: 'Nodes of no pool', command: '<%= config.bin %> nodes --unassigned' },
-    { description: 'Why a node is, or is not, in a pool', command: '<%= config.bin %> nodes gpu --why node-a' },
+    { description: 'Unassigned nodes', command: '<%= config.bin %> nodes --unassigned' },
+    { description: 'Why a node is in a pool, or is not', command: '<%= config.bin %> nodes gpu --why node-a' },
     {
       description: 'With their zones, oldest first',
       command: '<%= config.bin %> nodes -L topology.kubernetes.io/zone --sort-by .metadata.creationTimestamp',
@@ -27,14 +27,18 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     { description: 'Watch the nodes of a pool', command: '<%= config.bin %> nodes gpu --watch' },
     { description: 'Names, for other commands', command: '<%= config.bin %> nodes gpu -o name' },
     {
-      description: 'Names of the nodes that are not Ready',
+      description: 'Names of nodes that are not Ready',
       command: `<%= config.bin %> nodes -o jsonpath='{.items[?(@.ready==false)].name}'`,
     },
   ];
   static override args = { pool: namesArg('Names of the pools; none means all.') };
   static override flags = {
-    unassigned: Flags.boolean({ summary: 'List the nodes of no pool.' }),
-    why: Flags.string({ summary: "Explain one node, pool by pool, as 'why'.", helpValue: 'NODE', parse: nodeName }),
+    unassigned: Flags.boolean({ summary: 'List unassigned nodes.' }),
+    why: Flags.string({
+      summary: "Explain one node, pool by pool, as 'why' does.",
+      helpValue: 'NODE',
+      parse: nodeName,
+    }),
     selector: Flags.string({ char: 'l', summary: 'Only nodes with these labels: a=b,c!=d,e.', helpValue: 'SELECTOR' }),
     output: formatFlag,
     'sort-by': Flags.string({ summary: 'Sort by the field at this JSONPath, as .allocatable.cpu.', helpValue: 'PATH' }),
@@ -48,7 +52,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const pools = args.pool ?? [];
     if (why !== undefined) return explain(why, flags, pools, deps);
     if (unassigned && pools.length > 0) {
-      throw new NodepoolError('usage', '--unassigned lists nodes of no pool', 'leave out the names of pools');
+      throw new NodepoolError('usage', '--unassigned cannot be used with names of pools', 'leave out the names');
     }
     const { io, connect } = deps;
     const output = await nodesOutput(flags, pools, io);
@@ -59,7 +63,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
     const { nodes: listed, ownedByOthers } = await listNodes(options, connection);
     if (flags.watch && typeof output === 'object') {
       const { showNodeChanges } = await import('./watch.ts');
-      if (path !== undefined) showWarning(io, '--sort-by sorts the current nodes; changes are printed as they come');
+      if (path !== undefined) showWarning(io, '--sort-by sorts only the first list, not the changes that follow');
       return showNodeChanges(
         { ...options, table: output, sort, verbosity: flags.verbosity, requestTimeoutMs: deps.requestTimeoutMs },
         io,
@@ -77,7 +81,7 @@ export default class Nodes extends BaseCommand<typeof Nodes> {
 /** Why the table has fewer nodes than match the pools. */
 function ownedByOthersText(ownedByOthers: ReadonlyMap<string, number>): string {
   const pools = [...ownedByOthers].toSorted().map(([pool, count]) => `${pool} (${plural(count, 'node')})`);
-  return `Other pools have nodes that match, too: ${pools.join(', ')}. See why with \`kubectl nodepool why NODE\`.`;
+  return `Matching nodes that belong to other pools: ${pools.join(', ')}. To see why: \`kubectl nodepool why NODE\`.`;
 }
 
 async function nodeOrder(path: string, now: Date): Promise<(nodes: PoolNode[]) => PoolNode[]> {
@@ -103,11 +107,7 @@ async function explain(
   const ofLists = [selector, flags['sort-by'], flags['label-columns']].some(flag => flag !== undefined);
   const isFormat = output === undefined || output === 'json' || output === 'yaml';
   if (unassigned || flags['no-headers'] || flags.watch || ofLists || !isFormat) {
-    throw new NodepoolError(
-      'usage',
-      '--why explains one node',
-      'leave out all but names of pools, and -o json or -o yaml',
-    );
+    throw new NodepoolError('usage', '--why explains one node', 'use only names of pools, and -o json or -o yaml');
   }
   const { showWhy } = await import('../shared/describe/why.ts');
   await showWhy(node, pools, output, deps);
@@ -127,8 +127,8 @@ async function nodesOutput(flags: FlagsOf<typeof Nodes>, pools: string[], { stdo
     const pool = pools.length === 1 ? pools[0] : undefined;
     return { wide: output === 'wide', headers, labelColumns: labels.filter(Boolean), pool };
   }
-  if (labels.length > 0) throw new NodepoolError('usage', `--label-columns is for tables, and -o ${output} is none`);
-  if (flags.watch) throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');
+  if (labels.length > 0) throw new NodepoolError('usage', `--label-columns cannot be combined with -o ${output}`);
+  if (flags.watch) throw new NodepoolError('usage', `--watch cannot be combined with -o ${output}`, 'leave out -o');
   if (output === 'json' || output === 'yaml' || output === 'name') return output;
   const { readTemplate } = await import('../shared/template.ts');
   return readTemplate(output, { headers, isTerminal: stdoutIsTTY });

@@ -30,7 +30,7 @@ export function showNodeChanges(
           ...options,
           onStart: guarded(nodes => {
             if (nodes.length > 0) print(sort(nodes));
-            else io.err('No nodes found; waiting for one.');
+            else io.err('No nodes found; watching for new nodes.');
           }),
           onChanged: guarded(node => print([node])),
           signal,

@@ -49,11 +49,11 @@ const watchFlags = {
   }),
   'metrics-secure': Flags.boolean({
     ...WATCH,
-    summary: 'HTTPS, for users who may get /metrics.',
+    summary: 'HTTPS; only users who may get /metrics.',
   }),
   'metrics-cert-path': Flags.string({
     ...WATCH,
-    summary: 'Folder of its tls.crt and tls.key.',
+    summary: 'Directory with tls.crt and tls.key.',
     helpValue: 'DIR',
   }),
   'health-probe-bind-address': Flags.string({
@@ -72,7 +72,7 @@ const watchFlags = {
 export default class Reconcile extends BaseCommand<typeof Reconcile> {
   static override summary = "Apply the pools' labels and taints to their nodes.";
   static override description =
-    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. What no pool set is kept. It runs once; with --wait, until rollouts are complete or stopped; with --watch, after each change until Ctrl-C.
+    `Sets the labels, taints and annotations of the pool on its nodes, removes them from nodes that left, repairs drift, and updates RuntimeClass, status and Events. Values that no pool set are kept. It runs once. With --wait, it runs until rollouts are complete or stopped; with --watch, after each change until Ctrl-C.
 
 ${EXIT_STATUS}`;
   static override examples = [
@@ -89,10 +89,10 @@ ${EXIT_STATUS}`;
     'pod-counts': Flags.boolean({ summary: 'Write the number of pods to the status.' }),
     output: outputFlag('Print the results as a list.'),
     wait: Flags.boolean({
-      summary: 'Go on until rollouts are complete or stopped.',
+      summary: 'Continue until rollouts are complete or stopped.',
     }),
     timeout: Flags.string({
-      summary: `Limit of an eviction (15m), or of --wait (${WAIT}).`,
+      summary: `Timeout of an eviction (15m), or of --wait (${WAIT}).`,
       helpValue: 'TIME',
     }),
     quiet: Flags.boolean({
@@ -117,15 +117,11 @@ ${EXIT_STATUS}`;
     if (flags.watch) return watch(flags, pools, deps);
     refuseWatchFlags(flags);
     if (flags['by-node'] && dryRun === 'none') {
-      throw new NodepoolError(
-        'usage',
-        '--by-node is for --dry-run, which shows the changes',
-        'add --dry-run, or leave it out',
-      );
+      throw new NodepoolError('usage', '--by-node needs --dry-run', 'add --dry-run, or leave out --by-node');
     }
     refuseByNode(flags);
     if (flags.wait && dryRun !== 'none')
-      throw new NodepoolError('usage', '--wait and --dry-run exclude each other', 'leave one of them out');
+      throw new NodepoolError('usage', '--wait and --dry-run cannot be used together', 'use one of the two');
     const ofFlag = flags.timeout === undefined ? undefined : parseDuration(flags.timeout, '--timeout');
     const waitMs = flags.wait ? (ofFlag ?? parseDuration(WAIT, '--timeout')) : undefined;
     // An eviction that a budget blocks is waited for as long as the rest.
@@ -152,7 +148,7 @@ ${EXIT_STATUS}`;
 function refuseWatchFlags(flags: FlagsOf<typeof Reconcile>): void {
   for (const name of Object.keys(watchFlags)) {
     if (!flags[name as keyof typeof watchFlags]) continue;
-    throw new NodepoolError('usage', `--${name} is for --watch`, 'add --watch, or leave it out');
+    throw new NodepoolError('usage', `--${name} needs --watch`, 'add --watch, or leave out the flag');
   }
 }
 
@@ -162,20 +158,24 @@ async function watch(flags: FlagsOf<typeof Reconcile>, pools: PoolChoice, deps: 
     throw new NodepoolError('usage', '--watch reconciles all pools', 'leave out the names and -l');
   }
   if (flags.output !== undefined) {
-    throw new NodepoolError('usage', '-o prints the results of one run', 'with --watch use --log-format json');
+    throw new NodepoolError('usage', '-o and --watch cannot be used together', 'with --watch, use --log-format json');
   }
-  if (flags.timeout !== undefined) throw new NodepoolError('usage', '--watch and --timeout exclude each other');
-  if (flags.wait) throw new NodepoolError('usage', '--watch and --wait exclude each other');
-  if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet exclude each other');
-  if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run exclude each other');
-  if (flags['by-node']) throw new NodepoolError('usage', '--watch and --by-node exclude each other');
+  if (flags.timeout !== undefined) throw new NodepoolError('usage', '--watch and --timeout cannot be used together');
+  if (flags.wait) throw new NodepoolError('usage', '--watch and --wait cannot be used together');
+  if (flags.quiet) throw new NodepoolError('usage', '--watch and --quiet cannot be used together');
+  if (flags['dry-run'] !== 'none') throw new NodepoolError('usage', '--watch and --dry-run cannot be used together');
+  if (flags['by-node']) throw new NodepoolError('usage', '--watch and --by-node cannot be used together');
   const resyncMs = parseDuration(flags.resync ?? RESYNC, '--resync');
-  if (resyncMs === 0) throw new NodepoolError('usage', '--resync needs a time above 0', 'write it like 10m');
+  if (resyncMs === 0) throw new NodepoolError('usage', '--resync must be greater than 0', 'write it like 10m');
   if (flags['metrics-secure'] && flags['metrics-bind-address'] === undefined) {
-    throw new NodepoolError('usage', '--metrics-secure needs --metrics-bind-address', 'add it, as :8443');
+    throw new NodepoolError(
+      'usage',
+      '--metrics-secure needs --metrics-bind-address',
+      'add --metrics-bind-address :8443',
+    );
   }
   if (flags['metrics-cert-path'] !== undefined && !flags['metrics-secure']) {
-    throw new NodepoolError('usage', '--metrics-cert-path is for --metrics-secure', 'add --metrics-secure');
+    throw new NodepoolError('usage', '--metrics-cert-path needs --metrics-secure', 'add --metrics-secure');
   }
   const leaderElectNamespace = flags['leader-elect-namespace'] ?? LEASE_NAMESPACE;
   const problem = dnsLabelProblem(leaderElectNamespace);

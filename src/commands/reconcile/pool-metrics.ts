@@ -35,7 +35,7 @@ export class PoolMetrics {
   constructor(registry: Registry, { now, version }: { now: () => Date; version: string }) {
     this.#registry = registry;
     this.#now = now;
-    registry.gauge('nodepool_build_info', 'Always 1; the label has the version.', ['version']).set(1, { version });
+    registry.gauge('nodepool_build_info', 'Always 1; the version is in the label.', ['version']).set(1, { version });
     this.#define();
   }
 
@@ -82,13 +82,13 @@ export class PoolMetrics {
     ofStatus('nodepool_nodes_unschedulable', 'Members that are cordoned.', status => status.unschedulableNodeCount);
     ofStatus(
       'nodepool_nodes_updated',
-      'Members that carry the labels and taints of the pool.',
+      'Members that have the labels and taints of the pool.',
       status => status.updatedNodeCount,
     );
-    ofStatus('nodepool_nodes_drifted', 'Members that do not carry the labels and taints of the pool.', drifted);
+    ofStatus('nodepool_nodes_drifted', 'Members that do not have the labels and taints of the pool.', drifted);
     gauge(
       'nodepool_nodes_conflicting',
-      'Nodes that match the pool and belong to another one.',
+      'Nodes that match the pool but belong to another pool.',
       ({ metadata }) => this.#state?.lost(metadata.name).length,
     );
     ofStatus('nodepool_pods', 'Pods on the members. Only with --pod-counts.', status => status.podCount);
@@ -99,30 +99,30 @@ export class PoolMetrics {
     );
     ofStatus(
       'nodepool_contested',
-      '1 while others keep changing what the pool sets: the condition Contested. Otherwise 0.',
+      '1 while others keep changing what the pool sets (condition Contested), otherwise 0.',
       status => (contestIn(status) === undefined ? 0 : 1),
     );
     ofStatus(
       'nodepool_startup_taints_stuck',
-      '1 while nobody lifts a startup taint from a node for 15 minutes: the condition StartupTaintsStuck. Otherwise 0.',
+      '1 while a startup taint is on a node for more than 15 minutes (condition StartupTaintsStuck), otherwise 0.',
       status => (stuckStartupIn(status) === undefined ? 0 : 1),
     );
     gauge('nodepool_generation', 'metadata.generation: changes with the spec.', pool => pool.metadata.generation);
     gauge(
       'nodepool_observed_generation',
-      'The generation that the status describes; 0 before the first reconcile by this program.',
+      'The generation that the status describes; 0 before the first reconcile.',
       ({ status }) => status?.observedGeneration ?? 0,
     );
     gauge(
       'nodepool_last_success_timestamp_seconds',
-      'When a reconcile of the pool last ended without a failure, in seconds since 1970. Until the first one: when this process became leader.',
+      'Unix time of the last successful reconcile of the pool; before the first, when this process became leader.',
       ({ metadata }) => (this.#reconciled.get(metadata.name)?.succeededAt ?? this.#leaderSince) / 1000,
     );
     this.#each(
       {
         name: 'nodepool_invalid_records_total',
         type: 'counter',
-        help: 'Records on members that no pool can have written, and that were replaced.',
+        help: 'Invalid records on members that were replaced.',
         labels: ['pool'],
       },
       ({ metadata }) => this.#reconciled.get(metadata.name)?.invalidRecords ?? 0,
@@ -131,20 +131,25 @@ export class PoolMetrics {
       {
         name: 'nodepool_allocatable',
         type: 'gauge',
-        help: 'Sum of what the members can allocate, in the unit of the resource: cores, bytes, pieces.',
+        help: "Sum of the members' allocatable resources, in the base unit: cores, bytes, pieces.",
         labels: ['pool', 'resource'],
       },
       () => this.#shown().flatMap(resourcesOf).slice(0, MAX_RESOURCE_SERIES),
     );
     this.#registry.collect(
-      { name: 'nodepool_pools', type: 'gauge', help: 'All pools, also those without series of their own.', labels: [] },
+      {
+        name: 'nodepool_pools',
+        type: 'gauge',
+        help: 'All pools, including those without their own series.',
+        labels: [],
+      },
       () => (this.#isShown() ? [[{}, this.#all().length]] : []),
     );
     this.#registry.collect(
       {
         name: 'nodepool_omitted_series',
         type: 'gauge',
-        help: `Series of nodepool_allocatable beyond ${MAX_RESOURCE_SERIES}, and pools beyond ${MAX_POOLS}, which are left out.`,
+        help: `Omitted series: nodepool_allocatable beyond ${MAX_RESOURCE_SERIES}, and pools beyond ${MAX_POOLS}.`,
         labels: [],
       },
       () => (this.#isShown() ? [[{}, this.#omitted()]] : []),

@@ -122,7 +122,7 @@ async function keyPairOf(folder: string | undefined, flag: string, known?: KeyPa
   const read = (name: string) =>
     readFile(join(folder, name), 'utf8').catch((cause: NodeJS.ErrnoException) => {
       const problem = `${flag}: cannot read ${join(folder, name)} (${cause.code})`;
-      throw new NodepoolError('input', problem, `give a folder with ${CERT} and ${KEY}`, { cause });
+      throw new NodepoolError('input', problem, `use a directory with ${CERT} and ${KEY}`, { cause });
     });
   const pair = { cert: await read(CERT), key: await read(KEY) };
   if (known !== undefined && pair.cert === known.cert && pair.key === known.key) return known;
@@ -168,9 +168,9 @@ export function healthAnswer(checks: Record<string, () => boolean>): HealthAnswe
 
 /** The texts of Node and of Bun differ. */
 const WHY_NOT: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'something listens there already',
-  EADDRNOTAVAIL: 'this machine does not have it',
-  EACCES: 'that takes more rights',
+  EADDRINUSE: 'the address is already in use',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  EACCES: 'permission denied',
 };
 
 interface Page {

@@ -85,7 +85,7 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
   const redraw = setInterval(() => live.update(liveLine(manager, state(), last)), REDRAW_MS);
   const unsubscribe = onStopSignal(() => {
     clearInterval(redraw);
-    live.update('Shutting down: finishing in-flight reconciles. Ctrl-C again exits at once');
+    live.update('Shutting down: finishing in-flight reconciles. Press Ctrl-C again to exit at once');
     manager.stop();
   });
   let end: ManagerEnd = 'aborted';
@@ -94,11 +94,11 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
     await startServers(options, { isReady: () => manager.isReady, registry, reviews, log }, servers);
     for (end = await manager.run(); end === 'restored'; end = await manager.run()) {
       metrics.restored();
-      log('warning', 'etcd was restored from a backup: dropping the caches and listing again');
+      log('warning', 'etcd was restored from a backup: clearing the caches and listing everything again');
       ({ manager, state } = create());
     }
     if (end === 'lost') log('error', 'lost the lease: another process may reconcile now');
-    if (end === 'aborted') log('error', 'stopped before all reconciles were finished: run it again to finish');
+    if (end === 'aborted') log('error', 'stopped before all reconciles were finished: run the command again to finish');
   } finally {
     leaveSoon();
     clearInterval(redraw);
@@ -112,5 +112,5 @@ export async function showWatch(options: ShowWatchOptions, deps: Deps): Promise<
 
 function liveLine({ isReady, isLeader }: Manager, { pools, nodes, queued }: WatchState, last: string): string {
   const what = !isReady ? 'Waiting for the caches' : isLeader ? 'Watching' : 'Waiting for the lease';
-  return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Ctrl-C stops`;
+  return `${what}: ${plural(pools, 'pool')}, ${plural(nodes, 'node')}; ${queued} queued${last}. Press Ctrl-C to stop`;
 }

@@ -32,7 +32,7 @@ export function noMatchLog(state: ClusterState, log: Log): (pool: string) => voi
 const SILENT_MS = 60_000;
 
 const WITHIN = 'PodDisruptionBudgets are respected';
-const REGARDLESS = 'pods that do not tolerate it are evicted, and PodDisruptionBudgets are not respected';
+const REGARDLESS = 'pods that do not tolerate it are evicted; taints ignore PodDisruptionBudgets';
 
 /** Logs that taints with the effect NoExecute are about to be set: `reconcile --watch` does not ask. */
 export function noExecuteLog(log: Log, clock: NowClock): (plan: WritePlan) => void {
@@ -49,7 +49,7 @@ export function noExecuteLog(log: Log, clock: NowClock): (plan: WritePlan) => vo
       say('info', pool, `evicting pods from nodes before they get taint ${taint}`, `${node.name}: ${WITHIN}`);
     }
     for (const taint of arrivingNoExecute(node.taints, patch.taints ?? []).map(formatTaint)) {
-      if (isCleared) say('info', pool, `setting taint ${taint} on nodes without pods that it evicts`, node.name);
+      if (isCleared) say('info', pool, `setting taint ${taint} on nodes; it evicts no pods`, node.name);
       else say('warning', pool, `setting taint ${taint} on nodes`, `${node.name}: ${REGARDLESS}`);
     }
   };

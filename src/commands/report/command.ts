@@ -6,15 +6,15 @@ import { namesArg } from '../../cli/flags.ts';
 import { poolSelectorFlag } from '../shared/pools/choose-pools.ts';
 
 export default class ReportCommand extends BaseCommand<typeof ReportCommand> {
-  static override summary = 'Write a page about the pools, for a browser.';
+  static override summary = 'Write an HTML page about the pools.';
   static override description =
-    'One HTML page without scripts: pools with their status, conditions, maintenance, drift with who set the values, conflicts, capacity as top counts it, and the Events of the last hour. It can be printed, and has nothing from elsewhere, so it can be sent or attached. Of many nodes the first 100 are listed, and how many more there are.';
+    'One HTML page without scripts: status and conditions of pools, maintenance, drift and who set the values, conflicts, capacity, and Events of the last hour. The page loads nothing from elsewhere, so you can print, send or attach it. It lists at most 100 nodes per table.';
   static override examples = [
     { description: 'A page about all pools', command: '<%= config.bin %> report > pools.html' },
-    { description: 'About the pools of a team', command: '<%= config.bin %> report -l team=a > team-a.html' },
-    { description: 'The same as data', command: '<%= config.bin %> report -o json' },
+    { description: 'A page about the pools of a team', command: '<%= config.bin %> report -l team=a > team-a.html' },
+    { description: 'The same data as JSON', command: '<%= config.bin %> report -o json' },
   ];
-  static override args = { name: namesArg('Names of the pools; none means all, and the nodes of no pool.') };
+  static override args = { name: namesArg('Names of the pools; none means all pools and unassigned nodes.') };
   static override flags = {
     ...poolSelectorFlag,
     output: Flags.option({

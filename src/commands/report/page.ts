@@ -22,8 +22,8 @@ function poolsSection({ pools }: Report): Html {
     { header: 'Nodes', cell: ({ nodes }) => nodes, kind: 'number' },
     { header: 'Ready', cell: ({ ready, nodes }) => less(ready, nodes), kind: 'number' },
     { header: 'Cordoned', cell: ({ unschedulable }) => unschedulable, kind: 'number' },
-    { header: 'In drift', cell: ({ drifted }) => drifted, kind: 'number' },
-    { header: 'Held by other pools', cell: ({ conflicts }) => conflicts, kind: 'number' },
+    { header: 'Drifted', cell: ({ drifted }) => drifted, kind: 'number' },
+    { header: 'Owned by other pools', cell: ({ conflicts }) => conflicts, kind: 'number' },
   ];
   return table('Pools with their status and nodes', columns, pools, 'There are no pools.');
 }
@@ -56,10 +56,10 @@ function conditionsSection({ conditions }: Report): Html {
 
 function capacitySection({ capacity }: Report): Html {
   const { pools, total, resources } = capacity;
-  const rows = pools.length > 1 ? [...pools, { pool: 'All of them', tally: total }] : pools;
+  const rows = pools.length > 1 ? [...pools, { pool: 'Total', tally: total }] : pools;
   const columns: Column<Omit<TopPool, 'members'>>[] = [
-    { header: 'Pool', cell: ({ pool = 'Nodes of no pool' }) => pool, kind: 'name' },
-    { header: 'Nodes for pods', cell: ({ tally }) => `${tally.schedulable} of ${tally.nodes}`, kind: 'number' },
+    { header: 'Pool', cell: ({ pool = 'Unassigned' }) => pool, kind: 'name' },
+    { header: 'Schedulable', cell: ({ tally }) => `${tally.schedulable} of ${tally.nodes}`, kind: 'number' },
     ...resources.map(
       (resource): Column<Omit<TopPool, 'members'>> => ({
         header: shorten(resource, REASON_WIDTH),
@@ -70,8 +70,8 @@ function capacitySection({ capacity }: Report): Html {
   ];
   const caption =
     capacity.usage === undefined
-      ? 'What nodes offer (allocatable)'
-      : 'Requested by pods, of what nodes offer (allocatable)';
+      ? 'Allocatable resources of nodes'
+      : 'Requested by pods, of the allocatable resources of nodes';
   return table(caption, columns, { items: rows, total: rows.length }, 'There are no nodes.');
 }
 
@@ -115,9 +115,9 @@ function conflictsSection({ conflicts }: Report): Html {
   const columns: Column<ReportConflict>[] = [
     { header: 'Node', cell: ({ node }) => node, kind: 'name' },
     { header: 'Belongs to', cell: ({ owner }) => owner, kind: 'name' },
-    { header: 'Matches as well', cell: ({ pool }) => pool, kind: 'name' },
+    { header: 'Also matches', cell: ({ pool }) => pool, kind: 'name' },
   ];
-  return table('Nodes that several pools match', columns, conflicts, 'No node is matched by two pools.');
+  return table('Nodes that several pools match', columns, conflicts, 'No node matches several pools.');
 }
 
 function maintenanceSection({ maintenance }: Report): Html {
@@ -133,7 +133,7 @@ function maintenanceSection({ maintenance }: Report): Html {
     { header: 'Until', cell: untilCell },
     { header: 'Reason', cell: ({ maintenance: its }) => its?.reason ?? unknown(), kind: 'text' },
   ];
-  return table('Cordoned nodes, overdue ones first', columns, maintenance, 'No node is cordoned.');
+  return table('Cordoned nodes, overdue maintenance first', columns, maintenance, 'No node is cordoned.');
 }
 
 function untilCell({ maintenance, isOverdue }: ReportMaintenance): Html {
@@ -175,7 +175,7 @@ function trendSection({ counts, intervalMs, earlier }: EventTrend): Html {
   ];
   return html`${chart(counts, minutes)}
 <div class="narrow">${table(`Events in each ${minutes} minutes`, columns, { items: counts, total: counts.length }, '')}</div>
-<p>A repeated Event counts once, when it was seen last.${earlierText(earlier)}</p>`;
+<p>A repeated Event counts once, at the time it was last seen.${earlierText(earlier)}</p>`;
 }
 
 function earlierText(earlier: number): string {
@@ -272,7 +272,7 @@ ${body(report)}
 </section>
 `,
 )}</main>
-<footer><p>Made by kubectl-nodepool ${version}. Events expire, after one hour by default. Names, reasons and messages are what the cluster has, with what cannot be seen as escapes.</p></footer>
+<footer><p>Made by kubectl-nodepool ${version}. Events expire after one hour by default. Names, reasons and messages come from the cluster; invisible characters are escaped.</p></footer>
 </body>
 </html>`.text;
 }
@@ -280,7 +280,7 @@ ${body(report)}
 function factsList({ context, clusterName, serverVersion, time: at }: Report): Html {
   const fact = (name: string, value: string | Html) => html`<dt>${name}</dt><dd>${value}</dd>\n`;
   return html`<dl>
-${fact('Time of the server', time(at.toISOString()))}${context === undefined ? '' : fact('Context', context)}${fact('Cluster', clusterName)}${fact('Kubernetes', serverVersion ?? 'unknown')}</dl>`;
+${fact('Server time', time(at.toISOString()))}${context === undefined ? '' : fact('Context', context)}${fact('Cluster', clusterName)}${fact('Kubernetes', serverVersion ?? 'unknown')}</dl>`;
 }
 
 function numbersList({ pools, capacity, drift, conflicts, maintenance }: Report): Html {
@@ -288,13 +288,13 @@ function numbersList({ pools, capacity, drift, conflicts, maintenance }: Report)
   const numbers: [number, string][] = [
     [pools.total, 'pools'],
     [capacity.total.nodes, 'nodes'],
-    [capacity.total.schedulable, 'nodes for new pods'],
-    [drift.total, 'nodes in drift'],
+    [capacity.total.schedulable, 'schedulable nodes'],
+    [drift.total, 'drifted nodes'],
     [conflicts.total, 'conflicts'],
     [maintenance.total, 'cordoned'],
     [overdue, 'overdue'],
   ];
-  return html`<ul class="numbers" aria-label="In short">${numbers.map(([count, what]) => html`<li><b>${count}</b> ${what}</li>`)}</ul>`;
+  return html`<ul class="numbers" aria-label="Summary">${numbers.map(([count, what]) => html`<li><b>${count}</b> ${what}</li>`)}</ul>`;
 }
 
 function warningsList({ warnings }: Report): Html {

@@ -228,8 +228,8 @@ function warningsOf(ofTop: readonly string[], refusals: readonly NodepoolError[]
   return [
     ...refusals.map(({ oneLine }) => `left out: ${oneLine}`),
     ...ofTop.slice(0, MAX_WARNINGS),
-    ...(more > 0 ? [`and ${more} more that cannot be read`] : []),
-    ...(unread > 0 ? [`who set the values is shown for the first nodes, and not for ${unread} more`] : []),
+    ...(more > 0 ? [`and ${more} more that you may not read`] : []),
+    ...(unread > 0 ? [`who set the values is not shown for ${unread} more nodes`] : []),
   ];
 }
 

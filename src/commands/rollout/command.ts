@@ -22,7 +22,11 @@ const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;
 export default class Rollout extends BaseCommand<typeof Rollout> {
   static override summary = 'Follow, pause, resume or undo how a spec reaches the nodes.';
   static override description =
-    `status follows until every node has the spec of the pool, and fails where that is stopped. pause keeps every write from the nodes of the pool; resume lifts that. Where the pool is not paused and its rollout is stopped by a node that turned NotReady, resume accepts that node, and the rollout goes on. history shows the specs that were rolled out; undo writes one of them back.
+    `status: follows until every node has the spec of the pool; exits 1 if the rollout stopped.
+pause: stops all writes to the nodes of the pool.
+resume: continues; if a node that turned NotReady stopped the rollout, resume accepts that node.
+history: shows the saved specs.
+undo: rolls back to a saved spec.
 
 Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usage.`;
   static override examples = [
@@ -32,7 +36,7 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       command: '<%= config.bin %> rollout status worker --timeout=10m && echo done',
     },
     { description: 'Write nothing to the nodes of a pool', command: '<%= config.bin %> rollout pause worker' },
-    { description: 'Go on', command: '<%= config.bin %> rollout resume worker' },
+    { description: 'Continue', command: '<%= config.bin %> rollout resume worker' },
     { description: 'Go back to the previous spec', command: '<%= config.bin %> rollout undo worker' },
   ];
   static override args = {
@@ -50,33 +54,32 @@ Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usag
       char: 'w',
       allowNo: true,
       default: true,
-      summary: 'Of status: follow until it is done; --watch=false looks once.',
+      summary: 'status: follow until done; --watch=false prints the state once.',
     }),
     timeout: Flags.string({
       default: '0s',
-      summary: 'Of status: longest time to follow; 0 means none.',
+      summary: 'status: maximum time to follow; 0 means none.',
       helpValue: 'TIME',
     }),
     revision: Flags.integer({
       min: 0,
-      summary: 'Of history: show this revision. Of status: fail where it is another one.',
+      summary: 'history: show this revision. status: fail if another revision is rolled out.',
       helpValue: 'N',
     }),
     'to-revision': Flags.integer({
       min: 0,
-      summary: 'Of undo: the revision to go back to; 0, the default, is the one before.',
+      summary: 'undo: the revision to roll back to; 0, the default, is the previous revision.',
       helpValue: 'N',
     }),
     'dry-run': dryRunFlag(),
-    output: objectOutputFlag('Print the pool instead of a message; of history the revisions.'),
-    yes: yesFlag('Without a terminal, undo and resume may need it.'),
+    output: objectOutputFlag('Print the pool, or the revisions of history, instead of messages.'),
+    yes: yesFlag('Scripts may need --yes for undo and resume.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Rollout>, args: ArgsOf<typeof Rollout>, deps: Deps): Promise<number> {
     assertApplicable(args, flags);
     const choice = parsePoolChoice(args.name, flags, NOBODY);
-    if (choice === NOBODY)
-      throw new NodepoolError('usage', 'no nodepool is specified', 'give names of pools or -l SELECTOR');
+    if (choice === NOBODY) throw new NodepoolError('usage', 'no pool is specified', 'name a pool, or use -l SELECTOR');
     const connection = await deps.connect({ dryRun: flags['dry-run'] !== 'none' });
     const names = await chosenNames(choice, connection.cluster.pools);
     if (names.length === 0) showNoPools(deps.io);
@@ -169,8 +172,8 @@ function assertApplicable({ action, name }: ArgsOf<typeof Rollout>, flags: Flags
   if (action === 'status' && flags.output !== undefined) {
     throw new NodepoolError(
       'usage',
-      '-o: status prints lines',
-      `for a program: \`kubectl nodepool get ${name?.[0] ?? 'NAME'} -o json\``,
+      '-o: status prints only lines',
+      `in a program, use \`kubectl nodepool get ${name?.[0] ?? 'NAME'} -o json\``,
     );
   }
 }

@@ -32,8 +32,8 @@ export async function history(
     const writer = foreignWriter(each);
     if (writer !== undefined) {
       showWarning(io, {
-        message: `revision ${each.revision} was made by ${writer}, not by kubectl-nodepool`,
-        next: `check its spec with \`kubectl nodepool rollout history ${name} --revision=${each.revision}\` before you undo to it`,
+        message: `revision ${each.revision} was created by ${writer}, not by kubectl-nodepool`,
+        next: `before an undo to this revision, check its spec: \`kubectl nodepool rollout history ${name} --revision=${each.revision}\``,
       });
     }
   }
@@ -82,8 +82,8 @@ export function whereToLook(
   { metadata: { name }, spec }: RawPool,
   revisions: readonly ControllerRevision[],
 ): string | undefined {
-  if (revisions.length > 0) return `choose one of \`kubectl nodepool rollout history ${name}\``;
+  if (revisions.length > 0) return `list the revisions with \`kubectl nodepool rollout history ${name}\``;
   if (spec.paused === true)
-    return `resume it: \`kubectl nodepool rollout resume ${name}\`; the next reconcile keeps the first one`;
-  return `run \`kubectl nodepool reconcile ${name}\`, which keeps the first one`;
+    return `run \`kubectl nodepool rollout resume ${name}\`; the next reconcile saves the first revision`;
+  return `run \`kubectl nodepool reconcile ${name}\` to save the first revision`;
 }

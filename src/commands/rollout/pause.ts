@@ -53,10 +53,7 @@ async function resuming(pool: RawPool, nodes: Pick<NodesClient, 'list'>, now: Da
       ? (await notReadySince(coerced, nodes, isStopped)).filter(since => !(since <= resumed))
       : [];
   if (!isStopped && times.length === 0) {
-    throw new NodepoolError(
-      'input',
-      `nodepools.${GROUP} "${metadata.name}" is not paused, and its rollout is not stopped`,
-    );
+    throw new NodepoolError('input', `nodepools.${GROUP} "${metadata.name}" is not paused or stopped`);
   }
   if (isStopped) times.push(parseTime(progress.lastTransitionTime), stoppedRollout(coerced)?.at ?? Number.NaN);
   // Times of the cluster: the local clock may be wrong.

@@ -44,7 +44,7 @@ export async function rolloutStatus(
   const lookForController = async () => {
     const runs = await controllerRuns({ cluster, lease }, over.signal);
     if (runs === false)
-      hint('no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool');
+      hint('no controller is running: this pool is not reconciled, unless `reconcile --watch` runs elsewhere');
     // Where leases may not be read, the hint comes after a while.
     isSaid ||= runs === true;
   };

@@ -116,7 +116,7 @@ async function rolloutUndo(
 function withWriter(question: Question | undefined, revision: ControllerRevision): Question | undefined {
   const writer = foreignWriter(revision);
   if (writer === undefined) return question;
-  const reason = `revision ${revision.revision} was made by ${writer}, not by kubectl-nodepool`;
+  const reason = `revision ${revision.revision} was created by ${writer}, not by kubectl-nodepool`;
   const { losses = [], covers = [] } = question ?? {};
   return { losses: [reason, ...losses], covers: [...covers, reason], needsYes: [] };
 }
@@ -126,7 +126,7 @@ function choose({ pool, revisions }: PoolRevisions, toRevision: number): Control
   // A spec is kept when it is reconciled: one that was only saved can come back by hand alone.
   const next =
     toRevision === 0
-      ? `no reconcile has kept an earlier spec: change it back with \`kubectl nodepool edit ${name}\``
+      ? `no earlier spec is saved; change the spec with \`kubectl nodepool edit ${name}\``
       : whereToLook(pool, revisions);
   if (revisions.length === 0) throw new NodepoolError('input', `no rollout history found for nodepool "${name}"`, next);
   const found = revisionToRestore(pool, revisions, toRevision);

@@ -48,8 +48,8 @@ export async function follow<T>(options: FollowOptions<T>, deps: FollowDeps): Pr
     const [verb] = verbs;
     const role = `ask for a role with ${noun(verbs.length, 'verb')} ${verbs.join(', ')} on ${resource}`;
     const user = /User "([^"]*)" cannot /.exec(message)?.[1];
-    const reason = user === undefined ? message : `user "${user}" lacks the permission`;
-    refusal = new NodepoolError('cluster', `cannot ${verb} ${name}: ${reason}`, role);
+    const text = user === undefined ? `cannot ${verb} ${name}: ${message}` : `user "${user}" may not ${verb} ${name}`;
+    refusal = new NodepoolError('cluster', text, role);
     stop();
   });
   let isRestored = false;

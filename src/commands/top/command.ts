@@ -29,13 +29,13 @@ interface TopOutput {
 export default class Top extends BaseCommand<typeof Top> {
   static override summary = 'Show requested, used and free resources of pools.';
   static override description =
-    `Requests and limits are those of pods that are bound to a node and have not ended, counted by the scheduler's rules. USED is shown if the cluster serves metrics.k8s.io. FREE and FIT count nodes that accept new pods: Ready and not cordoned; NODES is how many of the pool's nodes do. FIT is the most that is free on one node: a pod that requests more cannot be scheduled now. On a terminal, columns that do not fit are left out; --by resource and a pipe show all.`;
+    `Requests and limits of running pods, counted by the scheduler's rules. NODES, FREE and FIT count nodes that accept new pods (Ready and not cordoned). FIT is the largest free amount on one node: a pod that requests more cannot be scheduled now. USED needs metrics.k8s.io. A terminal omits columns that do not fit; --by resource and a pipe show all.`;
   static override examples = [
     { description: 'All pools', command: '<%= config.bin %> top' },
     { description: 'A line for each resource, with limits', command: '<%= config.bin %> top --by resource' },
     { description: 'Each node of a pool', command: '<%= config.bin %> top gpu --nodes' },
     {
-      description: 'The pods of a pool that request most CPU',
+      description: 'The pods of a pool by requested CPU',
       command: '<%= config.bin %> top gpu --pods --sort-by cpu.requested',
     },
     {
@@ -43,12 +43,12 @@ export default class Top extends BaseCommand<typeof Top> {
       command: '<%= config.bin %> top --resources nvidia.com/gpu --sort-by nvidia.com/gpu.free',
     },
     {
-      description: 'The nodes of a pool with their zones, again and again',
+      description: 'The nodes of a pool with their zones, refreshed every 5 s',
       command: '<%= config.bin %> top gpu --nodes -L topology.kubernetes.io/zone --watch',
     },
     { description: 'Numbers for a spreadsheet', command: '<%= config.bin %> top --nodes -o csv' },
   ];
-  static override args = { name: namesArg('Names of the pools; none means all, and the nodes of no pool.') };
+  static override args = { name: namesArg('Names of the pools; none means all pools and unassigned nodes.') };
   static override flags = {
     nodes: Flags.boolean({ summary: 'Show each node.', exclusive: ['pods'] }),
     pods: Flags.boolean({ summary: 'Show each pod.', exclusive: ['nodes', 'no-pods', 'by'] }),
@@ -75,7 +75,7 @@ export default class Top extends BaseCommand<typeof Top> {
     })(),
     'label-columns': labelColumnsFlag,
     'no-headers': noHeadersFlag,
-    watch: Flags.boolean({ char: 'w', summary: `Print again every ${SECONDS} s.` }),
+    watch: Flags.boolean({ char: 'w', summary: `Refresh every ${SECONDS} s.` }),
     ...poolSelectorFlag,
   };
 
@@ -86,10 +86,10 @@ export default class Top extends BaseCommand<typeof Top> {
     const labels = (flags['label-columns'] ?? []).filter(Boolean);
     if (labels.length > 0 && (by !== undefined || output !== undefined)) {
       const without = by === undefined ? `-o ${output}` : '--by';
-      throw new NodepoolError('usage', `--label-columns is for tables without ${without}`, 'leave out one of the two');
+      throw new NodepoolError('usage', `--label-columns cannot be combined with ${without}`, 'use one of the two');
     }
     if (flags.watch && output !== undefined) {
-      throw new NodepoolError('usage', `--watch prints a table, and -o ${output} is none`, 'leave out -o');
+      throw new NodepoolError('usage', `--watch cannot be combined with -o ${output}`, 'leave out -o');
     }
     const shown = { options, output, labels, headers: !flags['no-headers'], byResource: by !== undefined };
     if (flags.watch) return watch(shown, flags.verbosity, deps);

@@ -25,7 +25,7 @@ const DELETED_CRD = CRD_NAME.replace(/\/(.*)/, ' "$1"');
 export default class Uninstall extends BaseCommand<typeof Uninstall> {
   static override summary = 'Delete the NodePool CRD from the cluster.';
   static override description =
-    'Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first: their labels, taints and annotations are removed from the nodes, and the values that they replaced are restored. The admission policies are deleted, too. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes; if the controller is installed, this has to be done first.';
+    'Deletes the CRD and the admission policies. Fails while pools exist, or while nodes still have labels or taints of deleted pools. --cascade deletes all pools first, and removes their labels, taints and annotations from the nodes. --controller deletes only the controller and the admission policies, and changes neither pools nor nodes. If the controller is installed, run --controller first.';
   static override examples = [
     { description: 'Delete the CRD when no pool exists', command: '<%= config.bin %> uninstall' },
     { description: 'Delete all pools, then the CRD', command: '<%= config.bin %> uninstall --cascade' },
@@ -45,7 +45,7 @@ export default class Uninstall extends BaseCommand<typeof Uninstall> {
       helpValue: 'TIME',
     }),
     concurrency: concurrencyFlag,
-    yes: yesFlag('Without a terminal, --cascade needs it.'),
+    yes: yesFlag('Scripts need --yes for --cascade.'),
   };
 
   protected async execute(
@@ -149,7 +149,7 @@ async function removeController(options: RemoveOptions, { io, connect }: Deps): 
   const isDeclined = isAsked && !(await confirm(io, { action, where: whereText(connection) }));
   if (dryRun !== 'client' && !isDeclined) for (const object of found) await manifests.delete(object);
   for (const object of foreign) {
-    showWarning(io, `${textOf(object)} was not made by kubectl nodepool, and stays`);
+    showWarning(io, `${textOf(object)} was not created by kubectl nodepool and is kept`);
   }
   if (found.length === 0) {
     io.out('the controller is not installed');

@@ -139,7 +139,7 @@ async function refuseWithController(controller: ManifestObject[], manifests: Man
     throw new NodepoolError(
       'input',
       `the controller is installed: deployment ${name} in namespace ${namespace}`,
-      'remove it first: kubectl nodepool uninstall --controller',
+      'first remove the controller: kubectl nodepool uninstall --controller',
     );
   }
 }
@@ -223,15 +223,15 @@ function stillUsed({ pools, orphans }: CrdUsage): NodepoolError {
   ];
   const next =
     pools.length > 0
-      ? 'delete them first, or add --cascade, which releases their nodes and deletes them'
-      : 'release them with `kubectl nodepool reconcile`, or add --cascade';
+      ? 'first delete the pools, or add --cascade to release their nodes and delete them'
+      : 'release the nodes with `kubectl nodepool reconcile`, or add --cascade';
   return new NodepoolError('input', what.join('; '), next);
 }
 
 function notReleased(pools: string[]): NodepoolError {
   return new NodepoolError(
     'cluster',
-    `the CRD was not deleted: these pools could not be deleted or are new: ${pools.join(', ')}`,
+    `the CRD was not deleted: some pools could not be deleted or are new: ${pools.join(', ')}`,
     `see \`kubectl nodepool describe ${pools[0]}\`, then run uninstall again`,
   );
 }

@@ -9,7 +9,7 @@ export default class Version extends BaseCommand<typeof Version> {
   static override summary = 'Print the client and server versions.';
   static override examples = [
     { description: 'Both versions', command: '<%= config.bin %> version' },
-    { description: 'Only the client version; this needs no cluster', command: '<%= config.bin %> version --client' },
+    { description: 'Only the client version; needs no cluster', command: '<%= config.bin %> version --client' },
   ];
   static override flags = {
     client: Flags.boolean({ summary: 'Print only the client version.' }),

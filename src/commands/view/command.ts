@@ -22,7 +22,7 @@ import { laterCordonSince } from '../shared/cordon/show-cordon.ts';
 export default class View extends BaseCommand<typeof View> {
   static override summary = 'Show pools, nodes and events on a live full screen.';
   static override description =
-    'Lists pools with bars of their nodes; enter opens a pool, a node or an event. d describes, y shows YAML, t shows requested and used resources, : jumps to a pool or node. p lists pods, = shows what reconcile would change. It writes only after asking: c and u cordon and uncordon the selected node or pool, D drains it, r reconciles the pool. ? shows the keys, q goes back, ctrl-c quits.';
+    'Lists pools with their nodes as bars; enter opens a pool, a node or an event. Keys: d describe, y YAML, t requested and used resources, : jump to a pool or node, p pods, = changes that reconcile would make. After a question: c cordon and u uncordon the selected node or pool, D drain, r reconcile. ? shows all keys, q goes back, ctrl-c quits.';
   static override examples = [{ description: 'All pools', command: '<%= config.bin %> view' }];
 
   protected async execute(flags: FlagsOf<typeof View>, _args: object, deps: Deps): Promise<number> {

@@ -39,7 +39,9 @@ export function renderPods(pods: readonly PodRow[], { now, width, hasNode }: Pod
   const columns = fitColumns(all, shown, now, width);
   const rows = shown.map(pod => columns.map(({ cell }) => cell(pod, now, Infinity)));
   const table = tablePrinter(columns.map(({ header }) => header))(rows);
-  return pods.length > MAX_PODS ? `${table}\n… and more: these are the first ${MAX_PODS.toLocaleString('en')}` : table;
+  return pods.length > MAX_PODS
+    ? `${table}\n… and more: only the first ${MAX_PODS.toLocaleString('en')} are shown`
+    : table;
 }
 
 /** @param pods or why they cannot be read */

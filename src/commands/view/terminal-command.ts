@@ -55,8 +55,8 @@ async function askForFlags(command: string, prompt: string, io: Io, flags: Flags
     const words = shellWords(typed);
     const [stray] = readWords([command, ...(words ?? []), ''], { [command]: { args: {}, flags } }).earlierArgs;
     if (words !== undefined && stray === undefined && !words.includes('--')) return words;
-    const message = words === undefined ? 'a quote is not closed' : `"${stray ?? '--'}" is no flag`;
-    showError(io, { message, next: 'type flags and their values only, or nothing, and press enter' });
+    const message = words === undefined ? 'a quote is not closed' : `"${stray ?? '--'}" is not a flag`;
+    showError(io, { message, next: 'type only flags with their values, or nothing, then press enter' });
   }
 }
 

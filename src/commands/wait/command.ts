@@ -15,9 +15,9 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 export default class Wait extends BaseCommand<typeof Wait> {
   static override summary = 'Wait for a condition on pools.';
   static override description =
-    `Ends when every pool meets the condition, or at the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write; a status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists, or does not. condition, jsonpath, create and delete follow the rules of 'kubectl wait'; of several conditions, each pool has to meet one after the other.
+    `Waits until every pool meets the condition, or until the timeout. status=N, nodes=N, ready=N (Ready nodes) and condition=TYPE[=VALUE] read the pool's status, which 'reconcile' and the controller write. A status of an older generation of the spec does not count. jsonpath=PATH[=VALUE] reads any field. create and delete wait until the pool exists or is gone. condition, jsonpath, create and delete follow the rules of 'kubectl wait'. With several conditions, each pool has to meet them in order.
 
-Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 usage.`;
+Exit status: 0 met; 1 timeout, or a pool does not exist; 2 usage.`;
   static override examples = [
     {
       description: 'Wait until the status of the pool is 200',
@@ -46,13 +46,13 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
       multiple: true,
       multipleNonGreedy: true,
       summary:
-        'Condition; repeatable, for one after the other: status=N, nodes=N, ready=N, condition=TYPE[=VALUE], jsonpath=PATH[=VALUE], create or delete.',
+        'Condition; repeatable, met in order: status=N, nodes=N, ready=N, condition=TYPE[=VALUE], jsonpath=PATH[=VALUE], create or delete.',
       helpValue: 'CONDITION',
     }),
     output: nameOutputFlag,
     timeout: Flags.string({
       default: '30s',
-      summary: 'Longest wait for all pools; 0 checks once, a negative one waits for a week.',
+      summary: 'Timeout for all pools; 0 checks once, a negative value waits for a week.',
       helpValue: 'TIME',
     }),
   };
@@ -65,11 +65,7 @@ Exit status: 0 met, 1 not met before the timeout, or a pool does not exist, 2 us
     const pools = parsePoolChoice(args.name, flags);
     const conditions = await Promise.all(flags.for.map(parseWaitCondition));
     if (conditions.some(({ kind }) => kind === 'create') && !('names' in pools)) {
-      throw new NodepoolError(
-        'usage',
-        '--for=create waits for pools by name',
-        'name the pools in place of -l or --all',
-      );
+      throw new NodepoolError('usage', '--for=create waits for pools by name', 'name the pools instead of -l or --all');
     }
     const { timeout } = flags;
     const isEndless = timeout.startsWith('-');
@@ -120,7 +116,7 @@ async function warnIfUnkept(
   const what = condition.kind === 'condition' ? `condition ${condition.type}` : 'the status';
   const which = pools.length > 3 ? '' : ` ${pools.join(' ')}`;
   showWarning(io, {
-    message: `${what} is as of the last reconcile: unless \`reconcile --watch\` runs elsewhere, nobody keeps it`,
+    message: `${what} is from the last reconcile: nothing updates it, unless \`reconcile --watch\` runs elsewhere`,
     next: `run \`kubectl nodepool reconcile${which}\``,
   });
 }
@@ -144,8 +140,8 @@ export async function parseWaitCondition(text: string): Promise<WaitCondition> {
     'usage',
     `--for: unrecognized condition: ${JSON.stringify(text)}`,
     meantReady(text)
-      ? 'write --for=condition=Ready, or --for=status=200 for the status Normal'
-      : 'write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete',
+      ? 'use --for=condition=Ready, or --for=status=200'
+      : 'use a condition like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete',
   );
 }
 

@@ -5,7 +5,7 @@ import { parseTemplate, relaxedPath } from '../../print/jsonpath/parse.ts';
 import { explainFor, JsonPathError } from '../../print/jsonpath/template.ts';
 
 const FLAG = '--for=jsonpath';
-const FORM = "write it like --for=jsonpath='{.status.nodeCount}'=3, or without a value: any value will do";
+const FORM = "for example: --for=jsonpath='{.status.nodeCount}'=3; without a value, any value matches";
 
 /** Whether the object has that value, or any, at the path. Throws where that is several, an object or a list. */
 export function jsonPathCondition(expression: string) {

@@ -43,7 +43,7 @@ test('shows members, due changes, and matching nodes of other pools', () => {
     ' worker-2  NotReady  1 change due     4    16Gi   110   3d',
     ' worker-3  Ready     1 change due     4    16Gi   110   3d',
   ]);
-  assert.match(body('j', 'enter')[2] ?? '', /^>gpu-1 +Ready +held by gpu/);
+  assert.match(body('j', 'enter')[2] ?? '', /^>gpu-1 +Ready +owned by gpu/);
 });
 
 test('shows the nodes of no pool', () => {

@@ -81,5 +81,5 @@ test('t, V and W say why they do nothing', () => {
   assert.match(text.text(), /^t shows usage in the lists of pools and nodes: q goes back$/m);
   assert.equal(text.state.usage, false);
   assert.match(new Desk().type('V').text(), /^V sorts by used resources: press t first$/m);
-  assert.match(new Desk().type('t', 'W').text(), /^W sorts by used resources, which are not known: metrics\.k8s\.io /m);
+  assert.match(new Desk().type('t', 'W').text(), /^W sorts by used resources, which are unknown: metrics\.k8s\.io /m);
 });

@@ -157,7 +157,7 @@ test(': jumps to a pool or node by the beginning of its name, a part of it, or a
   assert.match(jump(...'worker-').text(), /^:worker-█ {2}worker-1 {2}worker-2 {2}worker-3$/m);
   assert.match(jump('w', 'o', 'tab').text(), /^:worker█/m);
   for (const text of ['q', 'q!', 'quit']) assert.deepEqual(jump(...text, 'enter').effects, [{ kind: 'quit' }], text);
-  assert.match(jump(...'zzz', 'enter').text(), /^No pool or node is named like zzz$/m);
+  assert.match(jump(...'zzz', 'enter').text(), /^No pool or node matches "zzz"$/m);
   for (const keys of [['w', 'escape'], ['enter'], ['backspace'], ['w', 'ctrl-u', 'backspace']]) {
     const desk = jump(...keys);
     assert.deepEqual([desk.selected, desk.state.mode.kind], ['gpu', 'browse'], keys.join());

@@ -153,7 +153,7 @@ test('fails without permission for nodes; starts without permission for events, 
   refusing.nodes.watches[0]?.end(refused(403));
   await assert.rejects(refusing.ready, (error: unknown) => {
     assert.ok(error instanceof NodepoolError);
-    assert.equal(error.message, 'cannot follow nodes: no');
+    assert.equal(error.message, 'cannot watch nodes: no');
     assert.equal(error.next, 'ask for a role with verbs list and watch on nodes');
     return true;
   });

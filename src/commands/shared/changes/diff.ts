@@ -104,8 +104,8 @@ function appliedWarnings({ pool, source, isNew, kept, changes }: AppliedPool, st
       ? []
       : [
           {
-            message: `${source}: pool ${name} keeps ${firstFew(kept, MAX_NAMED)}, which the file does not have and no apply has set`,
-            next: `add it to the file, or remove it with \`kubectl nodepool edit ${name}\``,
+            message: `${source}: ${firstFew(kept, MAX_NAMED)} of pool ${name} is not in the file and stays: no apply set it`,
+            next: `add the field to the file, or remove it with \`kubectl nodepool edit ${name}\``,
           },
         ]),
     ...(isSelector ? noMatchWarnings([pool], [...state.nodes()]) : []),
@@ -146,7 +146,7 @@ export async function showDiff(
   const { plan, warnings, notes, forbidden, impact, pools = [] } = found;
   if (isNone) showNoPools(io);
   for (const warning of warnings) showWarning(io, warning);
-  for (const note of notes) showNote(io, `${note}; reconcile writes it`);
+  for (const note of notes) showNote(io, `${note}; reconcile updates it`);
   const nodes = [...plan.nodes.filter(isChanging), ...plan.later];
   const { isChanged, renderPools } = await import('./print-pools.ts');
   const changedPools = pools.filter(isChanged).length;

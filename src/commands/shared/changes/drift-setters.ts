@@ -38,7 +38,7 @@ export async function withSetters<P extends PlannedNode>(
 }
 
 export function unreadText(unread: number): string {
-  return `who set the values was read from ${MAX_READ} nodes, and not from ${unread} more`;
+  return `who set the values is shown for ${MAX_READ} nodes, not for ${unread} more`;
 }
 
 async function withSettersOf<P extends PlannedNode>(

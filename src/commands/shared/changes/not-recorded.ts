@@ -21,13 +21,15 @@ export function notRecorded(state: ClusterState, pool: NodePool): string[] {
   const named = (names: string[]) => firstFew(names.toSorted(), MAX_NAMED);
   const have = lacking.length === 1 ? 'has' : 'have';
   const lack =
-    pool.status?.status === undefined ? `${have} no record of the pool yet` : `${have} no valid record of the pool`;
+    pool.status?.status === undefined
+      ? `${have} these values, but no record of the pool yet`
+      : `${have} these values, but no valid record of the pool`;
   return [
     ...(lacking.length === 0 ? [] : [`${plural(lacking.length, 'node')} ${lack}: ${named(lacking)}`]),
     ...(stale.length === 0
       ? []
       : [
-          `${plural(stale.length, 'node')} left and still ${stale.length === 1 ? 'has' : 'have'} its record: ${named(stale)}`,
+          `${plural(stale.length, 'node')} left the pool but still ${stale.length === 1 ? 'has' : 'have'} its record: ${named(stale)}`,
         ]),
     ...countsText(state, pool),
   ];
@@ -40,7 +42,5 @@ function countsText(state: ClusterState, { metadata: { name }, status }: NodePoo
   const { nodeCount, readyNodeCount = ready } = status;
   if (nodeCount === members.length && readyNodeCount === ready) return [];
   const counts = (nodes: number, readyNodes: number) => `${plural(nodes, 'node')}, ${readyNodes} Ready`;
-  return [
-    `its status is out of date: it says ${counts(nodeCount, readyNodeCount)}, and the pool has ${counts(members.length, ready)}`,
-  ];
+  return [`status is out of date (${counts(nodeCount, readyNodeCount)}; now ${counts(members.length, ready)})`];
 }

@@ -46,20 +46,20 @@ export function renderDiff(diff: PrintedDiff, style: Style, options: DiffOptions
     ...[...paused].flatMap(([pool, { length }]) => (pool === undefined ? [] : pausedNote(pool, length))),
     ...diff.invalid.map(({ pool, errors }) => {
       const wrong = errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
-      return oneLine(`pool ${pool} is not applied until its spec is corrected: ${wrong}`);
+      return oneLine(`pool ${pool} has an invalid spec and is not applied: ${wrong}`);
     }),
     ...shared(diff.circles, options, ({ node: _node, pools }, [are, them]) => {
-      return `${are} not written: the labels of each of the pools ${pools.join(', ')} make ${them} a member of another, without end`;
+      return `${are} not written: the labels of pools ${pools.join(', ')} make ${them} a member of another pool in an endless loop`;
     }),
     ...shared(
       diff.oversized.map(node => ({ node })),
       options,
       (_node, [are]) =>
-        `${are} not written: what ${are === 'is' ? 'its' : 'their'} pool sets and removes there does not fit into the record`,
+        `${are} not written: the changes by ${are === 'is' ? 'its' : 'their'} pool do not fit into the record`,
     ),
     ...shared(diff.conflicts, options, ({ pool, owner, notApplied }, [are]) => {
       const verbs = are === 'is' ? ['belongs', 'matches'] : ['belong', 'match'];
-      return `${verbs[0]} to pool ${owner} and also ${verbs[1]} pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`;
+      return `${verbs[0]} to pool ${owner} but also ${verbs[1]} pool ${pool} (conflict)${notApplied.length > 0 ? `; not applied: ${notApplied.join(', ')}` : ''}`;
     }),
     ...diff.runtimeClasses
       .filter(({ kind }) => kind === 'foreign')
@@ -135,8 +135,8 @@ function shared<T extends { node: string }>(
 /** Field managers in a line. */
 const MAX_MANAGERS = 3;
 
-const AFTER = ', once the pods that it would evict are evicted within their budgets';
-const THEN = ', with it';
+const AFTER = ', after its pods are evicted';
+const THEN = ', replaced by NoExecute';
 
 function move(from: string | undefined, to: string | undefined): string {
   // A pool that was never reconciled owns no node.

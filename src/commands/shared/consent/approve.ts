@@ -46,7 +46,7 @@ export function approver(
     const isFirstQuestion = ofCommand() !== undefined && written === undefined && agreed.size + weighed.size === 0;
     // After a write of this command it is not known whether others have changed something, too.
     if (isAgain && !isFirstQuestion)
-      io.err(written === undefined ? 'The cluster has changed meanwhile:' : 'What is left to do has changed:');
+      io.err(written === undefined ? 'The cluster has changed meanwhile:' : 'The remaining changes are different now:');
   };
 
   /** Once for a plan. */
@@ -185,12 +185,12 @@ function removedFrom(plans: readonly DuePlan[]): string[] {
 /** @param changes each begins with the name of a node */
 function notShown([first, ...others]: readonly string[]): string | undefined {
   if (first === undefined) return undefined;
-  return sanitizeLine(`node ${first}, which was not shown${andMore(others.length, ', ')}`);
+  return sanitizeLine(`node ${first} (not shown before)${andMore(others.length, ', ')}`);
 }
 
 function notKnown(cause: NodepoolError, written: EarlierWrite | undefined): NodepoolError {
   const message = `cannot tell which pods taints with the effect NoExecute would evict: ${cause.oneLine}`;
-  const go = `continue without knowing with ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
+  const go = `to continue without this check, use ${written === undefined ? '--yes' : `\`${written.command} --yes\``}`;
   const next = [...(cause.next === undefined ? [] : [cause.next]), go].join(', or ');
   const { isGeneral, isTransient, isPermanent } = cause;
   return new NodepoolError(cause.kind, message, next, { cause, isGeneral, isTransient, isPermanent });
@@ -199,11 +199,11 @@ function notKnown(cause: NodepoolError, written: EarlierWrite | undefined): Node
 function needsYes(reasons: readonly string[], written: EarlierWrite | undefined): NodepoolError {
   const again = written === undefined ? 'run the command again with --yes' : `run \`${written.command} --yes\``;
   const message = `${reasons.join('; ')}; ${(written ?? NOTHING).message}`;
-  return new NodepoolError('input', message, `if that is meant, ${again}`);
+  return new NodepoolError('input', message, `to continue, ${again}`);
 }
 
 function declined(written: EarlierWrite | undefined): DeclinedError {
-  const next = written === undefined ? undefined : `continue with \`${written.command}\``;
+  const next = written === undefined ? undefined : `to continue, run \`${written.command}\``;
   return new DeclinedError((written ?? NOTHING).message, next);
 }
 

@@ -56,7 +56,7 @@ export async function warnOfKubelets(
         )})`;
   const message = `pool ${first.pool} ${first.text}${others}`;
   if (hasPolicy) showWarning(io, `${message}; see ${labels.KUBELET_RISK_PAGE}`);
-  else showWarning(io, { message, next: 'run `kubectl nodepool install --policies`, once for the cluster' });
+  else showWarning(io, { message, next: 'run `kubectl nodepool install --policies` once per cluster' });
 }
 
 /** Whether the edit makes it so, or otherwise: what was said of the pool before is not said again. */
@@ -91,8 +91,8 @@ export async function warnOfOthersKeys(
     const found = Map.groupBy(others, ({ provider }) => provider);
     for (const [provider, keys] of found) {
       const named = keys.map(({ key }) => key).join(', ');
-      const message = `pool ${metadata.name} sets ${named}, which ${provider} sets itself: the last writer wins`;
-      showWarning(io, { message, next: 'choose a key of your own' });
+      const message = `pool ${metadata.name} sets ${named}, but ${provider} also sets it: the last writer wins`;
+      showWarning(io, { message, next: 'use a key of your own' });
     }
   }
 }
@@ -102,19 +102,19 @@ export async function warnOfApply(pool: NodePool, io: ErrorIo): Promise<void> {
   const { takenBackByApply } = await import('../../../nodepool/spec/annotations.ts');
   const paths = takenBackByApply(pool);
   if (paths.length === 0) return;
-  const message = `the next \`kubectl apply\` of the file of pool ${pool.metadata.name} sets ${paths.join(', ')} back`;
-  showWarning(io, { message, next: 'change the file, too' });
+  const message = `the next \`kubectl apply\` of the file of pool ${pool.metadata.name} will revert ${paths.join(', ')}`;
+  showWarning(io, { message, next: 'also change the file' });
 }
 
 /** Undefined unless the pool is being deleted: whatever its spec says, its nodes are released. */
 export function deletingWarning({ metadata: { name, deletionTimestamp } }: NodePool): Warning | undefined {
   if (deletionTimestamp === undefined) return undefined;
   return {
-    message: `nodepool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and no change of its spec reaches them`,
-    next: `finish that with \`kubectl nodepool delete ${name}\``,
+    message: `pool ${name} is being deleted since ${deletionTimestamp}: its nodes are released, and changes of its spec have no effect`,
+    next: `finish the deletion with \`kubectl nodepool delete ${name}\``,
   };
 }
 
 export function unmanagedWarning(name: string): string {
-  return `pool ${name} has unmanaged: Remove: reconcile removes from its members all labels and taints that it does not set and whose key does not contain "kubernetes", including those of cloud, CNI and GPU software`;
+  return `pool ${name} has unmanaged: Remove: reconcile removes all labels and taints that the pool does not set from its members, including those of cloud, CNI and GPU software; keys that contain "kubernetes" stay`;
 }

@@ -64,7 +64,7 @@ function classesText(names: readonly string[]): string {
 }
 
 function mayName(unread: string, runtimeClass: string): string {
-  return `${unread} cannot be read, and may name ${runtimeClass}`;
+  return `${unread} cannot be read and may use ${runtimeClass}`;
 }
 
 /** `Deployment ml/train`, as a yes covers it: pods come and go. */
@@ -92,7 +92,7 @@ function usersText(runtimeClass: string, workloads: readonly Workload[]): string
   if (users.length === 0) return [];
   const names = firstFew(users.map(workloadText), MAX_NAMED);
   return [
-    `RuntimeClass ${runtimeClass} would be deleted, and ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod ${noun(users.length, 'template')}`,
+    `RuntimeClass ${runtimeClass} would be deleted, but ${plural(users.length, 'workload')} ${users.length === 1 ? 'names' : 'name'} it: ${names}. Running pods stay; the server would reject new pods until runtimeClassName is removed from the pod ${noun(users.length, 'template')}`,
   ];
 }
 
@@ -100,5 +100,5 @@ function unreadText(runtimeClasses: readonly string[], unread: readonly UsersRea
   const reason = unread[0]?.refusal?.oneLine;
   if (reason === undefined) return [];
   const what = unread.map(({ what }) => what).join(', ');
-  return [`cannot tell which ${what} name ${classesText(runtimeClasses)}, which would be deleted: ${reason}`];
+  return [`cannot tell which ${what} use ${classesText(runtimeClasses)}, which would be deleted: ${reason}`];
 }

@@ -37,9 +37,9 @@ export function wideWarning(pool: NodePool, nodes: readonly LabelledNode[]): War
   if (controlPlane.length === 0 && !needsNone) return undefined;
   const names = controlPlane.map(({ name }) => name).toSorted();
   const among =
-    names.length === 0 ? '' : `, ${names.length} of them of the control plane: ${firstFew(names, MAX_NAMED)}`;
+    names.length === 0 ? '' : `, ${names.length} of them in the control plane: ${firstFew(names, MAX_NAMED)}`;
   const { name } = pool.metadata;
-  const rest = needsNone ? '; it requires no label, so that new nodes join by themselves' : '';
+  const rest = needsNone ? '; its selector requires no label, so new nodes join automatically' : '';
   const roles = new Set(controlPlane.flatMap(({ labels }) => controlPlaneRoles(labels)));
   const narrow = `--node-selector '${[...roles]
     .toSorted()
@@ -47,7 +47,7 @@ export function wideWarning(pool: NodePool, nodes: readonly LabelledNode[]): War
     .join()}'`;
   return {
     message: `pool ${name} selects ${plural(selected.length, 'node')}${among}${rest}`,
-    next: `${controlPlane.length === 0 ? '' : `leave the control plane out with \`kubectl nodepool edit ${name} ${narrow}\`, or `}see them with \`kubectl get nodes -l ${quotedSelector(selector)}\``,
+    next: `${controlPlane.length === 0 ? '' : `exclude the control plane with \`kubectl nodepool edit ${name} ${narrow}\`, or `}see them with \`kubectl get nodes -l ${quotedSelector(selector)}\``,
   };
 }
 
@@ -79,7 +79,7 @@ export function firstStripWarning(
   );
   if (before || nodes.length === 0) return [];
   const next = areShown ? undefined : `see them with \`kubectl nodepool diff ${name}\``;
-  const message = `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
+  const message = `pool ${name} has unmanaged: Remove: labels and taints of ${plural(nodes.length, 'node')} that the pool does not set are removed, including those of cloud, CNI and GPU software, until the pool releases the nodes`;
   return [{ message, next }];
 }
 

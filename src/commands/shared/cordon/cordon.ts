@@ -147,11 +147,7 @@ async function writeCordon(node: Node, change: CordonChange, options: CordonOpti
 }
 
 function laterCordonError(by: string): NodepoolError {
-  return new NodepoolError(
-    'cluster',
-    `${by} cordoned it meanwhile`,
-    'run the command again to uncordon it all the same',
-  );
+  return new NodepoolError('cluster', `${by} cordoned the node meanwhile`, 'to uncordon anyway, run the command again');
 }
 
 function writtenKind({ patch, staysCordoned }: CordonPlan & { kind: 'write' }): 'changed' | 'maintained' | 'left' {

@@ -20,7 +20,7 @@ export async function recordCordoned(
       remaining = await record(remaining, cluster);
   });
   if ('value' in recorded) return undefined;
-  return `the status has cordoned nodes as of the last reconcile: ${recorded.refusal.oneLine}`;
+  return `the cordoned nodes in the status are from the last reconcile: ${recorded.refusal.oneLine}`;
 }
 
 /** @returns the pools that somebody else changed meanwhile */

@@ -5,11 +5,11 @@ import type { RequestedMaintenance } from '../../../nodepool/drain/plan-cordon.t
 import { NodepoolError } from '../../../nodepool/errors.ts';
 import { timestamp } from '../../../nodepool/timestamp.ts';
 
-export const takeoverFlag = Flags.boolean({ summary: "Include nodes in others' maintenance." });
+export const takeoverFlag = Flags.boolean({ summary: 'Include nodes under maintenance by others.' });
 
 export const maintenanceFlags = {
-  reason: Flags.string({ summary: 'Why; others see it, with your name.', helpValue: 'TEXT' }),
-  until: Flags.string({ summary: 'Until when: 2h, 3d, 18:00 or a date.', helpValue: 'TIME' }),
+  reason: Flags.string({ summary: 'Reason, shown to others with your name.', helpValue: 'TEXT' }),
+  until: Flags.string({ summary: 'End: 2h, 3d, 18:00 or a date.', helpValue: 'TIME' }),
   takeover: takeoverFlag,
 };
 
@@ -20,8 +20,8 @@ export function parseMaintenance(
 ): RequestedMaintenance | undefined {
   if (reason === undefined && until === undefined) return undefined;
   if (reason !== undefined && !isReason(reason)) {
-    const problem = `--reason is not one line of 1 to ${MAX_REASON_LENGTH} characters`;
-    throw new NodepoolError('usage', problem, 'shorten it, or remove line breaks and control characters');
+    const problem = `--reason must be one line of 1 to ${MAX_REASON_LENGTH} characters`;
+    throw new NodepoolError('usage', problem, 'shorten the reason, or remove line breaks and control characters');
   }
   return { reason, until: until === undefined ? undefined : parseUntil(until, now) };
 }
@@ -45,8 +45,8 @@ export function parseUntil(text: string, now: Date): string {
   if (Number.isNaN(end.getTime()) || end.getUTCFullYear() > MAX_YEAR)
     throw new NodepoolError('usage', `--until: "${text}" is not a time before the year 10000`, HOW);
   if (end.getTime() <= now.getTime()) {
-    const start = DATE.test(text) ? ': a date is the start of that day' : '';
-    throw new NodepoolError('usage', `--until: ${text} is past${start}`, HOW);
+    const start = DATE.test(text) ? ': a date means the start of that day' : '';
+    throw new NodepoolError('usage', `--until: ${text} is in the past${start}`, HOW);
   }
   return timestamp(end);
 }

@@ -60,27 +60,27 @@ export function maintenanceClient(
   };
 }
 
-/** `alice ended it: maintenance of bob since 2026-11-24T15:00:00Z: kernel upgrade` */
+/** `alice ended the maintenance by bob since 2026-11-24T15:00:00Z: kernel upgrade` */
 function endedText({ maintenance, by, isTakenOver }: EndedMaintenance): string {
   const { owner, since, until, reason } = maintenance;
   const end = until === undefined ? '' : `, planned until ${until}`;
   const why = reason === undefined ? '' : `: ${reason}`;
-  const what = `maintenance of ${ownerText(owner)} since ${since}${end}${why}`;
-  return `${ownerText(by)} ${isTakenOver ? 'took it over' : 'ended it'}: ${what}`;
+  const what = `the maintenance by ${ownerText(owner)} since ${since}${end}${why}`;
+  return `${ownerText(by)} ${isTakenOver ? 'took over' : 'ended'} ${what}`;
 }
 
 /** Why a node is not changed. */
 export function maintenanceError(holder: Maintenance, now: Date): NodepoolError {
   const next = `ask ${ownerText(holder.owner)}, or use --takeover`;
-  return new NodepoolError('cluster', `it is in maintenance of ${maintenanceText(holder, now)}`, next);
+  return new NodepoolError('cluster', `the node is under maintenance by ${maintenanceText(holder, now)}`, next);
 }
 
 export function unpublishedWarning({ oneLine, next }: NodepoolError): Warning {
-  return { message: `the maintenance is not published as a condition of the nodes: ${oneLine}`, next };
+  return { message: `the maintenance is not shown in the nodes' conditions: ${oneLine}`, next };
 }
 
 export function unrecordedWarning({ oneLine, next }: NodepoolError): Warning {
-  return { message: `the end of the maintenance is in no Event, and so not in the history: ${oneLine}`, next };
+  return { message: `no Event records the end of the maintenance, so history does not show it: ${oneLine}`, next };
 }
 
 /** Names in one warning. */
@@ -112,7 +112,7 @@ export function maintenanceWarnings(others: readonly NodeInMaintenance[], now: (
     const names = firstFew(group.map(({ name }) => name).toSorted(), MAX_NODES);
     const are = group.length === 1 ? 'is' : 'are';
     return {
-      message: `${noun(group.length, 'node')} ${names} ${are} in maintenance of ${text}; not drained`,
+      message: `${noun(group.length, 'node')} ${names} ${are} under maintenance by ${text}; not drained`,
       next: `ask ${group[0] === undefined ? 'the owner' : ownerText(group[0].holder.owner)}, or use --takeover`,
     };
   });

@@ -52,16 +52,16 @@ function changeText(change: MaintenanceChange | undefined, kind: CordonResult['k
     case undefined:
       return '';
     case 'begun':
-      return kind === 'changed' ? '' : '; maintenance begun';
+      return kind === 'changed' ? '' : '; maintenance started';
     case 'updated':
       return '; maintenance updated';
     case 'taken over':
       return `; maintenance taken over from ${sanitizeLine(ownerText(change.from))}`;
     case 'ended':
-      return `; maintenance of ${sanitizeLine(ownerText(change.from))} ended`;
+      return `; maintenance by ${sanitizeLine(ownerText(change.from))} ended`;
     case 'removed': {
       const { from } = change;
-      const what = from === undefined ? 'unreadable maintenance' : `stale maintenance of ${ownerText(from)}`;
+      const what = from === undefined ? 'unreadable maintenance' : `stale maintenance by ${ownerText(from)}`;
       return `; ${sanitizeLine(what)} removed`;
     }
   }
@@ -121,7 +121,7 @@ function ownerName({ name, from }: MaintenanceOwner): string {
   return from === 'server' ? name : `${name}(kubeconfig)`;
 }
 
-/** In a sentence, for a screen of one node: `alice since …, until … (in 2h): kernel upgrade`. */
+/** In a sentence, for a screen of one node: `alice since …, until … (2h left): kernel upgrade`. */
 export function maintenanceLine(node: CordonedNode, now: Date): string | undefined {
   const state = maintenanceOf(node);
   if (state === undefined) return undefined;
@@ -133,19 +133,19 @@ export function maintenanceLine(node: CordonedNode, now: Date): string | undefin
 }
 
 function staleReason(why: 'schedulable' | 'recreated'): string {
-  return why === 'schedulable' ? 'is schedulable' : 'is another one';
+  return why === 'schedulable' ? 'is schedulable' : 'was recreated';
 }
 
-/** `in 2h`, `overdue for 30m`. */
+/** `2h left`, `overdue for 30m`. */
 function relativeEnd(until: string, now: Date): string {
   const remainingMs = Date.parse(until) - now.getTime();
-  return remainingMs > 0 ? `in ${formatLeft(remainingMs)}` : `overdue for ${formatDuration(-remainingMs)}`;
+  return remainingMs > 0 ? `${formatLeft(remainingMs)} left` : `overdue for ${formatDuration(-remainingMs)}`;
 }
 
 /** What a command is about to write, with the time that `--until` means. */
 export function requestedText(owner: MaintenanceOwner, { reason, until }: RequestedMaintenance, now: Date): string {
   const end = until === undefined ? '' : ` until ${until} (${relativeEnd(until, now)})`;
-  return sanitizeLine(`Maintenance of ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}`);
+  return sanitizeLine(`Maintenance by ${ownerText(owner)}${end}${reason === undefined ? '' : `: ${reason}`}`);
 }
 
 /** In JSON; null without one. */

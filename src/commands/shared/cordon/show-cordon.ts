@@ -100,7 +100,7 @@ export async function showCordon(
   if (isChanged && dryRun === 'none') await showCordonedStatus(pools, cluster, io);
   if (left.length > 0 && dryRun === 'none') {
     const nodes = `${plural(left.length, 'node')} ${left.length === 1 ? 'was' : 'were'} cordoned before the maintenance`;
-    const next = `to make ${left.length === 1 ? 'it' : 'them'} schedulable, run \`${uncordonOf(pools, left)}\` (a script needs --yes)`;
+    const next = `to make ${left.length === 1 ? 'it' : 'them'} schedulable, run \`${uncordonOf(pools, left)}\` (scripts need --yes)`;
     warn([{ message: nodes, next }]);
   }
   return failed ? EXIT.error : EXIT.done;

@@ -150,26 +150,26 @@ async function join(
   const [first] = errors;
   if (remaining.length > 0) {
     const { name } = pool.metadata;
-    const done = `nodepool ${name} is created, ${plural(nodes.length - remaining.length - errors.length, 'node')} labelled`;
+    const done = `pool ${name} is created, ${plural(nodes.length - remaining.length - errors.length, 'node')} labelled`;
     const [failed] = errors;
     const why = failed instanceof NodepoolError ? `; ${failed.oneLine}` : '';
     throw interrupted(
       `${done}, ${plural(remaining.length, 'node')} left${why}`,
-      `add those that are left: \`kubectl nodepool add ${name} NODE...\``,
+      `add the remaining nodes: \`kubectl nodepool add ${name} NODE...\``,
       remaining,
     );
   }
   if (first === undefined) return;
   if (!(first instanceof NodepoolError)) throw first;
   const more = andMore(errors.length - 1, ' (', ')');
-  const message = `nodepool ${pool.metadata.name} is created, but ${first.oneLine}${more}`;
+  const message = `pool ${pool.metadata.name} is created, but ${first.oneLine}${more}`;
   throw new NodepoolError(first.kind, message, first.next, { cause: first });
 }
 
 /** @param nodes that are left, of which the first few are named */
 function interrupted(
   what: string,
-  next = 'run the command again for the pools that are left',
+  next = 'run the command again for the remaining pools',
   nodes: string[] = [],
 ): NodepoolError {
   const named = nodes.length === 0 ? '' : `: ${firstFew(nodes, MAX_NAMED)}`;
@@ -196,7 +196,7 @@ function assertDistinct(pools: NodePool[]): void {
   const seen = new Set<string>();
   for (const { metadata } of pools) {
     if (seen.has(metadata.name)) {
-      throw new NodepoolError('input', `nodepool ${metadata.name} is in the input twice`, 'remove one of the two');
+      throw new NodepoolError('input', `pool ${metadata.name} is in the input twice`, 'remove one of the two');
     }
     seen.add(metadata.name);
   }
@@ -228,7 +228,7 @@ async function findNodes({ nodes: names, pools }: CreateOptions, cluster: Cluste
     throw new NodepoolError(
       'input',
       `--nodes: node ${node.name} belongs to pool ${owner}`,
-      `take it out first: \`kubectl nodepool remove ${owner} ${node.name}\``,
+      `first remove the node from that pool: \`kubectl nodepool remove ${owner} ${node.name}\``,
     );
   }
   return nodes;
@@ -309,7 +309,7 @@ async function patchLabels(
   if (current === undefined) return undefined;
   throw new NodepoolError(
     'cluster',
-    `cannot label node ${node.name}: somebody else keeps changing it`,
+    `cannot label node ${node.name}: somebody else keeps changing the node`,
     'run the command again',
   );
 }

@@ -6,7 +6,7 @@ export class PoolExistsError extends NodepoolError {
   readonly pool: string;
 
   constructor(pool: string, next: string) {
-    super('input', `nodepool ${pool} exists already`, next);
+    super('input', `pool ${pool} already exists`, next);
     this.pool = pool;
   }
 }
@@ -17,15 +17,15 @@ export function alreadyExists(
   files: readonly string[] = [],
   existing?: Pick<NodePool, 'metadata'>,
 ): PoolExistsError {
-  const edit = `change it with \`kubectl nodepool edit ${name}\``;
+  const edit = `change the pool with \`kubectl nodepool edit ${name}\``;
   // Input from stdin or a URL cannot be named in a command to repeat.
   const file = files.length === 1 && /^[\w./-]+$/.test(files[0] ?? '') && files[0] !== '-' ? files[0] : 'FILE';
   // Of a pool that it has not made, kubectl apply keeps what the file has not, and warns; with --server-side it conflicts.
   const isApplied = existing?.metadata.annotations?.[LAST_APPLIED] !== undefined;
   const how = isApplied
     ? `\`kubectl apply -f ${file}\``
-    : `\`kubectl replace -f ${file}\` (\`kubectl apply -f ${file}\` would keep what the file has not)`;
-  const byFile = `, or by its file with ${how}, then \`kubectl nodepool reconcile ${name}\``;
+    : `\`kubectl replace -f ${file}\` (\`kubectl apply -f ${file}\` would keep fields that are not in the file)`;
+  const byFile = `, or from its file with ${how}, then \`kubectl nodepool reconcile ${name}\``;
   return new PoolExistsError(name, `${edit}${files.length === 0 ? '' : byFile}`);
 }
 
@@ -37,5 +37,5 @@ export function takenText(metadata: ObjectMeta): string {
   // creator changed the pool later, no entry is of the creation.
   const ofCreation = managedFields.filter(({ time }) => time !== undefined && time <= creationTimestamp);
   const who = (ofCreation.length === 1 ? ofCreation[0]?.manager : undefined) ?? 'somebody else';
-  return `${who} created a pool of that name at ${metadata.creationTimestamp}`;
+  return `${who} created a pool of the same name at ${metadata.creationTimestamp}`;
 }

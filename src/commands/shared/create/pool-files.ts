@@ -38,7 +38,7 @@ export async function readDeclared(files: string[], io: Io, options: InputOption
     const { value, source, placeOf } = document;
     if (isOfOthers(value)) {
       const { kind, apiVersion } = value;
-      showNote(io, `note: ${source}: ${sanitizeLine(`${kind} of ${apiVersion}`)} is no pool of nodes, and is left out`);
+      showNote(io, `note: ${source}: ${sanitizeLine(`${kind} of ${apiVersion}`)} is not a NodePool and is ignored`);
       continue;
     }
     try {
@@ -48,7 +48,7 @@ export async function readDeclared(files: string[], io: Io, options: InputOption
       const { name } = pool.metadata;
       const first = pools.get(name)?.source;
       if (first !== undefined)
-        throw new NodepoolError('input', `${source}: nodepool ${name} is in ${first}, too`, 'remove one of the two');
+        throw new NodepoolError('input', `${source}: pool ${name} is also in ${first}`, 'remove one of the two');
       pools.set(name, { pool, source });
     } catch (error) {
       if (!(error instanceof NodepoolError)) throw error;
@@ -64,8 +64,8 @@ export async function readDeclared(files: string[], io: Io, options: InputOption
   if (pools.size > 0) return [...pools.values()];
   throw new NodepoolError(
     'input',
-    `${files.join(', ')}: no NodePool in it`,
-    `begin one with apiVersion: ${API_VERSION}`,
+    `${files.join(', ')}: contains no NodePool`,
+    `start a NodePool with apiVersion: ${API_VERSION}`,
   );
 }
 

@@ -282,10 +282,10 @@ function notDetachable(pool: NodePool): NodepoolError {
   const unlabel =
     keys.length === 0
       ? ''
-      : `, and unlabel the nodes by hand: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``;
+      : `and remove the labels yourself: \`kubectl label node NODE ${keys.map(key => `${key}-`).join(' ')}\``;
   return new NodepoolError(
     'input',
-    `--detach-nodes: nodepool ${name} finds its nodes by ${field}, whose labels others may have set`,
+    `--detach-nodes: pool ${name} selects by ${field}, and others may have set these labels`,
     `leave out --detach-nodes${unlabel}`,
   );
 }

@@ -46,7 +46,7 @@ export function showDeletion(
       io,
       deletionLine(
         pool,
-        `has released its nodes and waits for other finalizers: ${finalizers.join(', ')}`,
+        `has released its nodes; waiting for other finalizers: ${finalizers.join(', ')}`,
         shown.suffix,
       ),
     );

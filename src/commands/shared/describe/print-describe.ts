@@ -87,7 +87,7 @@ export function renderDescription(
     fields(headFields(description, now, style)),
     'Spec:',
     fields(specFields(pool), '  '),
-    ...section(areNodesOld ? 'Allocatable (at the last reconcile)' : 'Allocatable', allocatableTable(pool)),
+    ...section(areNodesOld ? 'Allocatable (from the last reconcile)' : 'Allocatable', allocatableTable(pool)),
     ...nodesSection(pool, nodes, { now, style, terminalWidth }),
     ...runtimeClassSection(description, style),
     ...section('Conditions', conditionsTable(description, now, style), terminalWidth),
@@ -192,7 +192,7 @@ function conditionsTable({ pool: { status }, nodes }: PoolDescription, now: Date
       NEITHER.includes(type) ? shorten(value, REASON_WIDTH) : { text: shorten(value, REASON_WIDTH), paint },
       shorten(reason, REASON_WIDTH),
       formatAge(lastTransitionTime, now),
-      shorten(isOld ? `at the last reconcile: ${message}` : message, MESSAGE_WIDTH),
+      shorten(isOld ? `from the last reconcile: ${message}` : message, MESSAGE_WIDTH),
     ];
   });
   return { columns: ['Type', 'Status', 'Reason', 'Age', 'Message'], rows };
@@ -216,7 +216,7 @@ function runtimeClassSection({ pool, runtimeClass: read, reached }: PoolDescript
     patch: { text: 'to be updated', paint: style.yellow },
     replace: { text: 'to be deleted and recreated', paint: style.yellow },
     delete: { text: 'to be deleted', paint: style.yellow },
-    foreign: { text: 'of another owner; it is not changed', paint: style.red },
+    foreign: { text: 'owned by another object; not changed', paint: style.red },
   };
   const { nodeSelector, tolerations = [] } = runtimeClass.scheduling ?? {};
   const rows: LabelledField[] = [
@@ -325,10 +325,10 @@ function countsText(nodes: DescribedNode[], now: Date): string {
   );
   const others = [
     [count(members, ({ node }) => node.unschedulable), 'unschedulable'],
-    [active, overdue === 0 ? 'in maintenance' : `in maintenance (${overdue} overdue)`],
-    [count(members, isChanging), 'to be changed'],
+    [active, overdue === 0 ? 'under maintenance' : `under maintenance (${overdue} overdue)`],
+    [count(members, isChanging), 'with changes due'],
     [count(nodes, ({ membership }) => membership.kind === 'leaving'), 'to be cleaned'],
-    [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'held by another pool'],
+    [count(nodes, ({ membership }) => membership.kind === 'conflict'), 'owned by another pool'],
   ] as const;
   return [
     String(members.length),

@@ -1,6 +1,7 @@
 /** The output of `why` and `nodes --why`: whether the node is a member of each pool, by which rule, and what the pool sets there. */
 import {
   type MembershipVerdict,
+  type OwnershipRule,
   type PoolReason,
   type SelectorReason,
   type StartupReason,
@@ -25,17 +26,17 @@ export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date
   if (gone !== undefined) {
     sections.push(
       style.yellow(
-        sanitizeLine(`! pool ${gone} is gone, and left its record here: the next reconcile takes back what it set`),
+        sanitizeLine(
+          `! deleted pool ${gone} left its record on this node: the next reconcile removes what the pool set`,
+        ),
       ),
     );
   }
   if (strayLabel !== undefined) {
-    const what = `! no pool set the label ${POOL_LABEL}=${strayLabel} here; next: ${strayLabelRemedy(node)}`;
+    const what = `! no pool set the label ${POOL_LABEL}=${strayLabel} on this node; next: ${strayLabelRemedy(node)}`;
     sections.push(style.yellow(sanitizeLine(what)));
   }
-  const waits = draining.map(
-    taint => `taint ${formatTaint(taint)}: set once the pods that it would evict are evicted within their budgets`,
-  );
+  const waits = draining.map(taint => `taint ${formatTaint(taint)}: set after its pods are evicted`);
   const theirs = [...waits, ...startup.map(startupText)].map(text => `  ${sanitizeLine(shorten(text, MESSAGE_WIDTH))}`);
   const made = valueLines(explanation, style, now);
   if (gone !== undefined) sections.push(...made);
@@ -70,7 +71,7 @@ function poolSection(reason: PoolReason, style: Style, width: number): string {
   const [first = '', ...others] = wrapWords(head + oneLine(text), width);
   const lines = [head + paint(first.slice(head.length)), ...others.map(line => paint(line))];
   if (toBeCleaned)
-    lines.push(...wrapWords('  what it set is still on the node: the next reconcile takes it back', width, '    '));
+    lines.push(...wrapWords('  the node still has what the pool set: the next reconcile removes it', width, '    '));
   if (selector.length === 0) return lines.join('\n');
   const rows = selector.map((reason): [string, string] => [
     shorten(`${reason.isMet ? '=' : '!'} ${reason.requirement}`, MESSAGE_WIDTH),
@@ -87,38 +88,45 @@ function poolSection(reason: PoolReason, style: Style, width: number): string {
 
 function startupText({ taint, isHeld, until, isGivenAgain }: StartupReason): string {
   const what = `startup taint ${formatTaint(taint)}`;
-  const again = isGivenAgain ? 'given again when the node boots' : 'not given again';
-  if (!isHeld) return `${what}: lifted or removed, or not given; it is ${again}`;
+  const again = isGivenAgain ? 'set again when the node boots' : 'not set again';
+  if (!isHeld) return `${what}: lifted, removed or never set; ${again}`;
   return until === undefined
-    ? `${what}: there until somebody removes it`
-    : `${what}: there until the condition ${until} of the node is True`;
+    ? `${what}: on the node until somebody removes it`
+    : `${what}: on the node until the condition ${until} of the node is True`;
 }
 
 function liveText({ key, requirement, isMet, live, near }: SelectorReason): string {
-  if (near !== undefined) return `the node has ${near.key}=${near.value}; the selector wants ${requirement}`;
-  if (live === undefined) return `the node has no such label`;
-  return isMet && requirement === `${key}=${live}` ? 'the node has it' : `the node has ${key}=${live}`;
+  if (near !== undefined) return `the node has ${near.key}=${near.value}; the selector requires ${requirement}`;
+  if (live === undefined) return `the node does not have this label`;
+  return isMet && requirement === `${key}=${live}` ? 'the node has this label' : `the node has ${key}=${live}`;
 }
+
+/** Why the owner has the node, and not another pool that matches. */
+const RULES: Record<OwnershipRule, string> = {
+  'holds the node already': 'it had the node first',
+  'is older': 'it is the older pool',
+  'has the smaller name': 'its name sorts first',
+};
 
 function verdictText(verdict: MembershipVerdict, style: Style): { text: string; paint: (text: string) => string } {
   switch (verdict.kind) {
     case 'member': {
-      const over = verdict.over.map(({ pool, rule }) => `, and not pool ${pool}'s, because it ${rule}`).join('');
-      return { text: `the node is its member${over}`, paint: style.green };
+      const over = verdict.over.map(({ pool, rule }) => `${RULES[rule]}; ${pool} matches too`);
+      return { text: `owns the node${over.length === 0 ? '' : ` (${over.join('; ')})`}`, paint: style.green };
     }
     case 'lost':
-      return { text: `it matches, but the node is pool ${verdict.to}'s, which ${verdict.rule}`, paint: style.red };
+      return { text: `matches, but pool ${verdict.to} owns the node (${RULES[verdict.rule]})`, paint: style.red };
     case 'no match':
-      return { text: 'it does not match', paint: style.dim };
+      return { text: 'does not match', paint: style.dim };
     case 'deleting':
-      return { text: 'it is being deleted, and gets no nodes', paint: style.yellow };
+      return { text: 'is being deleted and gets no nodes', paint: style.yellow };
     case 'invalid': {
       const wrong = verdict.errors.map(({ field, message }) => `${field}: ${message}`).join('; ');
-      return { text: `it matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
+      return { text: `matches, but gets no new nodes while its spec is invalid: ${wrong}`, paint: style.red };
     }
     case 'unknown selector': {
-      const but = verdict.keeps ? 'it keeps the node, which it holds already' : 'it gets no nodes';
-      return { text: `its selector cannot be read; ${but}`, paint: style.red };
+      const but = verdict.keeps ? 'the pool keeps the node that it already owns' : 'the pool gets no nodes';
+      return { text: `has an unreadable selector; ${but}`, paint: style.red };
     }
   }
 }

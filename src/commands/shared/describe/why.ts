@@ -85,17 +85,17 @@ async function findNode(name: string, nodes: Pick<NodesClient, 'get' | 'list'>):
 function isPool(name: string, [node]: readonly string[]): NodepoolError {
   const next =
     node === undefined
-      ? `list its nodes with \`kubectl nodepool nodes ${name}\``
-      : `the node comes first: \`kubectl nodepool why ${node} ${name}\``;
+      ? `list the nodes of the pool with \`kubectl nodepool nodes ${name}\``
+      : `write the node first: \`kubectl nodepool why ${node} ${name}\``;
   return new NodepoolError('input', `node "${name}" not found: it is a pool`, next);
 }
 
 function nextOf(plan: NodePlan | undefined, pool: string | undefined): string | undefined {
   switch (plan?.kind) {
     case 'paused':
-      return `pool ${plan.pool} is paused: \`kubectl nodepool rollout resume ${plan.pool}\` lets it write`;
+      return `pool ${plan.pool} is paused; to resume: \`kubectl nodepool rollout resume ${plan.pool}\``;
     case 'rollout step':
-      return `it waits for its turn in the rollout: see \`kubectl nodepool rollout status ${pool}\``;
+      return `waiting for its turn in the rollout: see \`kubectl nodepool rollout status ${pool}\``;
     case 'write':
     case 'unread':
       return `\`kubectl nodepool reconcile ${pool}\` makes these changes`;

@@ -83,7 +83,7 @@ function assertReadable(pool: RawPool): void {
   // What is missing may be set by the flags.
   const wrong = unreadable.filter(({ field }) => !dropped.some(name => field === `spec.${name}`));
   if (wrong.length === 0) return;
-  const next = `mend it in your editor: kubectl nodepool edit ${metadata.name}`;
+  const next = `fix the pool in your editor: kubectl nodepool edit ${metadata.name}`;
   const errors = wrong.map(error => ({ ...error, next }));
   throw fieldErrors(`nodepool ${metadata.name}`, errors);
 }

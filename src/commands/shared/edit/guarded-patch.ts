@@ -48,10 +48,10 @@ export async function patchPool<T extends PoolPatch>(
     if (altered !== undefined) throw altered;
     const { unreadable } = coercePool(write.pool);
     if (unreadable !== undefined && coercePool(after).unreadable === undefined)
-      throw fieldErrors(`nodepool ${name} as the server answered it`, unreadable);
+      throw fieldErrors(`pool ${name} in the server's answer`, unreadable);
     return { ...proposal, pool: write.pool };
   }
-  throw new NodepoolError('cluster', `cannot edit nodepool ${name}: somebody else keeps changing it`, 'try again');
+  throw new NodepoolError('cluster', `cannot edit pool ${name}: somebody else keeps changing the pool`, 'try again');
 }
 
 // What the server stored of a pool otherwise than a create or an edit sent it.

@@ -13,7 +13,7 @@ export function hintReconcile(names: readonly string[], io: ErrorIo, withImpact 
   const pools = names.join(' ');
   showNote(
     io,
-    `next: \`kubectl nodepool diff ${pools}${withImpact ? ' --impact' : ''}\` shows what would change, \`kubectl nodepool reconcile ${pools}\` applies it`,
+    `next: \`kubectl nodepool diff ${pools}${withImpact ? ' --impact' : ''}\` shows the changes, \`kubectl nodepool reconcile ${pools}\` applies them`,
   );
 }
 

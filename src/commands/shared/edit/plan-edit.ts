@@ -95,9 +95,7 @@ export async function proposeEdit(before: NodePool, after: NodePool, options: Ed
     released: released && new Set(released.map(({ node }) => node)),
     seen: ahead !== undefined && 'value' in ahead ? ahead.value.state : undefined,
   };
-  const opens = requiresNoLabel(was, is)
-    ? [`pool ${name} would require no label, and new nodes join by themselves`]
-    : [];
+  const opens = requiresNoLabel(was, is) ? [`pool ${name} would require no label: new nodes join automatically`] : [];
   const losses = [
     ...opens,
     ...(leaving.length === 0 ? [] : [leavingText(name, leaving, members.size)]),
@@ -150,7 +148,7 @@ function leavingText(pool: string, leaving: readonly LeavingNode[], members: num
     MAX_NAMED,
   );
   const next = firstFew(takers, MAX_NAMED);
-  return `with the new selector ${leaving.length} of ${plural(members, 'node')} leave pool ${pool}: ${names}; ${next}`;
+  return `${leaving.length} of ${plural(members, 'node')} leave pool ${pool} with the new selector: ${names}; ${next}`;
 }
 
 async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: EditOptions) {
@@ -158,7 +156,7 @@ async function usersOf(was: NodePool, is: NodePool, { cluster, workloads }: Edit
   const existing = await valueOrRefusal(() => cluster.runtimeClasses.list());
   if ('value' in existing) return findRuntimeClassUsers(deletedClasses([is], existing.value), workloads);
   const theirs = `the RuntimeClass of pool ${is.metadata.name}`;
-  const loss = `${theirs} would be deleted, and it cannot be told which workloads name it: ${existing.refusal.oneLine}`;
+  const loss = `${theirs} would be deleted, and the workloads that use it are unknown: ${existing.refusal.oneLine}`;
   return { covers: [theirs], losses: [loss] };
 }
 

@@ -174,7 +174,7 @@ function parse(text: string, where: string): SelectorPath {
   if (resource === undefined || path === undefined) {
     throw new NodepoolError(
       'usage',
-      `${where}: "${text}" is not a resource and a field`,
+      `${where}: "${text}" is not RESOURCE:FIELD`,
       'write it as bgppeers.crd.projectcalico.org:.spec.nodeSelector',
     );
   }

@@ -24,11 +24,10 @@ import { changeCell } from '../changes/print-diff.ts';
 import type { FoundImpact } from './find-impact.ts';
 
 const MAX_LINES = 20;
-const NONE = 'Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes';
-const UNKNOWN = 'Impact: not known';
-const PARTLY_KNOWN = 'Pods or DaemonSets could not be read: the impact on them is not known.';
-const WELL_KNOWN_ONLY =
-  'Custom resources: only well-known fields were looked at; name others with `diff --impact-path`';
+const NONE = 'Impact: none found';
+const UNKNOWN = 'Impact: unknown';
+const PARTLY_KNOWN = 'Pods or DaemonSets could not be read: the impact on them is unknown.';
+const WELL_KNOWN_ONLY = 'Not checked: other fields of custom resources (diff --impact-path)';
 
 /** @param width longer lines are wrapped; undefined: none is */
 export function renderImpact(
@@ -50,13 +49,13 @@ export function renderImpact(
     ),
     ...section('PodDisruptionBudgets:', impact.budgets.map(budgetLine)),
     ...section(
-      'Pods that run on, if all of them are recreated:',
+      'Pods that keep running, if all are recreated:',
       impact.notAgain.flatMap(each => recreatedLine(each, poolOf)),
     ),
     ...(isKnown ? [] : fitted(PARTLY_KNOWN, width)),
     ...fittedAll(impact.notJudged.map(notJudgedText), width),
     ...fittedAll(besidePods(impact), width),
-    ...(hasPending(impact) ? fitted(`Not judged: ${PREEMPTION}.`, width) : []),
+    ...(hasPending(impact) ? fitted(`Not considered: ${PREEMPTION}.`, width) : []),
     ...(impact.evicted.length + impact.notAgain.length > 0 ? fittedAll(deletedText(runtimeClasses), width) : []),
     ...unseen,
   ].join('\n');
@@ -81,7 +80,7 @@ export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): st
 }
 
 function notJudgedText({ what, pods }: NotJudged): string {
-  return `Not judged: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
+  return `Not considered: ${what}, for ${firstFew(pods.map(podsText), MAX_NAMED)}.`;
 }
 
 const AMONG_PODS = /topology spread|pod affinity|pod anti-affinity/;
@@ -94,14 +93,14 @@ function besidePods({ keys }: Impact): string[] {
   );
   return among.map(
     ({ change: { key } }) =>
-      `Not judged: pods on other nodes, which the label ${key} may separate from pods that they must be near.`,
+      `Not considered: pods on other nodes, which the label ${key} may separate from pods that they must be near.`,
   );
 }
 
 function deletedText(classes: FoundImpact['runtimeClasses']): string[] {
   const deleted = classes.filter(({ kind }) => kind === 'delete');
   return deleted.map(
-    ({ name }) => `Not judged: RuntimeClass ${name} is deleted, and no pod that names it can be created afterwards.`,
+    ({ name }) => `Not considered: RuntimeClass ${name} is deleted, so pods that use it cannot be created afterwards.`,
   );
 }
 
@@ -126,15 +125,16 @@ function keySection(key: KeyImpact, all: readonly EvictionImpact[], style: Style
 
 function only({ holders, change: { key, from = '', to } }: KeyImpact): string {
   if (holders !== 0) return '';
-  return `, and no other node has ${to === undefined ? 'it' : `${key}=${from}`}`;
+  return `; no other node has ${to === undefined ? 'it' : `${key}=${from}`}`;
 }
 
 function drainLines({ drain, nodes }: KeyImpact): string[] {
   if (drain === undefined) return [];
   const where = drain.nodes === nodes.length ? '' : ` on ${plural(drain.nodes, 'node')}`;
   const { closedBy } = drain;
-  const first = closedBy === undefined ? '' : `taint ${formatTaint(closedBy)} keeps new pods away at once, then `;
-  const evictions = 'pods are evicted as PodDisruptionBudgets allow, those of DaemonSets too, then this taint is set';
+  const first = closedBy === undefined ? '' : `taint ${formatTaint(closedBy)} keeps new pods away first; then `;
+  const evictions =
+    'pods, including those of DaemonSets, are evicted as PodDisruptionBudgets allow; then this taint is set';
   return [`noExecute: Drain${where}: ${first}${evictions}`];
 }
 
@@ -160,7 +160,7 @@ function linesOf(
     ...daemonSets.flatMap(daemonLines),
     ...evicted.map(group => evictsLine(group, all)),
     ...notAgain.map(strandedLine),
-    ...(shutOut.length === 0 ? [] : [`no node takes new pods any more of ${shutOutText(shutOut)}`]),
+    ...(shutOut.length === 0 ? [] : [`no node accepts new pods of ${shutOutText(shutOut)}`]),
     ...(hard.length === 0 ? [] : [`selected by ${named(hard)}`]),
     ...(soft.length === 0 ? [] : [`preferred, not required, by ${named(soft)}`]),
   ];
@@ -176,13 +176,13 @@ function shutOutText(shutOut: KeyImpact['shutOut']): string {
 function strandedLine(group: PodsImpact): string {
   const [run, back] =
     group.pods.length === 1
-      ? ['runs', 'to its node if it is recreated']
-      : ['run', 'to their nodes if they are recreated'];
-  return `${podsText(group)} ${run} on, but would not come back ${back}`;
+      ? ['keeps', 'but could not be scheduled there again']
+      : ['keep', 'but could not be scheduled there again'];
+  return `${podsText(group)} ${run} running, ${back}`;
 }
 
 function daemonLines({ namespace, name, starts, stops, pending, reasons }: DaemonImpact): string[] {
-  const where = starts.length === 1 ? 'there its pod' : `on ${pending.length} of them its pods`;
+  const where = starts.length === 1 ? 'its pod there' : `its pods on ${pending.length} of them`;
   const lacks = pending.length === 0 ? '' : `; ${where} would stay Pending: ${reasonsText(reasons.list(), true)}`;
   const line = (verb: string, nodes: readonly string[]) =>
     nodes.length === 0
@@ -198,7 +198,7 @@ function selectingText({ kind, namespace, name, where, isPending }: KeyImpact['s
 }
 
 function budgetLine(impact: BudgetImpact): string {
-  return impact.kind === 'undercut' ? `${budgetText(impact)}: a taint asks no budget` : budgetText(impact);
+  return impact.kind === 'undercut' ? `${budgetText(impact)}: taints ignore PodDisruptionBudgets` : budgetText(impact);
 }
 
 function budgetText(impact: BudgetImpact): string {
@@ -206,7 +206,7 @@ function budgetText(impact: BudgetImpact): string {
   switch (impact.kind) {
     case 'undercut': {
       const { allowed } = impact;
-      return `${budget} allows ${allowed} now, and ${plural(pods, 'pod')} of it would go`;
+      return `${budget} allows ${allowed} now, but ${plural(pods, 'pod')} would be evicted`;
     }
     case 'stuck': {
       const { pending, notRecreated = 0, needs, allowed } = impact;
@@ -214,25 +214,25 @@ function budgetText(impact: BudgetImpact): string {
         notRecreated === 0
           ? ''
           : ` (${notRecreated} of them: no controller recreates ${notRecreated === 1 ? 'it' : 'them'})`;
-      const after = allowed === 0 ? 'none of them is evicted, and' : `after ${plural(allowed, 'eviction')} of these`;
-      return `${budget} needs ${plural(needs, 'healthy pod')}, and ${pending} of the ${plural(pods, 'pod')} that would have to go ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} the drain waits without end; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
+      const after = allowed === 0 ? 'without an eviction,' : `after ${plural(allowed, 'eviction')},`;
+      return `${budget} needs ${plural(needs, 'healthy pod')}, but ${pending} of the ${plural(pods, 'pod')} to evict ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} the drain waits forever; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
     }
     case 'waits': {
       const { healthy, needs } = impact;
-      return `${budget} allows no eviction now (${healthy} healthy, it needs ${needs}), and ${plural(pods, 'pod')} of it would have to go: the drain waits until it does`;
+      return `${budget} allows no eviction now (${healthy} healthy, needs ${needs}), ${plural(pods, 'pod')} to evict: the drain waits until the budget allows one`;
     }
     case 'unknown': {
       const why = impact.why === undefined ? '' : ` (${impact.why})`;
-      return `${budget} has no current status${why}, and ${plural(pods, 'pod')} of it would have to go: none is evicted until the disruption controller has computed it`;
+      return `${budget} has no current status${why}, ${plural(pods, 'pod')} to evict: the drain waits until the disruption controller updates the status`;
     }
     case 'several':
-      return `${budget} and ${impact.others.join(', ')} cover ${plural(pods, 'pod')} together: the Eviction API evicts no pod with several PodDisruptionBudgets, and its node does not get the taint; change the selectors first`;
+      return `${budget} and ${impact.others.join(', ')} both cover ${plural(pods, 'pod')}: the Eviction API evicts no pod with several PodDisruptionBudgets, so the node does not get the taint; change the selectors first`;
     case 'returning': {
       const { nodes, allowed } = impact;
-      return `${budget} never allows more than ${plural(allowed, 'eviction')} at once, and ${plural(pods, 'pod')} of it may come back to ${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_NAMED)}, as ${pods === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint: then the ${noun(nodes.length, 'node')} ${nodes.length === 1 ? 'does' : 'do'} not get the NoExecute taint`;
+      return `${budget} allows at most ${plural(allowed, 'eviction')} at once, but ${plural(pods, 'pod')} may return to ${noun(nodes.length, 'node')} ${firstFew(nodes, MAX_NAMED)} because ${pods === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint: then the ${noun(nodes.length, 'node')} ${nodes.length === 1 ? 'does' : 'do'} not get the NoExecute taint`;
     }
     case 'never':
-      return `${budget} never allows an eviction (${impact.why}), and ${plural(pods, 'pod')} of it would have to go: change the budget first`;
+      return `${budget} never allows an eviction (${impact.why}), ${plural(pods, 'pod')} to evict: change the budget first`;
   }
 }
 
@@ -260,12 +260,12 @@ function evictedLine(group: EvictionImpact, poolOf: PoolOf): string {
   const back =
     mayReturn === 0
       ? ''
-      : `; ${mayReturn} may come back before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
+      : `; ${mayReturn} may return before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
   return `${head}: ${next}${back}${failed === 0 ? '' : `; ${failed} ${failedText(failed)}`}${blockedText(blocked)}`;
 }
 
 function failedText(pods: number): string {
-  return `${pods === 1 ? 'is' : 'are'} not recreated: ${pods === 1 ? 'its' : 'their'} Job allows no more failed pods, and an eviction is one`;
+  return `${pods === 1 ? 'is' : 'are'} not recreated: an eviction counts as a failed pod, and ${pods === 1 ? 'its' : 'their'} Job allows no more of them`;
 }
 
 function blockedText(pods: number): string {
@@ -274,7 +274,7 @@ function blockedText(pods: number): string {
 
 function pendingAfterText(pods: number, next: PodDestination | undefined): string {
   if (pods === 0 || next === undefined) return '';
-  return `; after it, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
+  return `; after that, ${pods} would stay Pending: ${reasonsText(next.reasons.list(), true)}`;
 }
 
 /** Of one key. @param all groups of all keys: how many of their pods a budget blocks is known of the whole group */
@@ -297,11 +297,11 @@ function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
 function recreatedLine(group: StrandedPods, poolOf: PoolOf): string[] {
   const { owner, next } = group;
   if (next === undefined) return [];
-  const newPod = owner === undefined ? 'no controller recreates it; a new one: ' : '';
+  const newPod = owner === undefined ? 'no controller recreates it; a new pod: ' : '';
   return [`${podsText(group)}: ${newPod}${destinationText({ owner }, next, poolOf)}`];
 }
 
-const BLOCKED_BY_BUDGET = 'as a PodDisruptionBudget holds up the drain';
+const BLOCKED_BY_BUDGET = 'because a PodDisruptionBudget blocks the drain';
 
 function notRecreated({ owner }: EvictionImpact): string {
   return owner === undefined ? 'no controller recreates it' : 'recreated on the same nodes';
@@ -326,7 +326,7 @@ function destinationText(
     ...(pending === 0
       ? []
       : [`${pending} ${isContested ? 'may' : 'would'} stay Pending: ${reasonsText(reasons.list(), true)}`]),
-    ...(pending > 0 && owner?.kind === 'CronJob' ? ['so would those of the next run'] : []),
+    ...(pending > 0 && owner?.kind === 'CronJob' ? ['pods of the next run also would'] : []),
     ...(waiting === 0 ? [] : [waitingText(waiting)]),
     ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
   ];
@@ -336,20 +336,20 @@ function destinationText(
 const CONTESTED = 'other evicted pods compete for this room';
 
 function waitingText(pods: number): string {
-  const others = pods === 1 ? '1 other waits' : `${pods} others wait`;
-  return `${others} for it, as podManagementPolicy is OrderedReady`;
+  const others = pods === 1 ? '1 other pod waits' : `${pods} other pods wait`;
+  return `${others} because podManagementPolicy is OrderedReady`;
 }
 
 function placedTexts(
   { nodes, returns, returnSeconds, uncertain, isContested }: PodDestination,
   poolOf: PoolOf,
 ): string[] {
-  const again = `leave again after ${secondsText(returnSeconds)}`;
+  const again = `are evicted again after ${secondsText(returnSeconds)}`;
   return [
     ...(nodes.size === 0 ? [] : [`can go: ${placesText(nodes, poolOf)}`]),
     ...(uncertain === 0 ? [] : [`${uncertain} of these may stay Pending: ${isContested ? CONTESTED : BY_ORDER}`]),
-    ...(returns.size > 0 ? [`may come back and ${again}, without end: ${placesText(returns, poolOf)}`] : []),
-    ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes they ${again}`] : []),
+    ...(returns.size > 0 ? [`may return and ${again}, endlessly: ${placesText(returns, poolOf)}`] : []),
+    ...(returns.size === 0 && nodes.size > 0 && returnSeconds < Infinity ? [`on tainted nodes, they ${again}`] : []),
   ];
 }
 

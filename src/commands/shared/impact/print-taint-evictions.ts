@@ -36,11 +36,11 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
 export function evictionsSentence({ nodes, now, later, drained }: EvictionPreview): string {
   if (drained === nodes.length) {
     const are = now === 1 ? 'is' : 'are';
-    return `${plural(now, 'pod')} ${are} evicted from ${plural(drained, 'node')} before taints with the effect NoExecute are set there`;
+    return `${plural(now, 'pod')} ${are} evicted from ${plural(drained, 'node')} before NoExecute taints are set there`;
   }
   const atOnce = now > 0 ? `${plural(now, 'pod')} at once` : '';
-  const afterwards = later > 0 ? `${plural(later, 'pod')} when tolerationSeconds are over` : '';
-  return `taints with the effect NoExecute evict ${[atOnce, afterwards].filter(Boolean).join(', and ')}, from ${plural(nodes.length, 'node')}`;
+  const afterwards = later > 0 ? `${plural(later, 'pod')} after tolerationSeconds` : '';
+  return `NoExecute taints evict ${[atOnce, afterwards].filter(Boolean).join(', and ')} from ${plural(nodes.length, 'node')}`;
 }
 
 /** The same for a question, or the error of a script. */
@@ -52,10 +52,10 @@ export function evictionLosses(preview: EvictionPreview): string[] {
     count === 0 ? [] : [`${count} of them ${count === 1 ? one : many}`];
   return [
     `${evictionsSentence(preview)} (${names}): ${firstFew(pods, MAX_NAMED)}`,
-    ...(drained === nodes.length ? [] : ['PodDisruptionBudgets do not hold these back']),
+    ...(drained === nodes.length ? [] : ['taints ignore PodDisruptionBudgets']),
     ...of(withoutController, 'has no controller and is not recreated', 'have no controller and are not recreated'),
-    ...of(ofDaemonSets, 'is of a DaemonSet', 'are of DaemonSets'),
-    ...of(ended, 'has ended already', 'have ended already'),
+    ...of(ofDaemonSets, 'belongs to a DaemonSet', 'belong to DaemonSets'),
+    ...of(ended, 'has already ended', 'have already ended'),
   ];
 }
 
@@ -84,21 +84,21 @@ function podsOf({ now, later }: NodeEvictions): string[] {
 
 /** @param drained nodes of pools with noExecute: Drain */
 function budgetNote(drained: number, nodes: number): string {
-  const within = 'the Eviction API evicts them before the taints are set, and PodDisruptionBudgets are respected';
+  const within = 'the Eviction API evicts the pods before the taints are set and respects PodDisruptionBudgets';
   if (drained === nodes) return `The pool has noExecute: Drain: ${within}.`;
-  const others = 'PodDisruptionBudgets do not hold back evictions by taints.';
+  const others = 'Taints ignore PodDisruptionBudgets.';
   return drained === 0 ? others : `${others} On ${plural(drained, 'node')} of pools with noExecute: Drain, ${within}.`;
 }
 
-const DAEMONS = ['of a DaemonSet, which recreates', 'of DaemonSets, which recreate'];
+const DAEMONS = ['owned by a DaemonSet, which recreates', 'owned by DaemonSets, which recreate'];
 
 function notes({ nodes, drained, ofDaemonSets, withoutController, ended }: EvictionPreview): string[] {
   const note = (count: number, one: string, many: string, what: string) =>
     count > 0 ? [`${count} of them ${count === 1 ? one : many} ${what}.`] : [];
   return [
     budgetNote(drained, nodes.length),
-    ...note(ofDaemonSets, 'is', 'are', `${DAEMONS[ofDaemonSets === 1 ? 0 : 1]} none there without a toleration`),
-    ...note(withoutController, 'has', 'have', 'no controller: such a pod is not recreated'),
-    ...note(ended, 'has', 'have', 'ended already'),
+    ...note(ofDaemonSets, 'is', 'are', `${DAEMONS[ofDaemonSets === 1 ? 0 : 1]} no pod there without a toleration`),
+    ...note(withoutController, 'has', 'have', 'no controller and will not be recreated'),
+    ...note(ended, 'has', 'have', 'already ended'),
   ];
 }

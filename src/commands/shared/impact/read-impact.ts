@@ -122,8 +122,8 @@ export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[
   const { selecting, unserved, unset } = await port.custom(paths, labels);
   const wrong = unserved.find(({ flagText }) => flagText !== undefined);
   if (wrong?.flagText !== undefined) {
-    const message = `${wrong.flagText}: the server serves no resource ${wrong.resource}`;
-    throw new NodepoolError('usage', message, '`kubectl api-resources -o name` lists those that it serves');
+    const message = `${wrong.flagText}: the server does not serve the resource ${wrong.resource}`;
+    throw new NodepoolError('usage', message, '`kubectl api-resources -o name` lists the served resources');
   }
   const warnings = unset.flatMap(({ path: { flagText, fields }, kind }): Warning[] =>
     flagText === undefined ? [] : [`${flagText}: no ${kind} has the field .${fields.join('.')}`],
@@ -175,7 +175,7 @@ function unreadWarning(unread: readonly UnreadObjects[]): Warning[] {
     unread.map(each => each.what),
     MAX_NAMED,
   );
-  const message = `the impact on ${what} is not known: ${first.refusal.oneLine}`;
+  const message = `the impact on ${what} is unknown: ${first.refusal.oneLine}`;
   return [first.refusal.next === undefined ? message : { message, next: first.refusal.next }];
 }
 

@@ -51,7 +51,7 @@ export function impactTeller(io: Io, connection: Connection): TellImpact {
     if (found === 'none') return undefined;
     const { isWorthAsking } = await import('./find-impact.ts');
     const isWorth = found !== 'unknown' && isWorthAsking(found.impact);
-    if (found === 'unknown' || (!found.isKnown && !isWorth)) return { text: 'Impact: not known', losses: [] };
+    if (found === 'unknown' || (!found.isKnown && !isWorth)) return { text: 'Impact: unknown', losses: [] };
     if (which === 'if worth asking' && !isWorth) return undefined;
     const shown = { color: io.errorColor, width: errorWidth(io) };
     if (which !== 'beside evictions') return { text: await impactText(found, shown), losses: [] };
@@ -87,7 +87,7 @@ async function impactOrWarning(
   const find = await impactFinder([], io.env, connection);
   const found = await valueOrRefusal(async () => find(plan, state ?? (await readOwnership(connection.cluster))));
   if ('refusal' in found) {
-    showWarning(io, `the impact is not known: ${found.refusal.oneLine}`);
+    showWarning(io, `the impact is unknown: ${found.refusal.oneLine}`);
     return 'unknown';
   }
   for (const warning of found.value.warnings) showWarning(io, warning);

@@ -30,8 +30,8 @@ export function refuseForeign(objects: readonly ManifestObject[], live: readonly
   const label = `${NAME_LABEL}=${labelOf(first)}`;
   throw new NodepoolError(
     'input',
-    `${foreign.map(textOf).join(', ')} exists and was not made by kubectl nodepool: it has no label ${label}; nothing was changed`,
-    `rename or delete it; or, to hand it over: kubectl label${where} ${resourceOf(first.kind)} ${name} ${label}`,
+    `${foreign.map(textOf).join(', ')} exists but was not created by kubectl nodepool (no label ${label}); nothing was changed`,
+    `rename or delete it; or hand it over: kubectl label${where} ${resourceOf(first.kind)} ${name} ${label}`,
   );
 }
 
@@ -101,7 +101,7 @@ function kindOf({ apiVersion, kind }: ManifestObject): string {
 // Whether `nodepools` means ours alone: Karpenter and HyperShift have a resource of the same name.
 
 /** What to write where another API group serves nodepools. */
-const USE_FULL_NAME = 'with kubectl, write `npool` or `nodepools.nodes.lailin.xyz`';
+const USE_FULL_NAME = 'with kubectl, use `npool` or `nodepools.nodes.lailin.xyz`';
 
 /** What the ClusterRoles for people were called before. */
 const FORMER_ROLES = ['nodepool-view', 'nodepool-edit'];
@@ -120,10 +120,10 @@ export async function formerRoles(
 
 /** @param others the other API groups that serve nodepools @param former see formerRoles() */
 export function checkNames(others: readonly string[], former: readonly string[] = []): CheckFinding {
-  const formerText = `left of an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
-  const remove = `bind people to nodepool.lailin.xyz:view and nodepool.lailin.xyz:edit instead, then: kubectl delete clusterrole ${former.join(' ')}`;
+  const formerText = `left over from an earlier version: ${noun(former.length, 'ClusterRole')} ${named(former)}`;
+  const remove = `bind users to nodepool.lailin.xyz:view and nodepool.lailin.xyz:edit instead, then run: kubectl delete clusterrole ${former.join(' ')}`;
   if (others.length > 0) {
-    const message = `${named(others)} also serves nodepools: \`kubectl get nodepools\` may show those`;
+    const message = `${named(others)} also serves nodepools: \`kubectl get nodepools\` may show the other resource`;
     return warning(message, USE_FULL_NAME, former.length === 0 ? [] : [`${formerText}; ${remove}`]);
   }
   return former.length === 0 ? ok('no other API group serves nodepools') : warning(formerText, remove);

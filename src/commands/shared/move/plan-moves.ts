@@ -78,13 +78,13 @@ export async function planMoves(options: MoveOptions, { cluster }: { cluster: Cl
 
 function checkChoice({ nodes, selector, from, kind, pool }: MoveOptions): void {
   if (nodes.length > 0 && selector !== undefined) {
-    throw new NodepoolError('usage', 'names of nodes and -l exclude each other', 'give one of the two');
+    throw new NodepoolError('usage', 'names of nodes and -l cannot be used together', 'use one of the two');
   }
   if (nodes.length === 0 && selector === undefined && from === undefined) {
     const [order, example] =
       kind === 'move'
-        ? ['write it as in', `move NODE... --to ${pool}`]
-        : ['the pool comes first, then the nodes:', `${kind} ${pool} NODE...`];
+        ? ['for example:', `move NODE... --to ${pool}`]
+        : ['write the pool first, then the nodes:', `${kind} ${pool} NODE...`];
     throw new NodepoolError(
       'usage',
       `${kind} needs the names of nodes, or -l SELECTOR`,
@@ -123,8 +123,8 @@ function checkPool(state: ClusterState, name: string, kind: MoveOptions['kind'])
   if (pool?.metadata.deletionTimestamp !== undefined) {
     throw new NodepoolError(
       'input',
-      `nodepool ${name} is being deleted and releases all its nodes`,
-      `finish that with \`kubectl nodepool delete ${name}\``,
+      `pool ${name} is being deleted and releases all its nodes`,
+      `finish the deletion with \`kubectl nodepool delete ${name}\``,
     );
   }
   if (pool === undefined) return;
@@ -138,8 +138,8 @@ function assertKnown(pool: NodePool): void {
   const { name } = pool.metadata;
   throw new NodepoolError(
     'input',
-    `nodepool ${name} has a selector that cannot be read: nobody knows which labels make a member`,
-    `mend it with \`kubectl nodepool edit ${name}\``,
+    `pool ${name} has an unreadable selector: the labels of its members are unknown`,
+    `fix the selector with \`kubectl nodepool edit ${name}\``,
   );
 }
 
@@ -152,7 +152,7 @@ function isDone(state: ClusterState, node: string, { kind, pool }: MoveOptions):
 function labelsFor({ kind, pool: name, from }: MoveOptions, state: ClusterState): MembershipChange['labels'] {
   return (node, { owner, conflicting, record }: Ownership) => {
     const pool = state.pool(name);
-    if (pool === undefined) throw new NodepoolError('cluster', `nodepool ${name} was deleted meanwhile`);
+    if (pool === undefined) throw new NodepoolError('cluster', `pool ${name} was deleted meanwhile`);
     if (kind === 'remove') {
       const rivals = [owner, ...conflicting].flatMap(rival =>
         rival === undefined || rival === name ? [] : (state.pool(rival) ?? []),
@@ -180,9 +180,9 @@ function checkEnd(state: ClusterState, name: string, patch: NodePatch | undefine
   throw new NodepoolError(
     'input',
     kind === 'remove'
-      ? `node ${name} would match pool ${pool} again at once: ${giver} gives it the labels for that`
-      : `node ${name} would not stay in pool ${pool}: ${giver} would have it`,
-    `see why with \`kubectl nodepool why ${name}\``,
+      ? `node ${name} would match pool ${pool} again: ${giver} sets the labels that pool ${pool} selects`
+      : `node ${name} would not stay in pool ${pool}: ${giver} would own the node`,
+    `to see why: \`kubectl nodepool why ${name}\``,
   );
 }
 
@@ -191,7 +191,7 @@ function isSwapped({ kind, pool: node, nodes }: MoveOptions, pool: string): Node
   return new NodepoolError(
     'input',
     `nodepool "${node}" not found: it is a node, and "${pool}" is a pool`,
-    `the pool comes first: \`kubectl nodepool ${kind} ${pool} ${names}\``,
+    `write the pool first: \`kubectl nodepool ${kind} ${pool} ${names}\``,
   );
 }
 
@@ -199,7 +199,7 @@ function isElsewhere({ name }: Node, pool: string, owner: string): NodepoolError
   return new NodepoolError(
     'input',
     `node ${name} belongs to pool ${owner}`,
-    `move it: \`kubectl nodepool move ${name} --to ${pool}\``,
+    `move the node: \`kubectl nodepool move ${name} --to ${pool}\``,
   );
 }
 
@@ -212,5 +212,5 @@ function isNotIn({ name }: Node, pool: string, owner: string | undefined): Nodep
 }
 
 function stripWarning(pool: string, count: number): string {
-  return `pool ${pool} has unmanaged: Remove: labels and taints that it does not set (${count} in all) are removed from these nodes, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes`;
+  return `pool ${pool} has unmanaged: Remove: labels and taints that the pool does not set (${count} in all) are removed from these nodes, including those of cloud, CNI and GPU software, until the pool releases the nodes`;
 }

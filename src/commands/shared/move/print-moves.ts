@@ -49,7 +49,7 @@ export function takenOff({ nodes }: ClusterPlan, all: boolean): string | undefin
     changes
       .filter(({ action, reason }) => action === 'remove' && (all || reason === 'membership'))
       .filter(({ kind, key }) => kind !== 'annotation' && !isRole(key))
-      .map(change => ({ what: `takes off ${slotText(change)} from`, node: node.name })),
+      .map(change => ({ what: `removes ${slotText(change)} from`, node: node.name })),
   );
   const replaced = nodes.flatMap(({ node, changes }) =>
     changes
@@ -80,6 +80,6 @@ export function renderUnmoved(
   node: string,
 ): string {
   if (kind === 'remove') return sanitizeLine(`node/${node} is not in pool ${pool}`);
-  const elsewhere = from === pool ? '' : `is not in pool ${from}: it `;
+  const elsewhere = from === pool ? '' : `is not in pool ${from}: the node `;
   return sanitizeLine(`node/${node} ${elsewhere}is already in pool ${pool}`);
 }

@@ -171,14 +171,14 @@ export async function moveNodes({ state, intent }: PlannedMoves, options: ApplyO
 }
 
 function isNotKept(node: string, pool: string): WriteFailure {
-  return { message: `pool ${pool} released node ${node} again: the pool was deleted or changed meanwhile` };
+  return { message: `pool ${pool} has released node ${node} again: the pool was deleted or changed meanwhile` };
 }
 
 /** The write, or a later one, took the labels off by which the node would be a member. */
 function isNotReleased(node: string, pool: string): WriteFailure {
   return {
-    message: `node ${node} is not a member of pool ${pool}, and has the labels and taints that the pool set`,
-    next: `release it: \`kubectl nodepool reconcile ${pool}\``,
+    message: `node ${node} is not a member of pool ${pool} but still has the labels and taints that the pool set`,
+    next: `release the node: \`kubectl nodepool reconcile ${pool}\``,
     node,
   };
 }

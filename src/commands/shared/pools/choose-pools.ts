@@ -70,7 +70,7 @@ export async function getPools(
 ): Promise<{ pools: RawPool[]; missing: NodepoolError[] }> {
   if (names.length > 0 && (selector !== undefined || fieldSelector !== undefined)) {
     const flag = selector === undefined ? '--field-selector' : '-l';
-    throw new NodepoolError('usage', `names and ${flag} exclude each other`, 'give one of the two');
+    throw new NodepoolError('usage', `names and ${flag} cannot be used together`, 'use one of the two');
   }
   if (names.length === 0) {
     return { pools: await listPools(selector, fieldSelector, deps.pools), missing: [] };
@@ -98,7 +98,7 @@ async function listPools(
       labelSelector !== undefined &&
       (fieldSelector === undefined || !(error instanceof Error && /field/.test(error.message)));
     if (isLabels) throw selectorError(error, '-l', labelSelector);
-    const next = 'the server selects pools by metadata.name; filter others with -o jsonpath';
+    const next = 'the server can only filter by metadata.name; for other fields, use -o jsonpath';
     throw selectorError(error, '--field-selector', fieldSelector ?? '', next);
   }
 }
@@ -129,7 +129,7 @@ export function parsePoolChoice(
   { selector, all }: PoolChoiceFlags,
   none?: PoolChoice,
 ): PoolChoice {
-  const next = `give names of pools${none === undefined ? ', -l SELECTOR or --all' : ' or -l SELECTOR'}`;
+  const next = `name a pool${none === undefined ? ', or use -l SELECTOR or --all' : ', or use -l SELECTOR'}`;
   const usage = (problem: string) => new NodepoolError('usage', problem, next);
   if (all && selector !== undefined) throw usage('cannot set --all and --selector at the same time');
   if (names.length > 0 && selector !== undefined) throw usage('a name cannot be provided when a selector is specified');
@@ -137,7 +137,7 @@ export function parsePoolChoice(
   if (selector !== undefined) return { selector };
   if (all) return { all };
   if (names.length > 0) return { names };
-  if (none === undefined) throw usage('no nodepool is specified');
+  if (none === undefined) throw usage('no pool is specified');
   return none;
 }
 

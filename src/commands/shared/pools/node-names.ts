@@ -16,7 +16,7 @@ export function fullName(name: string, known: readonly string[], flag = ''): str
   throw new NodepoolError(
     'input',
     `${flag}node "${name}" is ambiguous: ${firstFew([found, ...others].toSorted(), MAX_NAMED)}`,
-    'write the whole name',
+    'use the full name',
   );
 }
 

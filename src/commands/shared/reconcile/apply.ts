@@ -271,7 +271,7 @@ export async function untilIdle(
     const leftMs = timeoutMs > 0 ? pool.since + timeoutMs - clock.now() : Number.POSITIVE_INFINITY;
     if (leftMs <= 0) {
       const message = `gave up after ${timeoutMs / 1000} s without an eviction: ${drainingText(drain)}`;
-      outcome.failures.push({ message, next: `continue with \`kubectl nodepool reconcile ${name}\`` });
+      outcome.failures.push({ message, next: `to continue, run \`kubectl nodepool reconcile ${name}\`` });
       return { kind: 'done' };
     }
     pool.isWaiting = true;

@@ -15,7 +15,7 @@ export function showInterruption(io: Io, results: readonly PoolResult[]): number
   const notBegun = results.filter(isNotBegun).length;
   const left = [
     ...(unwritten > 0 ? [`${plural(unwritten, 'node')} left`] : []),
-    ...(notBegun > 0 ? [`${plural(notBegun, 'pool')} not begun`] : []),
+    ...(notBegun > 0 ? [`${plural(notBegun, 'pool')} not started`] : []),
   ];
   const rest = left.length === 0 ? 'status not written yet' : left.join(', ');
   const unfinished = new Set(results.flatMap(({ outcome }) => outcome?.unfinished ?? []));

@@ -17,7 +17,7 @@ function itemOf({ pool, outcome, error, joined, left, updated }: PoolSummary) {
   if (error !== undefined) failures.push({ message: error.oneLine, next: error.next });
   return {
     pool,
-    result: outcome?.kind ?? (error === undefined ? 'not begun' : 'failed'),
+    result: outcome?.kind ?? (error === undefined ? 'not started' : 'failed'),
     status: status?.status ?? null,
     reason: status?.status === 200 ? null : (troubleIn(status)?.message ?? null),
     ...(rollout === undefined ? {} : { rollout: { reason: rollout.reason, message: rollout.message } }),

@@ -119,5 +119,5 @@ function note({ pool, outcome }: ReconciledPool, isOneStep: boolean): string {
 
 function nextSteps(pool: string, afterMs: number | undefined): string {
   const due = afterMs === undefined ? '' : `the next step is due in ${Math.max(1, Math.ceil(afterMs / 1000))}s; `;
-  return `${due}\`kubectl nodepool reconcile ${pool} --wait\` takes the next steps`;
+  return `${due}to continue, run \`kubectl nodepool reconcile ${pool} --wait\``;
 }

@@ -138,7 +138,7 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
         if (agreed === undefined) return ended(EXIT.error);
         const { pools, state } = agreed.proposal;
         for (const pool of open.filter(name => !pools.includes(name))) {
-          tell(pool, 'it was deleted meanwhile');
+          tell(pool, 'the pool was deleted meanwhile');
           const known = all.get(pool);
           if (known?.outcome !== undefined)
             all.set(pool, { pool, outcome: { ...known.outcome, kind: 'released', failures: [] }, error: undefined });
@@ -181,8 +181,7 @@ export async function untilDone(options: UntilDone): Promise<WaitEnd> {
   }
 }
 
-const PAUSED = (pool: string) =>
-  `paused, with nodes that are due; go on with \`kubectl nodepool rollout resume ${pool}\``;
+const PAUSED = (pool: string) => `paused, with changes due; continue with \`kubectl nodepool rollout resume ${pool}\``;
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise(resolve => {
@@ -195,21 +194,21 @@ function written(all: ReadonlyMap<string, PoolResult>, open: readonly string[]):
   const nodes = new Set(movesOf([...all.values()]).map(({ node }) => node));
   if (nodes.size === 0) return undefined;
   const were = nodes.size === 1 ? 'was' : 'were';
-  const message = `${plural(nodes.size, 'node')} ${were} written, the rest was not`;
+  const message = `only ${plural(nodes.size, 'node')} ${were} written`;
   return { message, command: `kubectl nodepool reconcile ${open.join(' ')} --wait` };
 }
 
 function endOf({ outcome, error }: PoolResult, pool: NodePool | undefined): PoolEnd {
   if (error !== undefined)
     return error.isPermanent ? 'failed' : { waitsMs: POLL_MS, text: `${error.oneLine}; trying again` };
-  if (outcome === undefined) return { waitsMs: MIN_PAUSE_MS, text: 'not begun' };
+  if (outcome === undefined) return { waitsMs: MIN_PAUSE_MS, text: 'not started' };
   if (outcome.kind === 'released' && outcome.failures.length === 0) return 'done';
   const [failure] = outcome.failures;
   if (failure !== undefined) {
     if (outcome.failures.every(({ isPermanent }) => isPermanent === true)) return 'failed';
     return { waitsMs: POLL_MS, text: `${failure.message}; trying again` };
   }
-  const text = outcome.drain?.blocked ?? 'nodes wait for the eviction of their pods';
+  const text = outcome.drain?.blocked ?? 'nodes wait until their pods are evicted';
   if (outcome.kind === 'interrupted') return { waitsMs: MIN_PAUSE_MS, text };
   if (outcome.drain !== undefined) return { waitsMs: POLL_MS, text };
   if (pool === undefined) return 'failed';
@@ -231,10 +230,10 @@ function waitOf(outcome: NonNullable<PoolResult['outcome']>): number {
 }
 
 function timedOut(pool: string, text: string, timeoutMs: number) {
-  const what = text === '' ? 'it is not done' : text;
+  const what = text === '' ? 'not done' : text;
   return {
     message: `${pool}: timed out after ${timeoutMs / 1000} s: ${what}`,
-    next: `go on with \`kubectl nodepool reconcile ${pool} --wait\`, and a longer --timeout`,
+    next: `continue with \`kubectl nodepool reconcile ${pool} --wait\` and a longer --timeout`,
   };
 }
 

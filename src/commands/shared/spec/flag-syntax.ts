@@ -27,7 +27,7 @@ export function parseLabels(
   for (const text of texts) {
     const [key, value] = parseLabel(text, flag, problemOf);
     if (Object.hasOwn(labels, key) && labels[key] !== value) {
-      throw flagError(flag, text, `${key} is given twice with different values`, 'give each key once');
+      throw flagError(flag, text, `${key} is given twice with different values`, 'use each key once');
     }
     setOwn(labels, key, value);
   }
@@ -45,7 +45,7 @@ export function parseLabelEdits(texts: readonly string[], flag = '--label', prob
   const remove = texts.filter(isRemoval).map(text => {
     const key = text.slice(0, -1);
     check(flag, text, keyProblem(key), KEY_FORM);
-    if (Object.hasOwn(set, key)) throw flagError(flag, text, `${key} is both set and removed`, 'give one of the two');
+    if (Object.hasOwn(set, key)) throw flagError(flag, text, `${key} is both set and removed`, 'use one of the two');
     return key;
   });
   return { set, remove: [...new Set(remove)] };
@@ -71,7 +71,7 @@ export function parseTaints(texts: readonly string[], flag = '--taint'): Taint[]
     const id = taintId(taint);
     const before = taints.get(id);
     if (before !== undefined && before.value !== taint.value) {
-      throw flagError(flag, text, `${id} is given twice with different values`, 'give each key and effect once');
+      throw flagError(flag, text, `${id} is given twice with different values`, 'use each key and effect once');
     }
     taints.set(id, taint);
   }
@@ -90,7 +90,7 @@ export function parseTaintEdits(texts: readonly string[], flag = '--taint'): { s
     const removal = parseTaintRemoval(text, flag);
     const { key, effect } = removal;
     if (effect !== undefined && ids.has(taintId({ key, effect }))) {
-      throw flagError(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'give one of the two');
+      throw flagError(flag, text, `${removal.key}:${removal.effect} is both set and removed`, 'use one of the two');
     }
     return removal;
   });
@@ -101,16 +101,16 @@ const KEY_FORM = 'write a key like team or example.com/team';
 const VALUE_FORM = 'write a value like gold, or leave it empty';
 /** Mostly the variable of a script that is not set. */
 const EMPTY = 'the value of the flag is empty';
-const LABEL_FORM = 'write it as key=value';
-const TAINT_FORM = `write it as key[=value]:Effect, with the effect ${TAINT_EFFECTS.join(', ')}`;
-const REMOVAL_FORM = 'write it as key[=value]:Effect- for one taint, or key- for all of that key';
+const LABEL_FORM = 'use key=value';
+const TAINT_FORM = `use key[=value]:Effect with the effect ${TAINT_EFFECTS.join(', ')}`;
+const REMOVAL_FORM = 'use key[=value]:Effect- for one taint, or key- for all taints of that key';
 
 function parseLabel(text: string, flag: string, problemOf: typeof valueProblem): [key: string, value: string] {
   const equals = text.indexOf('=');
   if (text === '') throw flagError(flag, text, EMPTY, LABEL_FORM);
   if (equals < 0) {
     const next = text.endsWith('-') ? LABEL_FORM : `${LABEL_FORM}; "${text}=" sets the empty value`;
-    throw flagError(flag, text, 'there is no "="', next);
+    throw flagError(flag, text, '"=" is missing', next);
   }
   const [key, value] = [text.slice(0, equals), text.slice(equals + 1)];
   check(flag, text, keyProblem(key), KEY_FORM);
@@ -121,7 +121,7 @@ function parseLabel(text: string, flag: string, problemOf: typeof valueProblem):
 function parseTaint(text: string, flag: string): Taint {
   const colon = text.lastIndexOf(':');
   if (text === '') throw flagError(flag, text, EMPTY, TAINT_FORM);
-  if (colon < 0) throw flagError(flag, text, 'there is no ":Effect"', TAINT_FORM);
+  if (colon < 0) throw flagError(flag, text, '":Effect" is missing', TAINT_FORM);
   const [pair, effect] = [text.slice(0, colon), text.slice(colon + 1)];
   const equals = pair.indexOf('=');
   const key = equals < 0 ? pair : pair.slice(0, equals);

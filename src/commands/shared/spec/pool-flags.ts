@@ -23,7 +23,7 @@ import {
 } from './flag-syntax.ts';
 
 const GROUP = { helpGroup: 'POOL' };
-const UNMANAGED = "Others' labels and taints: Keep or Remove.";
+const UNMANAGED = 'Labels and taints of others: Keep or Remove.';
 
 export const createPoolFlags = {
   label: repeatedFlag({
@@ -38,7 +38,7 @@ export const createPoolFlags = {
   }),
   'startup-taint': repeatedFlag({
     ...GROUP,
-    summary: 'For new nodes: a:Effect[,until=T][,again=Boot].',
+    summary: 'Taint for new nodes: a:Effect[,until=T][,again=Boot].',
     helpValue: 'TAINT',
   }),
   handler: Flags.string({
@@ -48,14 +48,14 @@ export const createPoolFlags = {
   }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: 'Selector of members, as kubectl get -l takes it; default: node-role.kubernetes.io/NAME="".',
+    summary: 'Selector of members, as in kubectl get -l; default: node-role.kubernetes.io/NAME="".',
     helpValue: 'SELECTOR',
   }),
   annotation: Flags.string({
     ...GROUP,
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Annotation of members; repeatable, no lists.',
+    summary: 'Annotation to set on members; repeatable, no lists.',
     helpValue: 'KEY=VALUE',
   }),
   unmanaged: Flags.option({
@@ -73,16 +73,16 @@ export const createPoolFlags = {
   })(),
   'max-concurrent': Flags.string({
     ...GROUP,
-    summary: 'Rollout: members changed at a time.',
+    summary: 'Rollout: members to change at a time.',
     helpValue: 'N|%',
   }),
-  canary: Flags.string({ ...GROUP, summary: 'Rollout: members changed first.', helpValue: 'N|%' }),
+  canary: Flags.string({ ...GROUP, summary: 'Rollout: members to change first.', helpValue: 'N|%' }),
   settle: Flags.string({
     ...GROUP,
-    summary: 'Rollout: how long they have to be Ready.',
+    summary: 'Rollout: how long members must stay Ready.',
     helpValue: 'TIME',
   }),
-  paused: Flags.boolean({ ...GROUP, summary: 'Write nothing to nodes until it is resumed.' }),
+  paused: Flags.boolean({ ...GROUP, summary: 'Write nothing to nodes until resumed.' }),
 };
 
 export const editPoolFlags = {
@@ -105,7 +105,7 @@ export const editPoolFlags = {
   handler: Flags.string({ ...GROUP, summary: 'Set the runtime handler; "" removes it.', helpValue: 'NAME' }),
   'node-selector': repeatedFlag({
     ...GROUP,
-    summary: "Set requirements on members' labels: a=b, '!a'; a- removes those of a.",
+    summary: "Set requirements on members' labels: a=b, '!a'; a- removes those on a.",
     helpValue: 'SELECTOR|KEY-',
   }),
   annotation: Flags.string({
@@ -115,7 +115,7 @@ export const editPoolFlags = {
     summary: 'Set or remove an annotation; no lists.',
     helpValue: 'KEY=VALUE|KEY-',
   }),
-  paused: Flags.boolean({ ...GROUP, allowNo: true, summary: 'Write nothing to nodes until it is resumed.' }),
+  paused: Flags.boolean({ ...GROUP, allowNo: true, summary: 'Write nothing to nodes until resumed.' }),
 };
 
 export interface PoolFlags {
@@ -234,7 +234,7 @@ function parseSelectorFlag(texts: readonly string[], mayRemove: boolean): Select
   }
   const { labels, expressions, remove } = found;
   const twice = remove.find(key => Object.hasOwn(labels, key) || expressions.some(each => each.key === key));
-  if (twice !== undefined) throw refusal(`${twice}-`, `${twice} is both set and removed`, 'give one of the two');
+  if (twice !== undefined) throw refusal(`${twice}-`, `${twice} is both set and removed`, 'use one of the two');
   return { ...found, remove: [...new Set(remove)] };
 }
 
@@ -257,7 +257,7 @@ function add(
   if (operator === 'Remove') remove.push(key);
   else if (operator !== 'Equals') expressions.push({ key, operator, ...(values.length > 0 ? { values } : {}) });
   else if (Object.hasOwn(labels, key) && labels[key] !== values[0]) {
-    throw refusal(text, `${key} is given twice with different values`, "write 'key in (a,b)' for one of several");
+    throw refusal(text, `${key} is given twice with different values`, "use 'key in (a,b)' for one of several values");
   } else setOwn(labels, key, values[0] ?? '');
 }
 
@@ -267,8 +267,7 @@ function refusal(text: string, problem: string, next: string): NodepoolError {
 
 const FLAG = '--startup-taint';
 const OPTION = /^(until|again)=([^:]*)$/;
-const STARTUP_TAINT_FORM =
-  'write it as key[=value]:Effect,until=Condition,again=Boot, with the condition of the node that lifts the taint';
+const STARTUP_TAINT_FORM = 'use key[=value]:Effect,until=Condition,again=Boot; the node condition lifts the taint';
 
 /** Parses all `--startup-taint` of a command line. */
 export function parseStartupTaints(texts: readonly string[]): StartupTaint[] {
@@ -301,7 +300,7 @@ function partsOf(text: string): StartupTaintFlag[] {
     // A taint of the key "until" has a colon.
     const [, option, value] = OPTION.exec(word) ?? [];
     if (option !== 'until' && option !== 'again') parts.push({ taint: word });
-    else if (last === undefined) throw startupTaintError(text, `there is no taint before "${word}"`);
+    else if (last === undefined) throw startupTaintError(text, `the taint before "${word}" is missing`);
     else if (last[option] !== undefined) throw startupTaintError(text, `${last.taint} has ${option}= twice`);
     else last[option] = value ?? '';
   }
@@ -315,7 +314,10 @@ function startupTaints(
 ): StartupTaint[] {
   if (until === undefined && again === undefined) return [...parsed];
   if (parsed.length === 0)
-    throw startupTaintError(text, `${taint} is removed, and takes no ${until === undefined ? 'again=' : 'condition'}`);
+    throw startupTaintError(
+      text,
+      `${taint} removes a taint and takes no ${until === undefined ? 'again=' : 'condition'}`,
+    );
   const problem = until === undefined ? undefined : conditionProblem(until);
   if (problem !== undefined) throw startupTaintError(text, problem);
   if (again !== undefined && again !== 'Boot') throw startupTaintError(text, againProblem(again));
@@ -333,7 +335,11 @@ function unique(taints: readonly StartupTaint[]): StartupTaint[] {
     const id = taintId(taint);
     const before = byId.get(id);
     if (before !== undefined && !isDeepStrictEqual(before, taint)) {
-      throw new NodepoolError('usage', `${FLAG}: ${id} is given twice and differs`, 'give each key and effect once');
+      throw new NodepoolError(
+        'usage',
+        `${FLAG}: ${id} is given twice with different values`,
+        'use each key and effect once',
+      );
     }
     byId.set(id, taint);
   }

@@ -142,7 +142,7 @@ function membersOf({ state, nodes, pools }: Awaited<ReturnType<typeof meantPools
 /** Pools and nodes, and the names of the pools that are meant, in order. Throws as top(). */
 async function meantPools({ names, selector }: TopOptions, deps: TopDeps) {
   if (names.length > 0 && selector !== undefined) {
-    throw new NodepoolError('usage', 'names and -l exclude each other', 'give one of the two');
+    throw new NodepoolError('usage', 'names and -l cannot be used together', 'use one of the two');
   }
   // All pools are needed to know whose a node is: those that are meant are chosen here, not by a list of their own.
   const isSelected = selector === undefined ? undefined : readSelector(selector);
@@ -213,9 +213,9 @@ function byName(a: Node, b: Node): number {
 type SortKey = { by: 'name' } | { by: 'nodes' } | { by: 'figure'; resource: string; measure: Measure | 'percent' };
 
 const NEXT =
-  'write name, nodes, RESOURCE (most of it requested first) or RESOURCE.MEASURE, as cpu.free, of one shown or in --resources';
+  'use name, nodes, RESOURCE (highest requested percentage first) or RESOURCE.MEASURE, such as cpu.free; RESOURCE is a shown resource or in --resources';
 
-const POD_NEXT = 'with --pods, write name, RESOURCE or RESOURCE.MEASURE, as cpu.requested';
+const POD_NEXT = 'with --pods, use name, RESOURCE or RESOURCE.MEASURE, such as cpu.requested';
 
 /** `name`, `nodes`, `RESOURCE` (percent, or allocatable without pods) or `RESOURCE.MEASURE`. Throws a usage error. */
 export function parseSortKey(text: string, resources: readonly string[], pods: boolean): SortKey {
@@ -231,10 +231,10 @@ export function parseSortKey(text: string, resources: readonly string[], pods: b
   const measure = word === 'percent' ? word : MEASURES.find(name => name === word);
   if (measure === undefined) {
     const all = [...MEASURES, 'percent'].join(', ');
-    throw new NodepoolError('usage', `--sort-by: "${word}" is not a measure`, `choose one of ${all}`);
+    throw new NodepoolError('usage', `--sort-by: "${word}" is not a measure`, `use one of ${all}`);
   }
   if (!pods && measure !== 'allocatable') {
-    throw new NodepoolError('usage', `--sort-by: --no-pods leaves ${measure} unknown`, 'leave out --no-pods');
+    throw new NodepoolError('usage', `--sort-by: ${measure} is unknown with --no-pods`, 'leave out --no-pods');
   }
   return { by: 'figure', resource, measure };
 }
@@ -244,7 +244,7 @@ function checkPodKey(text: string): void {
   const measure = ['free', 'maxFree'].find(name => text.endsWith(`.${name}`));
   const isPodless = text === 'nodes' || text === 'pods' || text.startsWith('pods.');
   if (measure === undefined && !isPodless) return;
-  throw new NodepoolError('usage', `--sort-by: "${text}" is not known of a pod`, POD_NEXT);
+  throw new NodepoolError('usage', `--sort-by: pods have no "${text}"`, POD_NEXT);
 }
 
 /** Throws as parseSortKey() where no cluster could make it a key: nothing need be read for that. */
@@ -303,7 +303,7 @@ function mostOf(resources: string[], nodes: readonly Node[], demand: PodDemand |
   const offers = nodes.map(({ allocatable }) => Object.keys(allocatable));
   const requests = [...(demand?.byNode.values() ?? [])].map(load => load.requests.keys());
   const kept = sortByReports(resources, [...offers, ...requests]).slice(0, MAX_RESOURCES);
-  const warning = `${plural(more, 'more resource')} of nodes and pods ${more === 1 ? 'is' : 'are'} not shown; show them by name: --resources NAME,NAME`;
+  const warning = `${plural(more, 'more resource')} of nodes and pods ${more === 1 ? 'is' : 'are'} not shown; use --resources NAME,NAME`;
   return { resources: inResourceOrder(kept), warnings: [warning] };
 }
 

@@ -39,8 +39,7 @@ async function warned(
   return { texts: warnings.map(warning => (typeof warning === 'string' ? warning : warning.message)), asked };
 }
 
-const text = (pool: string, others: string) =>
-  `pool ${pool} selects nodes that other pools select, and does not get them: ${others}`;
+const text = (pool: string, others: string) => `pool ${pool} will not get nodes that match other pools: ${others}`;
 
 test('counts the nodes that a new pool selects and other pools select, too', async () => {
   const four = Array.from({ length: 4 }, () => WEB);
@@ -83,13 +82,13 @@ test('says how many nodes expressions select where they need no label, or have n
   const absent = await warned([meeting('spot', 'DoesNotExist')], { pools: [], nodes });
   assert.deepEqual(absent, {
     texts: [
-      'pool new selects 3 nodes, 1 of them of the control plane: n2; it requires no label, so that new nodes join by themselves',
+      'pool new selects 3 nodes, 1 of them in the control plane: n2; its selector requires no label, so new nodes join automatically',
     ],
     asked: ['pools', '!spot'],
   });
   const zones = await warned([meeting('zone', 'In', 'a')], { pools: [], nodes }, { isReconciled: true });
   assert.deepEqual(zones, {
-    texts: ['pool new selects 2 nodes, 1 of them of the control plane: n2'],
+    texts: ['pool new selects 2 nodes, 1 of them in the control plane: n2'],
     asked: ['zone in (a)'],
   });
   assert.deepEqual((await warned([meeting('zone', 'In', 'b')], { pools: [], nodes })).texts, []);

@@ -262,7 +262,7 @@ test('asks about evictions only where a pool drains, and says how they are grant
   assert.ok(!asked.some(({ text }) => text.includes('pods')));
   const lacking = await checkControllerPermissions(CONTROLLER, ['gpu', 'web'], installed, mayNot);
   assert.deepEqual([lacking.status, lacking.details], ['error', ['list pods', 'create pods/eviction']]);
-  assert.match(lacking.message, /may not evict pods, so NoExecute taints of pools gpu, web are not set/);
+  assert.match(lacking.message, /may not evict pods: NoExecute taints of pools gpu, web are not set/);
   assert.match(lacking.remedy ?? '', /, with --evictions$/);
   // A role of an earlier version.
   const earlier = port(text => !text.includes('poddisruptionbudgets')).port;
@@ -270,7 +270,7 @@ test('asks about evictions only where a pool drains, and says how they are grant
   assert.deepEqual([budgets.status, budgets.details], ['error', ['list poddisruptionbudgets.policy']]);
   assert.match(
     budgets.message,
-    /may not list PodDisruptionBudgets, so .* pool gpu are not set where evicted pods come back/,
+    /may not list PodDisruptionBudgets: .* pool gpu are not set on nodes where evicted pods return/,
   );
   assert.equal((await checkControllerPermissions(CONTROLLER, ['gpu'], installed, port(() => true).port)).status, 'ok');
 });

@@ -42,7 +42,7 @@ test('names specs with a state of other software', () => {
     [
       'warning',
       [
-        'web: the taint UpdateInProgress, which Machine Config Operator sets while the node is updated or under maintenance',
+        'web: the taint UpdateInProgress (Machine Config Operator sets it while the node is updated or under maintenance)',
       ],
     ],
   );

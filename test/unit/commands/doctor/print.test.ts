@@ -17,7 +17,7 @@ const CHECKS: Check[] = [
     id: 'overlaps',
     status: 'error',
     message: 'nodes match several pools',
-    details: ['gpu does not get 2 nodes of worker: a, b', '\u001b[2Jx\nerror forged'],
+    details: ['gpu also matches 2 nodes of worker: a, b', '\u001b[2Jx\nerror forged'],
     remedy: 'change one',
   },
   { id: 'handlers', status: 'skipped', message: 'the nodes could not be read', details: [] },
@@ -30,7 +30,7 @@ test('prints problems first, with a word per check and the next step below', () 
 warning  clock       this machine's clock is 9 s ahead of the server's
                      next: set it
 error    overlaps    nodes match several pools
-                     - gpu does not get 2 nodes of worker: a, b
+                     - gpu also matches 2 nodes of worker: a, b
                      - \\u001b[2Jx\\nerror forged
                      next: change one
 ok       kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a
@@ -59,7 +59,7 @@ test('wraps texts on a terminal, and a long command so that it can be copied', (
     `
 error  overlaps
   nodes match several pools
-  - gpu does not get 2 nodes of worker: a, b
+  - gpu also matches 2 nodes of worker: a, b
   - \\u001b[2Jx\\nerror forged
   next: run \`kubectl nodepool move node-a node-b \\
     --to gpu\`, or change one of them

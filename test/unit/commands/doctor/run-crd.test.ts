@@ -44,13 +44,16 @@ test('names the command of Helm for a CRD that came with a release', () => {
     annotations: { 'meta.helm.sh/release-name': 'pools', 'meta.helm.sh/release-namespace': 'ns' },
   };
   const { remedy } = checkCrd(WANTED, old);
-  assert.match(remedy ?? '', /^run `helm upgrade pools .*`, or `kubectl nodepool install` if that release is gone$/);
+  assert.match(
+    remedy ?? '',
+    /^run `helm upgrade pools .*`, or `kubectl nodepool install` if that Helm release is gone$/,
+  );
 });
 
 test('names missing fields, which the server would drop', () => {
   const cases: [path: string[], value: unknown, detail: string][] = [
-    [[...SPEC, 'nodeSelector'], undefined, 'there is no field spec.nodeSelector'],
-    [[...SPEC, 'taints', 'items', 'properties', 'effect'], undefined, 'there is no field spec.taints[].effect'],
+    [[...SPEC, 'nodeSelector'], undefined, 'field spec.nodeSelector is missing'],
+    [[...SPEC, 'taints', 'items', 'properties', 'effect'], undefined, 'field spec.taints[].effect is missing'],
     [['spec', 'versions', '0', 'served'], false, 'version v1 is not served'],
     [['spec', 'versions', '0', 'subresources'], {}, 'version v1 has no subresource status'],
   ];

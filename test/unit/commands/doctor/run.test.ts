@@ -80,7 +80,7 @@ test('reads the pools once more only where a controller may run', async () => {
 test('skips the other checks without access or answer, and says why', async () => {
   const closed = await examine(() => Promise.reject(refusal('no kubeconfig found')));
   assert.deepEqual([closed.error, closed.skipped], [['kubeconfig'], from('server')]);
-  assert.equal(closed.checks[1]?.message, 'the kubeconfig cannot be used');
+  assert.equal(closed.checks[1]?.message, 'the kubeconfig is not usable');
   const silent = await examine(async () => connection({ probe: () => Promise.reject(refusal('refused')) }));
   assert.deepEqual([silent.error, silent.skipped], [['server'], from('version')]);
   const anonymous = { version: 'v1.36.3', latencyMs: 1, clocks: undefined, isAnonymous: true };

@@ -29,10 +29,10 @@ const cases: [string, NodePool, RuntimeClass[], [string, ...string[]]][] = [
   ['as the pool says', pool(), [OURS], ['ok']],
   ['no handler', pool({}), [], ['ok']],
   ['missing', pool(), [], ['warning', 'is missing']],
-  ['another handler', pool(), [{ ...OURS, handler: 'runc' }], ['warning', 'has the handler runc, not nvidia']],
+  ['another handler', pool(), [{ ...OURS, handler: 'runc' }], ['warning', 'has the handler runc instead of nvidia']],
   ['of another owner', pool(), [ofOwner({ kind: 'Deployment' })], ['error', 'does not belong to the pool']],
   ['without an owner', pool(), [ofOwner({ controller: false })], ['error', 'does not belong to the pool']],
-  ['of an earlier pool', pool(), [ofOwner({ uid: 'old' })], ['warning', 'belongs to an earlier pool of that name']],
+  ['of an earlier pool', pool(), [ofOwner({ uid: 'old' })], ['warning', 'belongs to an earlier pool of the same name']],
   [
     'being deleted',
     pool(),
@@ -43,9 +43,9 @@ const cases: [string, NodePool, RuntimeClass[], [string, ...string[]]][] = [
     'other scheduling',
     pool({ handler: 'nvidia', labels: { tier: 'gold' } }),
     [OURS],
-    ['warning', 'has another nodeSelector or other tolerations than the pool'],
+    ['warning', 'differs from the pool in its nodeSelector or tolerations'],
   ],
-  ['left', pool({}), [OURS], ['warning', 'is left, and the pool has no handler']],
+  ['left', pool({}), [OURS], ['warning', 'is left over: the pool has no handler']],
   ['of an invalid pool', pool({ handler: 'No' }), [], ['ok']],
 ];
 
@@ -79,7 +79,7 @@ test('names nodes that a RuntimeClass may select, and of which no pool is known 
   assert.deepEqual(strays, ['nodes.lailin.xyz/pool=Other: c', 'nodes.lailin.xyz/pool=big: a, b']);
   assert.deepEqual(checkRuntimeClasses([big], { value: [] }, strays), {
     status: 'warning',
-    message: 'nodes carry the label nodes.lailin.xyz/pool, and no pool has set it: a RuntimeClass may select them',
+    message: 'nodes have the label nodes.lailin.xyz/pool, but no pool set it: a RuntimeClass may select these nodes',
     remedy: 'remove it: `kubectl label node NODE nodes.lailin.xyz/pool-`',
     details: strays,
   });

@@ -72,7 +72,7 @@ test('groups overlaps by pool and owner, with the first ten nodes', () => {
   const nodes = Array.from({ length: 12 }, (_, at) => node(`n${String(at).padStart(2, '0')}`));
   assert.deepEqual(find('overlaps', [worker(), rival], nodes), [
     'error',
-    'worker does not get 12 nodes of rival: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more',
+    'worker also matches 12 nodes of rival: n00, n01, n02, n03, n04, n05, n06, n07, n08, n09 and 2 more',
   ]);
 });
 
@@ -104,12 +104,15 @@ test('reports records of deleted pools, and unreadable ones', () => {
   ];
   assert.deepEqual(find('orphans', [worker()], nodes), [
     'warning',
-    'pool gone is deleted, and its labels and taints are still on 1 node: a',
+    'labels and taints of the deleted pool gone are still on 1 node: a',
     'the record on 1 node cannot be read: b',
   ]);
   const remedy = (of: ExaminedNode[]) => findingsOf(stateWith([worker()], of)).orphans?.remedy ?? '';
   assert.match(remedy(nodes), /nodepool reconcile.*; .*kubectl annotate node NODE nodes\.lailin\.xyz\/applied-/);
-  assert.match(remedy(nodes), /^create the pools again from their files to keep them, or run /);
+  assert.match(
+    remedy(nodes),
+    /^to keep the labels and taints, create the pools again from their files; to remove them, run /,
+  );
   assert.doesNotMatch(remedy(nodes.slice(0, 1)), /annotate/);
   assert.doesNotMatch(remedy(nodes.slice(1)), /reconcile/);
 });
@@ -121,13 +124,13 @@ test('reports members that differ from their pool, unless the pool is reported a
   assert.deepEqual(find('due', [pool({ status: GOOD })], nodes), ['warning', 'worker: 2 nodes: a, b']);
   assert.deepEqual(find('due', [pool({})], nodes), ['ok']);
   const changed = pool({ status: GOOD, generation: 2 });
-  const newer = 'worker: 2 nodes, its spec is newer than what they carry: a, b';
+  const newer = 'worker: 2 nodes with an older spec: a, b';
   assert.deepEqual(find('due', [changed], nodes), ['warning', newer]);
   const progressing = { type: 'Progressing', status: 'True', reason: 'RolloutInProgress', message: '' } as const;
   const goingOn = pool({ status: { ...GOOD, conditions: [{ ...progressing, lastTransitionTime: '' }] } });
-  assert.deepEqual(find('due', [goingOn], nodes), ['warning', 'worker: 2 nodes, its rollout goes on: a, b']);
+  assert.deepEqual(find('due', [goingOn], nodes), ['warning', 'worker: 2 nodes, rollout in progress: a, b']);
   const { message } = findingsOf(stateWith([pool({})], nodes)).due ?? {};
-  assert.equal(message, 'every node of a pool that is up to date carries its labels and taints');
+  assert.equal(message, 'every node of an up-to-date pool has the labels and taints of the pool');
   const unread = (updatedNodeCount: number) => {
     const pools = { value: [pool({ status: { ...GOOD, nodeCount: 3, updatedNodeCount } })] };
     const { status, details } =
@@ -148,8 +151,8 @@ test('reports missing runtime handlers, except of nodes that do not report them'
   assert.deepEqual(find('handlers', [pool], nodes), ['error', 'worker: 1 member of 3 without gvisor: a']);
   assert.deepEqual(find('handlers', [pool], nodes.slice(1)), ['ok']);
   const said = (...nodes: ExaminedNode[]) => findingsOf(stateWith([pool], nodes)).handlers?.message.split('; ')[1];
-  assert.equal(said(node('c')), '1 member does not report what it offers');
-  assert.equal(said(node('c'), node('e')), '2 members do not report what they offer');
+  assert.equal(said(node('c')), '1 member does not report runtime handlers');
+  assert.equal(said(node('c'), node('e')), '2 members do not report runtime handlers');
 });
 
 test('reports startup taints that are on nodes for more than 15 minutes, whoever set them', () => {
@@ -162,11 +165,11 @@ test('reports startup taints that are on nodes for more than 15 minutes, whoever
   const check = (pool: NodePool, ...nodes: ExaminedNode[]) => find('startup-taints', [pool], nodes);
   assert.deepEqual(check(waiting, node('a', held), node('b', { taints: [agent] }), node('c', { record })), [
     'warning',
-    'worker: nobody has lifted startup taint agent:NoSchedule (until AgentReady) from 2 nodes: a, b',
+    'worker: startup taint agent:NoSchedule (until AgentReady) is still on 2 nodes: a, b',
   ]);
   assert.deepEqual(check(startup(), node('a', held)), [
     'warning',
-    'worker: nobody has lifted startup taint agent:NoSchedule from 1 node: a',
+    'worker: startup taint agent:NoSchedule is still on 1 node: a',
   ]);
   const now = NOW.getTime() / 1000;
   assert.deepEqual(check(waiting, node('a', { ...held, readySince: now - 899 })), ['ok'], 'it turned Ready just now');
@@ -175,7 +178,7 @@ test('reports startup taints that are on nodes for more than 15 minutes, whoever
   const other = { ...agent, value: 'x' };
   assert.deepEqual(check(waiting, node('a', { taints: [other] })), [
     'warning',
-    'worker: nobody has lifted startup taint agent=x:NoSchedule (the pool has agent:NoSchedule, until AgentReady) from 1 node: a',
+    'worker: startup taint agent=x:NoSchedule (the pool has agent:NoSchedule, until AgentReady) is still on 1 node: a',
   ]);
   assert.deepEqual(find('startup-taints', [worker()], [node('a', held)]), ['ok']);
 });
@@ -212,9 +215,9 @@ test('reports pools with another status than 200, and pools that were never reco
     'lost: Conflict: node a belongs to b',
     'new: never reconciled',
     'odd: never reconciled',
-    'old: its spec changed after it was reconciled',
+    'old: the spec changed after the last reconcile',
     'inherited: not reconciled by this program yet',
-    'cut: the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status: run `kubectl nodepool install`, then `kubectl nodepool reconcile`',
+    'cut: the CRD nodepools.nodes.lailin.xyz is from another version and drops fields of the status: run `kubectl nodepool install`, then `kubectl nodepool reconcile`',
     'dying: being deleted since 2026-01-01T00:00:00Z',
   ]);
   assert.equal(find('pools', pools.slice(1), nodes)[0], 'warning');
@@ -235,7 +238,7 @@ test('reports what keeps a pool from being deleted, and what others keep changin
     'held: being deleted since 2026-01-01T00:00:00Z: the finalizer example.com/a keeps it',
     'worker: label tier on 1 node',
   ]);
-  assert.match(checkPools([held]).remedy ?? '', /^what has set the finalizers has to remove them/);
+  assert.match(checkPools([held]).remedy ?? '', /^the software that set the finalizers has to remove them/);
   assert.match(checkPools([held, { ...held, metadata: { ...held.metadata, finalizers: [] } }]).remedy ?? '', /^run /);
   assert.deepEqual(find('pools', [fought], nodes), ['warning', 'worker: label tier on 1 node']);
   const withheld = { ...contested, type: 'TaintsNotRestored', message: 'not set again: taint a' } as const;
@@ -249,16 +252,16 @@ test('reports counts and records that are behind the nodes', () => {
   const nodes = [node('a', recorded), node('b', { ...recorded, ready: false }), node('c', { record: 'garbage' })];
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes), [
     'warning',
-    'worker: 1 node has no valid record of the pool: c',
-    'worker: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 3 nodes, 2 Ready',
+    'worker: 1 node has these values, but no valid record of the pool: c',
+    'worker: status is out of date (3 nodes, 3 Ready; now 3 nodes, 2 Ready)',
   ]);
   assert.deepEqual(find('pools', [worker({ status } as object)], nodes.slice(0, 1)), [
     'warning',
-    'worker: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 1 node, 1 Ready',
+    'worker: status is out of date (3 nodes, 3 Ready; now 1 node, 1 Ready)',
   ]);
 });
 
-test('reads once more where the status is behind and a controller runs, which is about to write it', async () => {
+test('reads once more where the status is behind and a controller is running, which is about to write it', async () => {
   const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
   const read = async (counts: number[], runs = true) => {
     const status = () => ({ ...GOOD, nodeCount: counts.shift() ?? 0 });
@@ -335,13 +338,13 @@ test('reports pools that a kubelet could join for restricted labels or leave for
   assert.equal(check(atRisk)?.status, 'warning');
   assert.equal(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.status, 'warning');
   assert.deepEqual(check(atRisk, ['protect-membership.nodes.lailin.xyz'])?.details, [
-    'p selects by a, which a kubelet may set on its own node to get node-restriction.kubernetes.io/x',
+    'p selects by a; kubelets can change this label on their own node and so get node-restriction.kubernetes.io/x',
   ]);
   const closed = check(atRisk, []);
   assert.equal(closed?.status, 'warning', 'nodes cannot register into it');
-  assert.match(closed?.message ?? '', /^new nodes cannot register into pools that give labels of node-restriction/);
+  assert.match(closed?.message ?? '', /^new nodes cannot register into pools that set labels of node-restriction/);
   assert.deepEqual(closed?.details, [
-    'p selects by a and gives node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the labels by which the pool selects',
+    "p selects by a and sets node-restriction.kubernetes.io/x: the admission policy refuses new nodes that register with the pool's membership labels",
   ]);
   const tainted = pool({ a: 'b' }, { taints: [{ key: 'a', effect: 'NoSchedule' }] });
   assert.equal(check(tainted, [])?.status, 'ok');
@@ -349,7 +352,7 @@ test('reports pools that a kubelet could join for restricted labels or leave for
   const open = check(cluster, []);
   assert.equal(open?.status, 'warning');
   assert.deepEqual(open?.details, [
-    'p selects by a, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress',
+    'p selects by a; kubelets that register a new node get the label node-role.kubernetes.io/ingress',
   ]);
   assert.match(open?.remedy ?? '', /^select by a label under node-restriction\.kubernetes\.io\//);
   const meant = { annotations: { 'nodes.lailin.xyz/kubelet-membership': 'Allow' } };

@@ -33,9 +33,9 @@ describe('the pace', () => {
 test('warns of a number that is at least the members of a pool', () => {
   const warn = (text: string | undefined, members: number) =>
     wholePoolWarning(text, { pool: 'worker', nodes: [], otherMembers: Array(members) });
-  assert.deepEqual(warn('25', 3), ['--max-unavailable 25 is at least the 3 nodes of pool worker; did you mean 25%?']);
-  assert.deepEqual(warn('3', 3), ['--max-unavailable 3 is at least the 3 nodes of pool worker; did you mean 3%?']);
-  assert.deepEqual(warn('300', 3), ['--max-unavailable 300 is at least the 3 nodes of pool worker']);
+  assert.deepEqual(warn('25', 3), ['--max-unavailable 25 covers all 3 nodes of pool worker; did you mean 25%?']);
+  assert.deepEqual(warn('3', 3), ['--max-unavailable 3 covers all 3 nodes of pool worker; did you mean 3%?']);
+  assert.deepEqual(warn('300', 3), ['--max-unavailable 300 covers all 3 nodes of pool worker']);
   for (const text of [undefined, '2', '25%', '100%']) assert.deepEqual(warn(text, 3), []);
   assert.deepEqual(warn('1', 1), []);
 });

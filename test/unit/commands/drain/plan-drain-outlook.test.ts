@@ -22,7 +22,7 @@ test('counts what a budget allows over the pods of all nodes', async () => {
   const { warnings, notes } = await plan();
   assert.deepEqual(warnings, []);
   assert.deepEqual(notes, [
-    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; the drain waits until it allows more',
+    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; the drain waits until the budget allows more',
   ]);
   assert.equal(lists.filter(list => list === 'budgets').length, 1);
 });
@@ -34,7 +34,7 @@ test('a budget whose pods no other node takes may never allow more', async () =>
     budgets: [makeBudget()],
   });
   assert.deepEqual((await plan()).notes, [
-    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; 2 of them would stay Pending, so it may never allow more',
+    'PodDisruptionBudget ns/web allows 1 of 2 pods to be evicted now; 2 of the evicted pods would stay Pending, so the budget may never allow more',
   ]);
 });
 
@@ -60,7 +60,7 @@ test('a pod whose volume no other node reaches stays Pending; volumes are read f
     return [(await plan()).warnings, lists.includes('volumes ns')];
   };
   const pending = [
-    'pods will stay Pending until nodes of the drain are uncordoned, as no other schedulable node that takes them reaches their volumes: ns/p',
+    'pods will stay Pending until nodes of the drain are uncordoned, because their volumes are not reachable from another suitable node: ns/p',
   ];
   assert.deepEqual(await warned([volume('a')]), [pending, true]);
   assert.deepEqual(await warned([volume('x')]), [[], true]);
@@ -89,12 +89,12 @@ test('names the policy where waiting does not help pods that are not Ready, and 
   assert.deepEqual(warnings, [
     {
       message:
-        'PodDisruptionBudget ns/db has no current status (no scale), and allows no eviction until it has one; 1 pod would wait',
+        'PodDisruptionBudget ns/db has no current status (no scale) and allows no eviction without a status; 1 pod would wait',
       next: 'see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
     },
   ]);
   assert.deepEqual(notes, [
-    'PodDisruptionBudget ns/web allows 0 of 1 pod to be evicted now; 1 is not Ready, and waiting does not help while no pod becomes Ready: set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction',
+    'PodDisruptionBudget ns/web allows 0 of 1 pod to be evicted now; 1 is not Ready: the drain waits until they are Ready; to evict them, set unhealthyPodEvictionPolicy: AlwaysAllow in the budget, or use --disable-eviction',
   ]);
 });
 
@@ -119,11 +119,11 @@ test('warns of what does not pass by waiting', async () => {
     'PodDisruptionBudget ns/web never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction',
     {
       message:
-        'PodDisruptionBudget ns/db has no current status, and allows no eviction until it has one; 1 pod would wait',
+        'PodDisruptionBudget ns/db has no current status and allows no eviction without a status; 1 pod would wait',
       next: 'see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
     },
     'the server evicts no pod with more than one PodDisruptionBudget (one, two); keep one of them, or use --disable-eviction: ns/r',
-    'pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity: ns/r',
+    'pods will stay Pending, because no other schedulable node matches their nodeSelector and node affinity: ns/r',
   ]);
   assert.deepEqual(notes, []);
 });
@@ -132,15 +132,15 @@ test('judges only nodes that stay, are Ready and schedulable, and pods that are 
   const taints = [{ key: 'k', effect: 'NoSchedule' as const }];
   const pods = { a: [{ name: 'p' }, { name: 'bare', ...bare }, { name: 'ended', phase: 'Succeeded' }] };
   for (const [others, reason] of [
-    [[], 'as every other node is cordoned or not Ready'],
+    [[], 'because every other node is cordoned or not Ready'],
     [
       [
         { ...away, ready: false },
         { ...away, name: 'y', unschedulable: true },
       ],
-      'as every other node is cordoned or not Ready',
+      'because every other node is cordoned or not Ready',
     ],
-    [[{ ...away, taints }], 'as they do not tolerate the taints of the other schedulable nodes that they match'],
+    [[{ ...away, taints }], 'because they do not tolerate the taints of the other schedulable nodes that match'],
   ] as const) {
     const { plan } = fakeDrainCluster({
       nodes: [{ name: 'a' }, ...others],
@@ -182,11 +182,11 @@ test('names budgets that never allow with the pods that need a flag, whose pods 
   const refusal = await plan().catch((error: unknown) => error);
   assert.ok(refusal instanceof NodepoolError);
   assert.deepEqual(refusal.lines, [
-    'cannot drain nodepool "worker", and nothing was changed:',
+    'cannot drain nodepool "worker"; nothing was changed:',
     'cannot delete pods with local storage (use --delete-emptydir-data to override): ns/p',
     'cannot delete pods that declare no controller (use --force to override): ns/q',
     'cannot delete DaemonSet-managed pods (use --ignore-daemonsets to ignore): ns/d',
     'PodDisruptionBudget ns/web never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction',
-    'PodDisruptionBudget ns/db has no current status, and allows no eviction until it has one; 1 pod would wait; next: see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
+    'PodDisruptionBudget ns/db has no current status and allows no eviction without a status; 1 pod would wait; next: see `kubectl describe poddisruptionbudget db -n ns`, or use --disable-eviction',
   ]);
 });

@@ -21,9 +21,9 @@ function makeDrain(
 
 const drains = [
   makeDrain('node-1', 'drained', 12, 12),
-  makeDrain('node-2', 'under way', 3, 10, 'default/web-1', 'default/web-2'),
+  makeDrain('node-2', 'in progress', 3, 10, 'default/web-1', 'default/web-2'),
   makeDrain('node-3', 'failed', 1, 2, 'default/web-3'),
-  makeDrain('node-4', 'not begun', 0, 8),
+  makeDrain('node-4', 'pending', 0, 8),
 ];
 
 test("prints nodes in kubectl's words", () => {
@@ -81,7 +81,7 @@ test("prints a webhook's message as one short line", () => {
     text: `${begin}it\\u001b[2J\\nnode/a drained`,
   });
   assert.deepEqual(blockedPods('x'.repeat(1e6)), { to: 'err', text: `${begin}${'x'.repeat(999)}…` });
-  const long = makeDrain('a', 'under way', 0, 1);
+  const long = makeDrain('a', 'in progress', 0, 1);
   long.blockedPods.set('ns/p', { pod: 'ns/p', why: 'x'.repeat(1e6) });
   const cut = `1 pod waits for ${'x'.repeat(89)}…`;
   assert.equal(drainProgress('p', [long]), `Draining p: 0/1 node; a 0/1 pod, ${cut}`);
@@ -90,7 +90,7 @@ test("prints a webhook's message as one short line", () => {
 
 test("prints the spinner's line", () => {
   assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 pods wait for ${WHY}`);
-  const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'under way', 0, 1));
+  const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'in progress', 0, 1));
   assert.equal(
     drainProgress('p\u001b[31m', many),
     'Draining p\\u001b[31m: 0/3 nodes; a 0/1 pod; b 0/1 pod; and 1 more',
@@ -102,15 +102,15 @@ test('prints the report', () => {
   assert.equal(
     `\n${renderDrains(drains, plain)}\n`,
     `
-NODE     STATE       PODS GONE   NOTE
-node-1   drained     12/12
-node-2   under way   3/10        2 pods wait for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently
-node-3   failed      1/2         1 pod waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently
-node-4   not begun   0/8
+NODE     STATE         EVICTED   NOTE
+node-1   drained       12/12
+node-2   in progress   3/10      2 pods wait for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently
+node-3   failed        1/2       1 pod waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently
+node-4   pending       0/8
 `,
   );
   assert.match(renderDrains(drains, colored), /\u001b\[32mdrained\u001b\[39m/);
-  const evil = makeDrain('x', 'under way', 0, 1);
+  const evil = makeDrain('x', 'in progress', 0, 1);
   evil.blockedPods.set('p', { pod: 'p', why: 'a\u001b[2J\nb' });
   assert.match(renderDrains([evil], plain), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
@@ -122,8 +122,8 @@ test('fits a terminal: a reason is below its line, and no name is broken', () =>
   assert.equal(
     `\n${renderDrains(named, plain, 80)}\n`,
     `
-NODE                                        STATE       PODS GONE   NOTE
-ip-10-0-12-100.eu-west-1.compute.internal   under way   3/10
+NODE                                        STATE         EVICTED   NOTE
+ip-10-0-12-100.eu-west-1.compute.internal   in progress   3/10
   2 pods wait for PodDisruptionBudget default/web: needs 2 healthy pods and has
     2 currently
 `,
@@ -137,15 +137,15 @@ test('says what is about to be done', () => {
   for (const [options, text] of [
     [
       { pace: parallel, isRolling: false, timeoutMs: 900_000 },
-      '2 at a time; all are cordoned first. Timeout for each node: 15m.',
+      '2 at a time; all nodes are cordoned first. Timeout for each node: 15m.',
     ],
     [
       { pace: parallel, isRolling: true, timeoutMs: 0 },
-      '2 at a time; each is cordoned right before. Timeout for each node: none.',
+      '2 at a time; each node is cordoned right before its drain. Timeout for each node: none.',
     ],
     [
       { pace: { kind: 'max unavailable' as const, nodes: 2 }, isRolling: false, timeoutMs: 500 },
-      'while at most 2 members are unavailable; all are cordoned first. Timeout for each node: 500ms.',
+      'while at most 2 members are unavailable; all nodes are cordoned first. Timeout for each node: 500ms.',
     ],
   ] as const) {
     assert.equal(drainHeading(plan, options), `Draining 3 nodes of pool worker, ${text}`);

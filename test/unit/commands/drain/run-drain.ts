@@ -108,7 +108,7 @@ node/b drained
 nodepool.nodes.lailin.xyz/worker drained (2 nodes, 2 pods)
 `;
 export const WARNING = `warning: deleting pods with local storage: ns/p-a, ns/p-b
-warning: pods will stay Pending, as every other node is cordoned or not Ready: ns/p-a, ns/p-b
+warning: pods will stay Pending, because every other node is cordoned or not Ready: ns/p-a, ns/p-b
 `;
-export const HEADING = `Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: none.
+export const HEADING = `Draining 2 nodes of pool worker, 1 at a time; all nodes are cordoned first. Timeout for each node: none.
 `;

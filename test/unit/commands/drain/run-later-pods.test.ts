@@ -75,7 +75,7 @@ test('ends at once for a node that was replaced during its drain', async () => {
   assert.deepEqual(states(await ended), ['a failed 0/1']);
   assert.equal(
     cluster.reported.at(-1),
-    'error: unable to drain node "a": it was deleted during the drain, and another node has its name now',
+    'error: unable to drain node "a": the node was deleted during the drain; a new node has the same name',
   );
 });
 
@@ -137,7 +137,7 @@ describe('nodes that changed before their turn', () => {
       assert.ok(!cluster.log.some(line => line.startsWith('evict pb')));
       assert.equal(
         cluster.reported.at(-1),
-        'error: unable to drain node "b": it is no longer a member of nodepool worker',
+        'error: unable to drain node "b": the node is no longer a member of pool worker',
       );
     });
   }

@@ -140,7 +140,7 @@ describe('draining one node', () => {
     assert.deepEqual(states(await ended), ['a failed 1/2']);
     assert.match(
       cluster.reported.at(-1) ?? '',
-      /unable to drain node "a": pod ns\/p has more than one .*: one, two \(keep one of them, or use --disable-eviction\)$/,
+      /unable to drain node "a": pod ns\/p has more than one .*: one, two \(keep only one of the PodDisruptionBudgets, or use --disable-eviction\)$/,
     );
   });
 
@@ -191,7 +191,7 @@ describe('draining one node', () => {
   test('sends no further eviction after the signal', async () => {
     const pods = { a: Array.from({ length: 40 }, (_, index) => ({ name: `p${index}` })) };
     const cluster = fakeDrainCluster({ pods, stopAtRemoval: 3 });
-    assert.deepEqual(states(await cluster.begin().ended), ['a under way 0/40']);
+    assert.deepEqual(states(await cluster.begin().ended), ['a in progress 0/40']);
     assert.equal(cluster.log.filter(line => line.startsWith('evict ')).length, 3);
   });
 

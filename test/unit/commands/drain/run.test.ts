@@ -24,7 +24,7 @@ describe('planning', () => {
     await assert.rejects(plan, {
       kind: 'input',
       message:
-        'cannot drain nodepool "worker", and nothing was changed:\n' +
+        'cannot drain nodepool "worker"; nothing was changed:\n' +
         '  cannot delete pods that declare no controller (use --force to override): ns/p, ns/q\n' +
         '  cannot delete pods with local storage (use --delete-emptydir-data to override): ns/data',
     });
@@ -95,7 +95,7 @@ describe('draining a pool', () => {
     const { ended } = cluster.begin();
     await flushPromises();
     cluster.interrupt.abort();
-    assert.deepEqual(states(await ended), ['a under way 0/1', 'b not begun 0/1', 'c not begun 0/1']);
+    assert.deepEqual(states(await ended), ['a in progress 0/1', 'b pending 0/1', 'c pending 0/1']);
     assert.equal(cluster.log.filter(line => line.startsWith('patch')).length, 1);
   });
 
@@ -134,7 +134,7 @@ describe('draining a pool', () => {
     const { ended } = cluster.begin();
     await flushPromises();
     assert.ok(cluster.log.every(line => line.startsWith('patch')));
-    assert.deepEqual(states(await ended), ['a not begun 0/1', 'b not begun 0/1']);
+    assert.deepEqual(states(await ended), ['a pending 0/1', 'b pending 0/1']);
   });
 
   test('--parallel drains so many nodes at a time', async () => {
@@ -171,7 +171,7 @@ describe('draining a pool', () => {
     const cluster = fakeDrainCluster({ nodes: three, pods, answers: { pa: [BUDGET] }, options });
     const { ended } = cluster.begin();
     await cluster.clock.advance(10_000);
-    assert.deepEqual(states(await ended), ['a failed 0/1 held', 'b not begun 0/1', 'c not begun 0/1']);
+    assert.deepEqual(states(await ended), ['a failed 0/1 held', 'b pending 0/1', 'c pending 0/1']);
   });
 
   test('a node in the maintenance of somebody else takes no place of another, whatever its name', async () => {
@@ -218,7 +218,7 @@ describe('draining a pool', () => {
     cluster.removePods('pb');
     await cluster.clock.advance(1000);
     cluster.interrupt.abort();
-    assert.deepEqual(states(await ended), ['a drained 1/1', 'b under way 1/2', 'c not begun 0/1']);
+    assert.deepEqual(states(await ended), ['a drained 1/1', 'b in progress 1/2', 'c pending 0/1']);
     const asked = cluster.log.length;
     await cluster.clock.advance(10_000);
     assert.equal(cluster.log.length, asked);
@@ -229,7 +229,7 @@ describe('draining a pool', () => {
     const nodes = Array.from({ length: 40 }, (_, index) => ({ name: `n${index + 10}` }));
     const cluster = fakeDrainCluster({ nodes, pods: { n10: [{ name: 'p' }] }, stopAtPatch: true });
     const drains = await cluster.begin().ended;
-    assert.ok(drains.every(({ phase }) => phase === 'not begun'));
+    assert.ok(drains.every(({ phase }) => phase === 'pending'));
     assert.deepEqual(cluster.log, ['patch n10 {"resourceVersion":"1","unschedulable":true}']);
     assert.deepEqual(cluster.reported, ['node/n10 cordoned']);
   });

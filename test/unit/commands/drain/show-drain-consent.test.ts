@@ -12,11 +12,11 @@ test('changes nothing after a no', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { code, stdout, stderr } = await runDrain({}, { io });
   assert.deepEqual([code, stdout], [1, '']);
-  const NOT_CHECKED = 'Not checked: free resources, pod affinity, topology spread; --check-fit does.\n';
+  const NOT_CHECKED = 'Not checked: free resources, pod affinity, topology spread; to check, use\n      --check-fit.\n';
   const question = 'Drain pool worker: cordon 2 nodes (a, b) and evict 2 pods in context prod? [y/N] ';
   assert.equal(
     stderr,
-    `${WARNING.replace('Ready: ', 'Ready:\n         ')}${NOT_CHECKED}${question}nothing was drained\n`,
+    `${WARNING.replace(' Ready: ', '\n         Ready: ')}${NOT_CHECKED}${question}nothing was drained\n`,
   );
 });
 
@@ -56,7 +56,7 @@ test('a script needs --yes for a drain that a budget holds up for ever', async (
   const io = testIo();
   await assert.rejects(runDrain({}, { io, budgets: [NEVER] }), {
     message: 'PodDisruptionBudget ns/web never allows 1 of 2 pods to be evicted; nothing was changed',
-    next: 'if that is meant, run the command again with --yes',
+    next: 'to continue, run the command again with --yes',
   });
   assert.match(
     io.stderrText(),
@@ -90,7 +90,7 @@ test('asks about the pods that can be evicted', async () => {
   const { stderr } = await runDrain({ warnOf }, { io, budgets: [NEVER] });
   assert.match(
     stderr,
-    /^warning: all at once\nNot checked: .*\nDrain pool worker: cordon 2 nodes \(a, b\) and evict 1 of 2 pods in context\s+prod\? /m,
+    /^warning: all at once\nNot checked: .*\n.*\nDrain pool worker: cordon 2 nodes \(a, b\) and evict 1 of 2 pods in context\s+prod\? /m,
   );
 });
 
@@ -104,7 +104,7 @@ for (const [answer, code] of [
     setTimeout(() => io.stdin.push(`${answer}\n`), 50);
     const ended = await runDrain({}, { io, wasCordoned: true });
     const questions =
-      /evict 0 pods from 2 cordoned nodes \(a, b\) in context\s+prod\? \[y\/N\] (warning: .*\n( .*\n)?)+Not checked: .*\nThe cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes \(a, b\) and evict 2 pods in context\s+prod\? \[y\/N\] /;
+      /evict 0 pods from 2 cordoned nodes \(a, b\) in context\s+prod\? \[y\/N\] (warning: .*\n( .*\n)?)+Not checked: .*\n.*\nThe cluster has changed meanwhile:\nDrain pool worker: cordon 2 nodes \(a, b\) and evict 2 pods in context\s+prod\? \[y\/N\] /;
     assert.match(ended.stderr, questions);
     assert.deepEqual([ended.code, ended.stdout], [code, code === 0 ? DONE : '']);
   });
@@ -115,11 +115,11 @@ test('a dry run prints every pod, with a spinner too', async () => {
   const { stdout, stderr } = await runDrain({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
   assert.match(stderr, /^evicting pod ns\/p-a \(dry run\)\nevicting pod ns\/p-b \(dry run\)$/m);
-  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
+  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; to check, use --check-fit\.$/m);
 });
 
 test('a client dry run says that evictions are not tried', async () => {
-  const notTried = /^Not tried: .* --dry-run=server has the server check each eviction\.$/m;
+  const notTried = /^Evictions are computed .* --dry-run=server has the server check each eviction\.$/m;
   assert.match((await runDrain({ dryRun: 'client' })).stderr, notTried);
   for (const choice of [{ dryRun: 'client', disableEviction: true }, { dryRun: 'server' }] as const) {
     assert.doesNotMatch((await runDrain(choice)).stderr, notTried);

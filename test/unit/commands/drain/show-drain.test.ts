@@ -36,14 +36,14 @@ test('prints the remaining pods as a table and an error', async () => {
   assert.equal(code, 1);
   assert.equal(
     stdout.slice(stdout.indexOf('NODE')),
-    `NODE   STATE    PODS GONE   NOTE
-a      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods
-b      failed   0/1         1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods
+    `NODE   STATE    EVICTED   NOTE
+a      failed   0/1       1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods
+b      failed   0/1       1 pod waits for PodDisruptionBudget ns/web: needs 2 healthy pods
 `,
   );
   assert.match(
     stderr,
-    /\nerror: nodepool "worker" not drained: 2 of 2 nodes left to drain; next: run the command again to continue, or make the nodes that it cordoned schedulable again: `kubectl nodepool uncordon worker`\n$/,
+    /\nerror: nodepool "worker" not drained: 2 of 2 nodes left to drain; next: run the command again to continue; to make the nodes that this drain cordoned schedulable again: `kubectl nodepool uncordon worker`\n$/,
   );
 });
 
@@ -56,7 +56,7 @@ test('Ctrl-C prints the table and exits with 130', async () => {
   });
   const { code, stdout, stderr } = await runDrain({}, { io, removal });
   assert.equal(code, 130);
-  assert.match(stdout, /^a +under way +0\/1 +1 pod waits for .*\nb +not begun +0\/1\n$/m);
+  assert.match(stdout, /^a +in progress +0\/1 +1 pod waits for .*\nb +pending +0\/1\n$/m);
   assert.match(
     stderr,
     /error: nodepool "worker" interrupted: 2 of 2 nodes left to drain; next: .* `kubectl nodepool uncordon worker`/,
@@ -75,21 +75,21 @@ test('names the uncordon of nodes that an earlier run cordoned', async () => {
   const { code, stderr } = await runDrain({ timeoutMs: 500, nodes: ['b'] }, { removal, isCordoned: true });
   assert.equal(code, 1);
   const next =
-    'run the command again to continue, or make the nodes that were cordoned before schedulable again: `kubectl nodepool uncordon worker --node b`';
+    'run the command again to continue; to make the nodes that were cordoned before schedulable again: `kubectl nodepool uncordon worker --node b`';
   assert.ok(stderr.endsWith(`left to drain; next: ${next}\n`), stderr);
 });
 
-test('says why nodes are not begun', async () => {
+test('says why nodes are pending', async () => {
   const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const pace = (members: number) => parsePace(undefined, '1', members);
   const { stdout, stderr } = await runDrain({ timeoutMs: 500, pace, isRolling: true }, { removal });
   assert.match(
     stderr,
-    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each is cordoned right before\. /m,
+    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each node is cordoned right before its drain\. /m,
   );
-  assert.match(stderr, /left to drain; --max-unavailable is used up by members that failed or are not Ready; next: /);
+  assert.match(stderr, /left to drain; members that failed or are not Ready use up --max-unavailable; next: /);
   assert.match(stderr, /`kubectl nodepool uncordon worker --node a`\n$/);
-  assert.match(stdout, /^b +not begun/m);
+  assert.match(stdout, /^b +pending/m);
 });
 
 test('names pods that tolerate a cordon before, and counts those that came back after', async () => {
@@ -97,7 +97,7 @@ test('names pods that tolerate a cordon before, and counts those that came back 
   assert.equal(code, 0);
   assert.match(stderr, /^warning: these pods tolerate a cordon and may come back: ns\/p-a, ns\/p-b$/m);
   assert.match(stdout, /worker drained \(2 nodes, 2 pods\); 2 pods that tolerate a cordon came back\n$/);
-  assert.match(stderr, /\nwarning: pods run on drained nodes: ns\/p-a, ns\/p-b; next: scale their controllers down, /);
+  assert.match(stderr, /\nwarning: pods run on drained nodes: ns\/p-a, ns\/p-b; next: scale down their controllers, /);
 });
 
 test('names the pods that are terminating for too long to be waited for', async () => {

@@ -57,7 +57,7 @@ describe('an edit session', () => {
     const session = createEditSession({ env: { EDITOR: 'exit 3 #' }, err: assert.fail });
     await assert.rejects(session.edit('precious'), {
       kind: 'input',
-      message: `the editor "exit 3 #" ended with 3; your text is in ${session.path}`,
+      message: `the editor "exit 3 #" exited with 3; your text is in ${session.path}`,
     });
     assert.equal(readFileSync(session.path, 'utf8'), 'precious');
     await session.remove();
@@ -101,7 +101,7 @@ describe('a signal that ends the process', {
       const path = / in (\S+)\n$/.exec(run.stderr)?.[1] ?? '';
       assert.deepEqual(
         [run.signal, run.stderr],
-        [signal, `error: the edit was ended by ${signal}; next: find your text in ${path}\n`],
+        [signal, `error: ${signal} ended the editor; next: find your text in ${path}\n`],
       );
       assert.equal(readFileSync(path, 'utf8'), 'precious');
       rmSync(dirname(path), { recursive: true });

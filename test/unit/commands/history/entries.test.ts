@@ -128,8 +128,8 @@ test('finds a node in the notes that name it, and no part of another name', () =
     '1 node joined: a-1',
     '3 nodes joined: a, a-1, a-2 and 3 more',
     '2 nodes updated (label k changed from "x" to "y" (drift)): a-1, b',
-    'node a-1 belongs to pool x and also matches pool y',
-    'nodes b, a-1, c belong to pool x and also match pool y; not applied there: tier',
+    'node a-1 belongs to pool x but also matches pool y',
+    'nodes b, a-1, c belong to pool x but also match pool y; not applied there: tier',
   ])
     assert.equal(isNamedIn(note, 'a-1'), true, note);
   for (const note of [

@@ -24,8 +24,8 @@ test('says what a revision changed, and which one an undo brought back', () => {
   assert.deepEqual(
     detailsOf([revision(2, silver, '2026-01-02T00:00:00Z'), revision(3, gold, '2026-01-01T00:00:00Z')]),
     [
-      'SpecChanged: revision 2: the oldest spec that is kept',
-      'SpecChanged: the spec of revision 3 was kept first',
+      'SpecChanged: revision 2: the oldest saved spec',
+      'SpecChanged: first save of the spec of revision 3',
       'SpecRestored: revision 3: - spec.handler: runc, ~ spec.labels[tier]: silver -> gold',
     ],
   );
@@ -60,7 +60,7 @@ test('compares no spec of thousands of levels', () => {
     revision(1, { x: deep }, '2026-01-01T00:00:00Z'),
     revision(2, { x: 1 }, '2026-01-02T00:00:00Z'),
   ]);
-  assert.equal(last, 'SpecChanged: revision 2: too many levels to compare');
+  assert.equal(last, 'SpecChanged: revision 2: nested too deeply to compare');
 });
 
 test('names the fields of each manager, and of the creator those of the creation', () => {
@@ -83,8 +83,8 @@ test('names the fields of each manager, and of the creator those of the creation
   assert.deepEqual(
     found.map(({ what, who, detail }) => [what, who, detail]),
     [
-      ['PoolCreated', 'kubectl-create', 'manages spec.handler, spec.labels[a], spec.labels[b]'],
-      ['MetadataWritten', 'kubectl-annotate', 'manages metadata.annotations'],
+      ['PoolCreated', 'kubectl-create', 'last wrote spec.handler, spec.labels[a], spec.labels[b]'],
+      ['MetadataWritten', 'kubectl-annotate', 'last wrote metadata.annotations'],
     ],
   );
 });

@@ -70,13 +70,13 @@ test('refuses whom else the role of the controller is bound to, and asks about t
   const asking = clusterOf([people]);
   await asking.before(NONE);
   assert.deepEqual(asking.risks, [
-    'others would get rights on pools: ClusterRoleBinding p binds ClusterRole people to User u, Group g',
+    'others would get permissions on pools: ClusterRoleBinding p binds ClusterRole people to User u, Group g',
   ]);
   const refusing = clusterOf([people, binding('x', 'c', [account, user]), binding('--all', 'c', [user])]);
   await assert.rejects(refusing.before(NONE), {
     kind: 'input',
     message:
-      'others would get the rights of the controller: ClusterRoleBinding x binds ClusterRole c to User u; ClusterRoleBinding --all binds ClusterRole c to User u; nothing was changed',
+      "others would get the controller's permissions: ClusterRoleBinding x binds ClusterRole c to User u; ClusterRoleBinding --all binds ClusterRole c to User u; nothing was changed",
     next: 'kubectl delete clusterrolebinding x, then run the command again',
   });
   // A name that would be a flag is in no command.
@@ -97,7 +97,7 @@ test('refuses labels by which the role of the controller would become part of ot
   ]);
   await assert.rejects(before(live), {
     message:
-      'others would get the rights of the controller: ClusterRole ops aggregates ClusterRole c by labels that others have set; nothing was changed',
+      "others would get the controller's permissions: ClusterRole ops aggregates ClusterRole c by labels that others set; nothing was changed",
     next: 'kubectl delete clusterrole c, then run the command again',
   });
   // All roles, ours as well: whoever made that one means it.
@@ -107,7 +107,7 @@ test('refuses labels by which the role of the controller would become part of ot
 test('asks about a namespace that was there before the role, unless that is being deleted', async () => {
   const asking = clusterOf([]);
   await asking.before([namespace, undefined, role('c', []), undefined]);
-  assert.match(asking.risks.join(), /^namespace ns exists before the controller: who may run pods /);
+  assert.match(asking.risks.join(), /^namespace ns already exists: users who can run pods /);
   const ending = { ...namespace, metadata: { name: 'ns', deletionTimestamp: '2026-01-01T00:00:00Z' } };
   // As with a further flag.
   const fewer = role('c', [{ ...RULES[0], verbs: ['patch'] }]);
@@ -140,7 +140,7 @@ test('names a binding that was made while the roles were written', async () => {
   bindings.push(binding('x', 'c', [user]));
   await assert.rejects(late(), {
     kind: 'cluster',
-    message: 'others got rights while the command ran: ClusterRoleBinding x binds ClusterRole c to User u',
+    message: 'others got permissions during the install: ClusterRoleBinding x binds ClusterRole c to User u',
     next: 'kubectl delete clusterrolebinding x, then run the command again',
   });
 });

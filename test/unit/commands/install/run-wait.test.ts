@@ -53,7 +53,7 @@ test('waits until the pods of the spec before are gone: they may be the availabl
   await done;
   assert.equal(reads(), 2);
   await assert.rejects(waiting(rolling).done, {
-    message: 'the controller is not available after 3 s: 2 of 2 pods are, and 1 of them may be of the earlier version',
+    message: 'the controller is not available after 3 s: 2 of 2 pods are, and 1 of these may run the earlier version',
   });
 });
 

@@ -24,7 +24,7 @@ test('logs once a minute that a pool sets a NoExecute taint', async () => {
   write('b', [EVICTS, KEEPS], [EVICTS]);
   assert.deepEqual(log, []);
   const of = (node: string) =>
-    `warning gpu: setting taint team=ml:NoExecute on nodes, first on ${node}: pods that do not tolerate it are evicted, and PodDisruptionBudgets are not respected`;
+    `warning gpu: setting taint team=ml:NoExecute on nodes, first on ${node}: pods that do not tolerate it are evicted; taints ignore PodDisruptionBudgets`;
   write('c', [EVICTS]);
   write('d', [EVICTS]);
   assert.deepEqual(log, [of('c')]);

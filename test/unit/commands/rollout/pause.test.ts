@@ -49,7 +49,7 @@ async function resume(before: RawPool, nodes: Node[] | NodepoolError, clock: num
     reconciles: false,
     now: () => after(clock),
   }).catch((error: unknown) => {
-    if (error instanceof NodepoolError && /is not stopped$/.test(error.message)) return undefined;
+    if (error instanceof NodepoolError && /is not paused or stopped$/.test(error.message)) return undefined;
     throw error;
   });
   return written?.metadata.annotations?.[RESUMED_ANNOTATION];

@@ -119,7 +119,7 @@ describe('the permission to watch', () => {
     await flushPromises();
     const message = 'things.example.com is forbidden: User "rita" cannot list resource "things" in API group "x"';
     source.lists[0]?.answer({ kind: 'refused', status: 403, message, retryAfterMs: undefined });
-    await assert.rejects(ended, { message: 'cannot list things: user "rita" lacks the permission' });
+    await assert.rejects(ended, { message: 'user "rita" may not list things' });
   });
 
   test('missing with that to list is one error', async () => {

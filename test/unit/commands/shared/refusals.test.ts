@@ -5,7 +5,7 @@ import { allPermitted } from '../../../../src/commands/shared/refusals.ts';
 import { ForbiddenError, NodepoolError } from '../../../../src/nodepool/errors.ts';
 
 function forbidden(plural: string): ForbiddenError {
-  return new ForbiddenError(`cannot list ${plural}: user "bob" lacks the permission`, [`verb list on ${plural}`]);
+  return new ForbiddenError(`user "bob" may not list ${plural}`, [`verb list on ${plural}`]);
 }
 
 async function failing(error: Error, afterMs = 0): Promise<never> {
@@ -24,8 +24,8 @@ test('names all missing permissions, in the order of the reads', async () => {
     missing: ['verb list on nodepools', 'verb list on runtimeclasses'],
     lines: [
       'the user lacks permissions:',
-      'cannot list nodepools: user "bob" lacks the permission',
-      'cannot list runtimeclasses: user "bob" lacks the permission',
+      'user "bob" may not list nodepools',
+      'user "bob" may not list runtimeclasses',
     ],
     next: 'ask for a role with verb list on nodepools, verb list on runtimeclasses',
   });

@@ -55,7 +55,7 @@ test('names the workloads that lose their RuntimeClass, and asks about them', as
     covers: ['the CRD', 'pool uid-a', 'node n1', 'Deployment ml/train'],
     needsYes: ['1 pool would be deleted: a'],
     losses: [
-      'RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod template',
+      'RuntimeClass node-pool-a would be deleted, but 1 workload names it: Deployment ml/train (0 pods). Running pods stay; the server would reject new pods until runtimeClassName is removed from the pod template',
     ],
   });
 });

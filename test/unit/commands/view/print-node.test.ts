@@ -13,5 +13,5 @@ test('says that there are more pods than the first ones', () => {
   const lines = (count: number) => renderPods(Array(count).fill(pod), setting).split('\n');
   assert.equal(lines(MAX_PODS).length, MAX_PODS + 1);
   const more = lines(MAX_PODS + 1);
-  assert.deepEqual([more.length, more.at(-1)], [MAX_PODS + 2, '… and more: these are the first 2,000']);
+  assert.deepEqual([more.length, more.at(-1)], [MAX_PODS + 2, '… and more: only the first 2,000 are shown']);
 });

@@ -61,16 +61,16 @@ test('returns after Ctrl-D at a question of the command', async () => {
 
 test('asks again for a line that is not flags only', async () => {
   const cases: [line: string, why: string][] = [
-    ['y', '"y" is no flag'],
-    ['--force y', '"y" is no flag'],
-    ['--dry-run server', '"server" is no flag'],
-    ['--', '"--" is no flag'],
+    ['y', '"y" is not a flag'],
+    ['--force y', '"y" is not a flag'],
+    ['--dry-run server', '"server" is not a flag'],
+    ['--', '"--" is not a flag'],
     [`--pod-selector 'a`, 'a quote is not closed'],
   ];
   for (const [line, why] of cases) {
     const { ran, said } = await drain([`${line}\r`, '--timeout 5m\r', '\r']);
     assert.deepEqual(ran, [['gpu', '--timeout', '5m']], line);
-    assert.ok(said.includes(`error: ${why}; next: type flags and their values only`), said);
+    assert.ok(said.includes(`error: ${why}; next: type only flags with their values`), said);
   }
 });
 

@@ -87,5 +87,5 @@ test('reads at most 50 nodes, and counts the others', async () => {
   const result = await withSetters([planned('calm'), ...many], { fieldSetters });
   assert.deepEqual([reads, result.unread, result.planned.length], [50, 10, 61]);
   assert.deepEqual(result.planned.at(-1), planned('n59', drift));
-  assert.equal(unreadText(10), 'who set the values was read from 50 nodes, and not from 10 more');
+  assert.equal(unreadText(10), 'who set the values is shown for 50 nodes, not for 10 more');
 });

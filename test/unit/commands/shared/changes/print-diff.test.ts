@@ -71,7 +71,7 @@ const diff: PrintedDiff = {
 test('names a node whose record would be too large', () => {
   assert.match(
     renderDiff({ ...nothing, oversized: ['a'] }, plain),
-    /^! node a is not written: what its pool sets and removes there does not fit into the record/,
+    /^! node a is not written: the changes by its pool do not fit into the record/,
   );
 });
 
@@ -107,8 +107,8 @@ node node-4 (pool gpu)
 ~ RuntimeClass node-pool-b: node selector and tolerations updated
 - RuntimeClass node-pool-c
 
-! pool bad is not applied until its spec is corrected: spec.taints[0].key: must not be empty
-! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier
+! pool bad has an invalid spec and is not applied: spec.taints[0].key: must not be empty
+! node node-9 belongs to pool worker but also matches pool gpu (conflict); not applied: tier
 ! RuntimeClass node-pool-gpu has another owner and is not changed
 
 4 nodes would change: 3 set, 2 changed, 3 removed, 2 restored; 4 RuntimeClasses would change`.slice(1),
@@ -175,7 +175,7 @@ pool web: 2 nodes, pool web is paused (later-1, later-2)
   + label tier=gold  (spec)
 
 ! pool web is paused: 2 nodes above are not written until \`kubectl nodepool rollout resume web\`
-! 4 nodes (a, b, c and 1 more) belong to pool web and also match pool db (conflict); not applied: tier
+! 4 nodes (a, b, c and 1 more) belong to pool web but also match pool db (conflict); not applied: tier
 
 500 nodes would change: 500 set, 9 changed; 2 nodes would change later`.slice(1),
   );
@@ -200,7 +200,7 @@ test('prints nothing without changes', () => {
 test('prints conflicts without a summary when they are alone', () => {
   assert.equal(
     renderDiff({ ...nothing, conflicts: diff.conflicts }, plain),
-    '! node node-9 belongs to pool worker and also matches pool gpu (conflict); not applied: tier',
+    '! node node-9 belongs to pool worker but also matches pool gpu (conflict); not applied: tier',
   );
 });
 

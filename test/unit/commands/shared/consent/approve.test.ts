@@ -32,7 +32,7 @@ const plan = {
     },
   ],
 };
-const SHOWN = /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\nNODE .*\nn1 .* default\/web\n/;
+const SHOWN = /^NoExecute taints evict 1 pod at once from 1 node:\nNODE .*\nn1 .* default\/web\n/;
 
 /** A terminal whose user answers each question once. */
 function onTerminal(...answers: string[]) {
@@ -48,8 +48,8 @@ test('ends a script without --yes; a dry run only shows the plan', async () => {
   const io = testIo();
   await assert.rejects(approver({ yes: false, dryRun: false }, io, access)({ plan }), {
     message:
-      'taints with the effect NoExecute evict 1 pod at once, from 1 node (n1): default/web; PodDisruptionBudgets do not hold these back; nothing was changed',
-    next: 'if that is meant, run the command again with --yes',
+      'NoExecute taints evict 1 pod at once from 1 node (n1): default/web; taints ignore PodDisruptionBudgets; nothing was changed',
+    next: 'to continue, run the command again with --yes',
   });
   assert.equal(io.stderrText(), '');
   for (const approval of [
@@ -67,7 +67,7 @@ test("ends a script without --yes where the command's question needs an answer; 
   const proposal = { plan: NO_CHANGE, action: 'Delete pool a', question };
   await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), access)(proposal), {
     message: '1 workload names it; nothing was changed',
-    next: 'if that is meant, run the command again with --yes',
+    next: 'to continue, run the command again with --yes',
   });
   assert.equal(await approver({ yes: true, dryRun: false }, testIo(), access)(proposal), 'waived');
   assert.equal(await approver({ yes: false, dryRun: true }, testIo(), access)(proposal), 'waived');
@@ -87,7 +87,7 @@ test('ends when the evictions cannot be read; with --yes it warns', async () => 
     await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), by)({ plan: read }), {
       kind: 'cluster',
       message: unknown,
-      next: 'ask for a role, or continue without knowing with --yes',
+      next: 'ask for a role, or to continue without this check, use --yes',
       isPermanent: true,
     });
     const io = testIo();
@@ -132,7 +132,7 @@ test('after a yes asks only about new evictions', async () => {
   assert.equal(await approve({ plan }), 'asked');
   assert.match(
     io.stderrText(),
-    /The cluster has changed meanwhile:\nContinue in context prod: taints with the effect NoExecute evict 2 pods/,
+    /The cluster has changed meanwhile:\nContinue in context prod: NoExecute taints evict 2 pods/,
   );
 });
 
@@ -150,11 +150,11 @@ test('a later step asks about other taints only, and a no says what was written'
   assert.equal(await approve({ plan, written }), 'clear');
   const [first = assert.fail()] = plan.nodes;
   const other = { ...plan, nodes: [{ ...first, patch: { resourceVersion: '1', taints: [taint('y:NoExecute')] } }] };
-  const no = { message: written.message, next: 'continue with `x --wait`' };
+  const no = { message: written.message, next: 'to continue, run `x --wait`' };
   await assert.rejects(approve({ plan: other, written }), no);
   const question = { losses: ['1 workload names it'], covers: ['pool a'] };
   await assert.rejects(approve({ plan: NO_CHANGE, question, written }), no);
-  assert.match(io.stderrText(), /\] What is left to do has changed:\nContinue /);
+  assert.match(io.stderrText(), /\] The remaining changes are different now:\nContinue /);
   assert.doesNotMatch(io.stderrText(), /The cluster has changed/);
 });
 
@@ -169,7 +169,7 @@ test('the first question after the write of the command itself does not blame th
   assert.equal(await approve({ plan: NO_CHANGE, question }), 'asked');
   assert.doesNotMatch(io.stderrText(), /has changed/);
   assert.equal(await approve({ plan, question }), 'asked');
-  assert.match(io.stderrText(), /\] The cluster has changed meanwhile:\nContinue in context prod: taints /);
+  assert.match(io.stderrText(), /\] The cluster has changed meanwhile:\nContinue in context prod: NoExecute taints /);
 });
 
 test('asks about an additional pod, not about one that its controller replaced', async () => {

@@ -18,10 +18,10 @@ test('warns once for each provider whose keys a pool sets', async () => {
   const io = testIo();
   const labels = { 'karpenter.sh/a': '', 'karpenter.sh/b': '', 'cloud.google.com/x': '', tier: 'gold' };
   await warnOfOthersKeys([aPool({ labels }, { name: 'web' }), aPool({})], io, undefined);
-  const end = 'sets itself: the last writer wins; next: choose a key of your own';
+  const end = 'also sets it: the last writer wins; next: use a key of your own';
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
-    `warning: pool web sets cloud.google.com/x, which GKE ${end}`,
-    `warning: pool web sets karpenter.sh/a, karpenter.sh/b, which Karpenter ${end}`,
+    `warning: pool web sets cloud.google.com/x, but GKE ${end}`,
+    `warning: pool web sets karpenter.sh/a, karpenter.sh/b, but Karpenter ${end}`,
   ]);
 });
 
@@ -31,7 +31,7 @@ test('and about the keys of --transient-keys', async () => {
   await warnOfOthersKeys([pool], io, ['acme.io/*']);
   assert.match(
     io.stderrText(),
-    /^warning: pool web sets the taint acme\.io\/boot, which other software sets to describe a changing state/,
+    /^warning: pool web sets the taint acme\.io\/boot \(other software sets it to describe a changing state/,
   );
 });
 
@@ -43,12 +43,12 @@ test('warns about labels and taints of a state that passes, and where startup ta
     startupTaints: ['node.cilium.io/agent-not-ready:NoExecute', 'medik8s.io/drain:NoSchedule'].map(taint),
   };
   await warnOfOthersKeys([aPool(spec, { name: 'web' })], io, undefined);
-  const text = 'nodes get it when they register, and it is not set again once it is removed; next:';
+  const text = 'nodes get it once, when they register; next:';
   assert.deepEqual(io.stderrText().trimEnd().split('\n'), [
-    `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state, which NVIDIA GPU Operator sets while the node is updated or under maintenance: ${text} remove it from the pool`,
-    `warning: pool web sets the taint karpenter.sh/disrupted, which Karpenter sets before the node is removed: ${text} remove it from the pool`,
-    `warning: pool web sets the taint ebs.csi.aws.com/agent-not-ready, which AWS EBS CSI driver sets until an agent on the node is ready: ${text} use spec.startupTaints, or remove it from the pool`,
-    'warning: pool web gives new nodes the taint medik8s.io/drain, which Node Maintenance Operator (medik8s) sets while the node is updated or under maintenance; next: remove it from spec.startupTaints',
+    `warning: pool web sets the label nvidia.com/gpu-driver-upgrade-state (NVIDIA GPU Operator sets it while the node is updated or under maintenance): ${text} remove it from the pool`,
+    `warning: pool web sets the taint karpenter.sh/disrupted (Karpenter sets it before the node is removed): ${text} remove it from the pool`,
+    `warning: pool web sets the taint ebs.csi.aws.com/agent-not-ready (AWS EBS CSI driver sets it until an agent on the node is ready): ${text} use spec.startupTaints, or remove it from the pool`,
+    'warning: pool web sets the taint medik8s.io/drain (Node Maintenance Operator (medik8s) sets it while the node is updated or under maintenance) on new nodes; next: remove it from spec.startupTaints',
   ]);
 });
 
@@ -57,7 +57,7 @@ test('warns about a pool that is being deleted', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   assert.match(
     warningText(deletingWarning(aPool({}, { deletionTimestamp })) ?? ''),
-    /^nodepool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*; next: .*delete worker`$/,
+    /^pool worker is being deleted since 2026-01-01T00:00:00Z: its nodes are released, .*; next: .*delete worker`$/,
   );
 });
 
@@ -92,10 +92,10 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
       .stderrText()
       .split('\n')
       .filter(line => line !== '');
-    return lines.map(line => /own node to lose|may register/.exec(line)?.[0]);
+    return lines.map(line => /leave the pool|register a new node/.exec(line)?.[0]);
   };
   assert.deepEqual(await warn(risky), []);
-  assert.deepEqual(await warn(registers), ['may register']);
+  assert.deepEqual(await warn(registers), ['register a new node']);
   assert.equal(asked, 8);
   const policy = 'ValidatingAdmissionPolicy';
   const binding = 'ValidatingAdmissionPolicyBinding';
@@ -111,11 +111,11 @@ test('warns of kubelets as far as the admission policy does not stop them, and a
     { [binding]: forbidden },
     { [policy]: forbidden },
   ]) {
-    assert.deepEqual(await warn(risky, changes), ['own node to lose'], JSON.stringify(changes));
+    assert.deepEqual(await warn(risky, changes), ['leave the pool'], JSON.stringify(changes));
   }
   const [none, other] = [{ [binding]: undefined }, { ...risky, metadata: { ...risky.metadata, name: 'other' } }];
   pools = [risky] as RawPool[];
-  assert.deepEqual(await warn(risky, none), ['own node to lose'], 'the pool itself');
+  assert.deepEqual(await warn(risky, none), ['leave the pool'], 'the pool itself');
   pools = [risky, other] as RawPool[];
   assert.deepEqual(await warn(risky, none), [], 'it was said of another pool');
   const before = asked;

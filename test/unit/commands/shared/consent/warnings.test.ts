@@ -16,8 +16,8 @@ const warned = (spec: NodePoolSpec, nodes = NODES) => wideWarning(aPool(spec, { 
 
 test('names the control-plane nodes that a nodeSelector matches', () => {
   assert.deepEqual(warned({ nodeSelector: LINUX }), {
-    message: 'pool all selects 3 nodes, 2 of them of the control plane: cp-1, cp-2',
-    next: `leave the control plane out with \`kubectl nodepool edit all --node-selector '!${CP},!${MASTER}'\`, or see them with \`kubectl get nodes -l os=linux\``,
+    message: 'pool all selects 3 nodes, 2 of them in the control plane: cp-1, cp-2',
+    next: `exclude the control plane with \`kubectl nodepool edit all --node-selector '!${CP},!${MASTER}'\`, or see them with \`kubectl get nodes -l os=linux\``,
   });
   assert.equal(warned({ nodeSelector: LINUX }, NODES.slice(0, 1)), undefined);
 });
@@ -27,5 +27,5 @@ test('says nothing of a pool that names the control plane', () => {
   assert.equal(warned({ matchExpressions: [{ key: MASTER, operator: 'Exists' }] }), undefined);
   assert.equal(wideWarning(aPool({}, { name: 'control-plane' }), NODES), undefined);
   const other = { matchExpressions: [{ key: MASTER, operator: 'DoesNotExist' }] };
-  assert.match(JSON.stringify(warned(other)), /1 of them of the control plane: cp-1; it requires no label/);
+  assert.match(JSON.stringify(warned(other)), /1 of them in the control plane: cp-1; its selector requires no label/);
 });

@@ -136,7 +136,7 @@ test('an uncordon that conflicts leaves a cordon that somebody set after the yes
       result.kind === 'failed' ? result.error.message : result.kind,
     );
   const asked = await uncordon(laterCordonOf(theirs, {}, { ...deps, cluster }));
-  assert.deepEqual(asked, ['changed', 'changed', 'kubectl-cordon, 12:05 cordoned it meanwhile', 'already']);
+  assert.deepEqual(asked, ['changed', 'changed', 'kubectl-cordon, 12:05 cordoned the node meanwhile', 'already']);
   assert.equal(writes.filter(line => line.startsWith('again')).length, 1);
   // With --yes, nobody was asked.
   writes.length = 0;

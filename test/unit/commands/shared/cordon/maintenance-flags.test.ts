@@ -58,10 +58,10 @@ test('refuses other texts and times that are past', () => {
   ])
     assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message: `--until: "${text}" is not a time` });
   for (const text of ['0h', '2026-11-24T12:00:00Z', '0001-01-01T00:00Z'])
-    assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message: `--until: ${text} is past` });
+    assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message: `--until: ${text} is in the past` });
   // It has begun.
   for (const text of ['2026-11-24', '2020-02-29']) {
-    const message = `--until: ${text} is past: a date is the start of that day`;
+    const message = `--until: ${text} is in the past: a date means the start of that day`;
     assert.throws(() => parseUntil(text, NOW), { kind: 'usage', message });
   }
   for (const text of ['999999999d', '9999-12-31T23:59:59-01:00'])

@@ -20,7 +20,7 @@ for (const [name, leftMs, left] of cases) {
   test(`${name}: ${left}`, () => {
     const now = new Date(Date.parse(UNTIL) - leftMs);
     const owner = { name: 'alice', from: 'server' } as const;
-    assert.equal(requestedText(owner, { until: UNTIL }, now), `Maintenance of alice until ${UNTIL} (in ${left})`);
+    assert.equal(requestedText(owner, { until: UNTIL }, now), `Maintenance by alice until ${UNTIL} (${left} left)`);
     const maintenance = JSON.stringify({ owner: 'alice', since: '2026-01-01T00:00:00Z', until: UNTIL, uid: 'u' });
     const cell = maintenanceCell({ uid: 'u', unschedulable: true, maintenance }, now, 80, makeStyle(false));
     assert.equal(cell, `alice(${left}-left)`);

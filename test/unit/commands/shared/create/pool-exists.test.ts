@@ -5,9 +5,9 @@ import { aPool } from '../../../nodepool/fixtures.ts';
 
 test('names what changes a pool that exists, by its file where it comes from one', () => {
   const next = (files?: string[]) => alreadyExists(aPool({}, { name: 'web' }), files).next;
-  const edit = 'change it with `kubectl nodepool edit web`';
+  const edit = 'change the pool with `kubectl nodepool edit web`';
   const by = (file: string) =>
-    `${edit}, or by its file with \`kubectl replace -f ${file}\` (\`kubectl apply -f ${file}\` would keep what the file has not), then \`kubectl nodepool reconcile web\``;
+    `${edit}, or from its file with \`kubectl replace -f ${file}\` (\`kubectl apply -f ${file}\` would keep fields that are not in the file), then \`kubectl nodepool reconcile web\``;
   assert.deepEqual([next(), next(['a.yaml']), next(['-'])], [edit, by('a.yaml'), by('FILE')]);
 });
 
@@ -28,7 +28,7 @@ test('names the field manager of the creation, whatever the order of the entries
     [undefined, 'somebody else'],
   ] as const) {
     const metadata = { name: 'a', creationTimestamp: CREATED, managedFields };
-    assert.equal(takenText(metadata), `${who} created a pool of that name at ${CREATED}`);
+    assert.equal(takenText(metadata), `${who} created a pool of the same name at ${CREATED}`);
   }
 });
 
@@ -37,6 +37,6 @@ test('of a pool that kubectl apply has made, names that', () => {
   const existing = { metadata: { ...aPool().metadata, annotations } };
   assert.match(
     alreadyExists(aPool(), ['a.yaml'], existing).next ?? '',
-    /by its file with `kubectl apply -f a\.yaml`, then /,
+    /from its file with `kubectl apply -f a\.yaml`, then /,
   );
 });

@@ -146,16 +146,16 @@ test('detaches the member label with the release, and keeps labels of a selector
   const selecting = aPool({ nodeSelector: { zone: 'z', 'x.io/y': '1' } }, { name: 'a' });
   await assert.rejects(propose([selecting, pool('b', {})], [], { names: ['b', 'a'], detachNodes: true }), {
     kind: 'input',
-    message: '--detach-nodes: nodepool a finds its nodes by spec.nodeSelector, whose labels others may have set',
-    next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE zone- x.io/y-`',
+    message: '--detach-nodes: pool a selects by spec.nodeSelector, and others may have set these labels',
+    next: 'leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE zone- x.io/y-`',
   });
   const matchExpressions = [
     { key: 'size', operator: 'Gt', values: ['4'] },
     { key: 'spot', operator: 'DoesNotExist' },
   ];
   await assert.rejects(propose([aPool({ matchExpressions }, { name: 'a' })], [], { detachNodes: true }), {
-    message: '--detach-nodes: nodepool a finds its nodes by spec.matchExpressions, whose labels others may have set',
-    next: 'leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE size-`',
+    message: '--detach-nodes: pool a selects by spec.matchExpressions, and others may have set these labels',
+    next: 'leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE size-`',
   });
   assert.equal((await propose([selecting], [])).action, 'Delete pool a (releases 0 nodes)');
 });
@@ -189,10 +189,10 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
     assert.deepEqual(nodePlan(proposal).runtimeClasses, [{ name: 'node-pool-a', kind: 'delete' }]);
     assert.deepEqual(proposal.question?.losses, [
-      'RuntimeClass node-pool-a would be deleted, and 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates',
-      'cannot tell which DaemonSets without pods name RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
+      'RuntimeClass node-pool-a would be deleted, but 2 workloads name it: CronJob ml/nightly (0 pods), Deployment ml/train (2 pods). Running pods stay; the server would reject new pods until runtimeClassName is removed from the pod templates',
+      'cannot tell which DaemonSets without pods use RuntimeClass node-pool-a, which would be deleted: no DaemonSets',
     ]);
-    const unread = 'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a';
+    const unread = 'DaemonSets without pods cannot be read and may use RuntimeClass node-pool-a';
     assert.deepEqual(proposal.question?.covers.slice(1), ['CronJob ml/nightly', 'Deployment ml/train', unread]);
     assert.deepEqual(proposal.question?.needsYes, []);
   }
@@ -203,7 +203,7 @@ test('names the workloads also when no plan can be made', async () => {
   const cluster = { classes: [ownClass], pods: [podOf('x')] };
   const { plan, question } = await propose([pool('a', {})], refusal, {}, cluster);
   assert.equal(plan, refusal);
-  assert.match(question?.losses?.[0] ?? '', /^RuntimeClass node-pool-a would be deleted, and 2 workloads name it: /);
+  assert.match(question?.losses?.[0] ?? '', /^RuntimeClass node-pool-a would be deleted, but 2 workloads name it: /);
   assert.deepEqual(question?.covers.slice(0, 3), ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
 });
 
@@ -225,11 +225,11 @@ test('a user who may not list pods is asked about them and the other workloads',
       pods: new NodepoolError('cluster', 'no pods'),
     },
   );
-  assert.match(question?.losses?.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods name .*: no pods$/);
+  assert.match(question?.losses?.at(-1) ?? '', /^cannot tell which pods, DaemonSets without pods use .*: no pods$/);
   assert.deepEqual(question?.covers.slice(1), [
     'CronJob ml/nightly',
-    'pods cannot be read, and may name RuntimeClass node-pool-a',
-    'DaemonSets without pods cannot be read, and may name RuntimeClass node-pool-a',
+    'pods cannot be read and may use RuntimeClass node-pool-a',
+    'DaemonSets without pods cannot be read and may use RuntimeClass node-pool-a',
   ]);
 });
 

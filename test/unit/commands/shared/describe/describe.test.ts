@@ -21,7 +21,10 @@ test('describes the pools that exist, and names the others with the next step', 
     ['worker'],
     ['nodepool "gpx" not found; did you mean "gpu"?', 'list the pools with `kubectl nodepool get`'],
   ]);
-  assert.deepEqual(await ask('pool', 'worker'), [['worker'], ['leave out "pool": names of pools follow the command']]);
+  assert.deepEqual(await ask('pool', 'worker'), [
+    ['worker'],
+    ['leave out "pool": write the pool names right after the command'],
+  ]);
   assert.deepEqual(await ask('w1'), [
     [],
     ['"w1" is a node of pool worker: `kubectl nodepool why w1` or `kubectl describe node w1`'],

@@ -86,13 +86,13 @@ Allocatable:
   memory             6129040Ki    (5.8Gi)
   nvidia.com/gpu     4
   pods               220
-Nodes:  2, 1 ready, 1 unschedulable, 1 to be changed, 1 to be cleaned, 1 held by another pool
+Nodes:  2, 1 ready, 1 unschedulable, 1 with changes due, 1 to be cleaned, 1 owned by another pool
   Name    Status                       CPU  Memory  Pods  State          Age
   ----    ------                       ---  ------  ----  -----          ---
   node-1  Ready                        4    2.9Gi   110   in sync        20d
   node-2  NotReady,SchedulingDisabled  4    2.9Gi   110   1 change due   20d
   node-3  Ready                        4    2.9Gi   110   to be cleaned  20d
-  node-4  Ready                        4    2.9Gi   110   held by gpu    20d
+  node-4  Ready                        4    2.9Gi   110   owned by gpu   20d
 RuntimeClass:
   Name:           node-pool-worker
   Handler:        gvisor
@@ -105,8 +105,8 @@ RuntimeClass:
 Conditions:
   Type      Status  Reason      Age  Message
   ----      ------  ------      ---  -------
-  Ready     True    PoolReady   5m   at the last reconcile: 2 of 2 nodes are Ready
-  Applied   True    Applied     5m   at the last reconcile: every member carries the labels and taints of the pool
+  Ready     True    PoolReady   5m   from the last reconcile: 2 of 2 nodes are Ready
+  Applied   True    Applied     5m   from the last reconcile: every member has the labels and taints of the pool
   Conflict  False   NoConflict  5m
 Events:
   Type     Reason        Age               From                 Message
@@ -122,13 +122,13 @@ Events:
 });
 
 test('names what the user may not read', () => {
-  const forbidden = new NodepoolError('cluster', 'cannot list x: user "a\n" lacks the permission', 'ask for a role');
+  const forbidden = new NodepoolError('cluster', 'user "a\n" may not list x', 'ask for a role');
   const text = renderDescription(
     { pool: workerPool(), nodes: [], runtimeClass: { forbidden }, events: { forbidden } },
     NOW,
     plain,
   );
-  const line = '<forbidden: cannot list x: user "a\\n" lacks the permission; ask for a role>';
+  const line = '<forbidden: user "a\\n" may not list x; ask for a role>';
   assert.deepEqual(text.match(/^(RuntimeClass|Events): .*$/gm), [`RuntimeClass:  ${line}`, `Events:  ${line}`]);
 });
 
@@ -204,7 +204,7 @@ test('lists nodes with problems first, and counts the rest', () => {
   const names = [...text.matchAll(/^ {2}(node-\d+)/gm)].map(match => match[1]);
   assert.deepEqual(names.slice(0, 6), ['node-4002', 'node-4003', 'node-4001', 'node-4000', 'node-0', 'node-1']);
   assert.equal(names.length, 50);
-  assert.match(text, /^Nodes: {2}4998, 4997 ready, 1 to be changed, 1 to be cleaned, 1 held by another pool$/m);
+  assert.match(text, /^Nodes: {2}4998, 4997 ready, 1 with changes due, 1 to be cleaned, 1 owned by another pool$/m);
   assert.match(text, /^ {2}… and 4950 more; list them all with: kubectl get nodes -l example.com\/gpu=a100$/m);
 });
 
@@ -223,7 +223,7 @@ test('says what a reconcile does with the RuntimeClass', () => {
   );
   assert.equal(
     state(() => {}, foreign),
-    'of another owner; it is not changed',
+    'owned by another object; not changed',
   );
   assert.equal(
     state(pool => {

@@ -70,27 +70,27 @@ test('prints each pool with the rule and every pair of the selector', () => {
     renderWhy(explanation, plain),
     `node node-a is in pool gpu
 
-! pool gone\\u001b is gone, and left its record here: the next reconcile takes back what it set
+! deleted pool gone\\u001b left its record on this node: the next reconcile removes what the pool set
 
-pool gpu: the node is its member, and not pool late's, because it holds the node already, and not pool twin's, because it has the smaller name
-  = example.com/gpu=a100  the node has it
+pool gpu: owns the node (it had the node first; late matches too; its name sorts first; twin matches too)
+  = example.com/gpu=a100  the node has this label
 
-pool late: it matches, but the node is pool gpu's, which holds the node already
-  = example.com/gpu=a100  the node has it
+pool late: matches, but pool gpu owns the node (it had the node first)
+  = example.com/gpu=a100  the node has this label
 
-pool before: it does not match
-  what it set is still on the node: the next reconcile takes it back
-  ! node-role.kubernetes.io/before=  the node has no such label
+pool before: does not match
+  the node still has what the pool set: the next reconcile removes it
+  ! node-role.kubernetes.io/before=  the node does not have this label
   ! zone=a                           the node has zone=b
   = cpu in (4,8)                     the node has cpu=8
-  = !spot                            the node has no such label
-  = os=linux                         the node has it
+  = !spot                            the node does not have this label
+  = os=linux                         the node has this label
 
-pool going: it is being deleted, and gets no nodes
+pool going: is being deleted and gets no nodes
 
-pool wrong: it matches, but gets no new nodes while its spec is invalid: spec.handler: no
+pool wrong: matches, but gets no new nodes while its spec is invalid: spec.handler: no
 
-pool unread: its selector cannot be read; it gets no nodes`,
+pool unread: has an unreadable selector; the pool gets no nodes`,
   );
   assert.equal(renderWhy({ node: 'n', owner: undefined, gone: undefined, pools: [] }, plain), 'node n is in no pool');
 });
@@ -124,12 +124,12 @@ test('prints startup taints with the owner', () => {
     renderWhy({ node: 'n', owner: 'p', gone: undefined, pools, startup }, plain),
     `node n is in pool p
 
-pool p: the node is its member
-  startup taint agent=x:NoSchedule: there until the condition AgentReady\\u001b of the node is True
-  startup taint setup=x:NoSchedule: there until somebody removes it
-  startup taint gone=x:NoSchedule: lifted or removed, or not given; it is not given again
-  startup taint again=x:NoSchedule: lifted or removed, or not given; it is given again when the node boots
+pool p: owns the node
+  startup taint agent=x:NoSchedule: on the node until the condition AgentReady\\u001b of the node is True
+  startup taint setup=x:NoSchedule: on the node until somebody removes it
+  startup taint gone=x:NoSchedule: lifted, removed or never set; not set again
+  startup taint again=x:NoSchedule: lifted, removed or never set; set again when the node boots
 
-pool q: it does not match`,
+pool q: does not match`,
   );
 });

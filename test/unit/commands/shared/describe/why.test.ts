@@ -37,19 +37,19 @@ test('says what the pool set, what is missing, and what it waits for', async () 
     all,
     `node ${NAME} is in pool worker
 
-pool worker: the node is its member
-  = pool=worker  the node has it
+pool worker: owns the node
+  = pool=worker  the node has this label
   the pool set team=a
   + label tier=gold  (drift)
   \`kubectl nodepool reconcile worker\` makes these changes
 
-pool x: it does not match
-  ! x=y  the node has no such label`,
+pool x: does not match
+  ! x=y  the node does not have this label`,
   );
   assert.equal(await text(worker(), ['worker']), all.slice(0, all.indexOf('\n\npool x')));
   assert.match(
     await text(worker({ paused: true })),
-    /\n {2}pool worker is paused: `kubectl nodepool rollout resume worker` lets it write\n/,
+    /\n {2}pool worker is paused; to resume: `kubectl nodepool rollout resume worker`\n/,
   );
 });
 
@@ -57,9 +57,9 @@ test('names the values that nearly match, and the order of the arguments', async
   const node = aNode({ name: NAME, labels: { pool: 'workers' } });
   const some = deps(node, aPool({ nodeSelector: { pool: 'worker' } }, { name: 'worker' }));
   const text = renderWhy(await whyNode(NAME, ['worker'], some), plain);
-  assert.match(text, /\n {2}! pool=worker {2}the node has pool=workers; the selector wants pool=worker$/);
+  assert.match(text, /\n {2}! pool=worker {2}the node has pool=workers; the selector requires pool=worker$/);
   await assert.rejects(whyNode('worker', [NAME], some), {
-    next: `the node comes first: \`kubectl nodepool why ${NAME} worker\``,
+    next: `write the node first: \`kubectl nodepool why ${NAME} worker\``,
   });
   await assert.rejects(whyNode('worker', [], some), { message: 'node "worker" not found: it is a pool' });
   await assert.rejects(whyNode(NAME, ['workr'], some), {

@@ -11,8 +11,8 @@ test('the hint after create and edit is wrapped on a narrow terminal; a script g
     return io.stderrText();
   };
   const [diff, reconcile] = [
-    'next: `kubectl nodepool diff web` shows what would change,',
-    '`kubectl nodepool reconcile web` applies it',
+    'next: `kubectl nodepool diff web` shows the changes,',
+    '`kubectl nodepool reconcile web` applies them',
   ];
   assert.equal(shown(80), `${diff}\n      ${reconcile}\n`);
   assert.equal(shown(120), `${diff} ${reconcile}\n`);

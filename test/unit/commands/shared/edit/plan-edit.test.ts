@@ -65,7 +65,7 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   const { action, warnings, question } = await propose(before, after, { nodes, others: [all] });
   assert.deepEqual([action, warnings], ['Save pool web and reconcile it', []]);
   assert.deepEqual(question, {
-    losses: ['with the new selector 3 of 4 nodes leave pool web: a, b, c; pool all takes 2, no pool takes 1'],
+    losses: ['3 of 4 nodes leave pool web with the new selector: a, b, c; pool all takes 2, no pool takes 1'],
     covers: ['node a leaves', 'node b leaves', 'node c leaves'],
     needsYes: [],
   });
@@ -79,7 +79,7 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   ]);
   assert.equal(alone.action, 'Save pool web');
   assert.deepEqual(alone.question, {
-    losses: ['with the new selector 1 of 1 node leave pool web: c; no pool takes them'],
+    losses: ['1 of 1 node leave pool web with the new selector: c; no pool takes them'],
     covers: ['node c leaves'],
     needsYes: [],
   });
@@ -91,16 +91,16 @@ test('says which nodes a selector with expressions gets where the control plane 
   const nodes = [selected('a'), cp, aNode({ name: 's', labels: { spot: '' } })];
   const { warnings, question } = await propose(web({ nodeSelector: { app: 'web' } }), after, { nodes });
   assert.deepEqual(warnings, [
-    "pool web selects 2 nodes, 1 of them of the control plane: cp; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit web --node-selector '!node-role.kubernetes.io/control-plane'`, or see them with `kubectl get nodes -l '!spot'`",
+    "pool web selects 2 nodes, 1 of them in the control plane: cp; its selector requires no label, so new nodes join automatically; next: exclude the control plane with `kubectl nodepool edit web --node-selector '!node-role.kubernetes.io/control-plane'`, or see them with `kubectl get nodes -l '!spot'`",
   ]);
-  const opens = 'pool web would require no label, and new nodes join by themselves';
+  const opens = 'pool web would require no label: new nodes join automatically';
   assert.deepEqual(question, { losses: [opens], covers: [opens], needsYes: [] });
 });
 
 test('asks where the new selector requires no label, unless it only adds to one that did not either', async () => {
   const lacks = (...keys: string[]) => web({ matchExpressions: keys.map(key => ({ key, operator: 'DoesNotExist' })) });
   const asked = async (before: NodePool, after: NodePool) => (await propose(before, after)).question?.losses?.[0];
-  const opens = 'pool web would require no label, and new nodes join by themselves';
+  const opens = 'pool web would require no label: new nodes join automatically';
   assert.equal(await asked(web({}), lacks('a')), opens);
   assert.equal(await asked(lacks('a'), lacks('b')), opens);
   assert.equal(await asked(lacks('a', 'b'), lacks('a')), opens);
@@ -124,7 +124,7 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   const { question, read } = await propose(before, after);
   assert.match(
     question?.losses?.[0] ?? '',
-    /^RuntimeClass node-pool-web would be deleted, and 1 workload names it: Deployment ml\/train/,
+    /^RuntimeClass node-pool-web would be deleted, but 1 workload names it: Deployment ml\/train/,
   );
   assert.deepEqual(question?.covers, ['Deployment ml/train']);
   assert.deepEqual(read, ['classes', 'pods']);
@@ -135,7 +135,7 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   const refused = await propose(before, after, { classes: new NodepoolError('cluster', 'no classes') });
   const theirs = 'the RuntimeClass of pool web';
   assert.deepEqual(refused.question, {
-    losses: [`${theirs} would be deleted, and it cannot be told which workloads name it: no classes`],
+    losses: [`${theirs} would be deleted, and the workloads that use it are unknown: no classes`],
     covers: [theirs],
     needsYes: [],
   });
@@ -148,7 +148,7 @@ test('takes a field that the edit removes for removed, not for one that the CRD 
   const nodes = [selected('a')];
   const selector = await propose(managed(web(before)), managed(web({ handler: 'h' })), { nodes });
   assert.deepEqual(selector.question?.losses, [
-    'with the new selector 1 of 1 node leave pool web: a; no pool takes them',
+    '1 of 1 node leave pool web with the new selector: a; no pool takes them',
   ]);
 });
 

@@ -34,15 +34,16 @@ const preview: EvictionPreview = {
 test('prints how many pods are evicted from where, and what becomes of them', () => {
   assert.equal(
     renderEvictions(preview, 80),
-    `taints with the effect NoExecute evict 4 pods at once, and 1 pod when
-      tolerationSeconds are over, from 2 nodes:
+    `NoExecute taints evict 4 pods at once, and 1 pod after tolerationSeconds from 2
+      nodes:
 NODE     TAINTS                    NOW   LATER    PODS
 node-a   dedicated=gpu:NoExecute   3     1 (5m)   default/web-1,default/web-2,+2
 node-b   dedicated=gpu:NoExecute   1     0        default/a-pod-with-quite-a-lo…
-PodDisruptionBudgets do not hold back evictions by taints.
-1 of them is of a DaemonSet, which recreates none there without a toleration.
-2 of them have no controller: such a pod is not recreated.
-1 of them has ended already.`,
+Taints ignore PodDisruptionBudgets.
+1 of them is owned by a DaemonSet, which recreates no pod there without a
+      toleration.
+2 of them have no controller and will not be recreated.
+1 of them has already ended.`,
   );
 });
 
@@ -97,7 +98,7 @@ test('prints a line of what became of a node', () => {
   assert.equal(renderUnmoved({ kind: 'move', pool: 'a' }, 'n'), 'node/n is already in pool a');
   assert.equal(
     renderUnmoved({ kind: 'move', pool: 'a', from: 'b' }, 'n'),
-    'node/n is not in pool b: it is already in pool a',
+    'node/n is not in pool b: the node is already in pool a',
   );
   assert.equal(renderUnmoved({ kind: 'remove', pool: 'a' }, 'n'), 'node/n is not in pool a');
 });

@@ -23,6 +23,6 @@ test('names both another API group and ClusterRoles that are left', () => {
   assert.match(message, /^karpenter.sh also serves nodepools/);
   assert.match(
     details.join(),
-    /^left of an earlier version: ClusterRole nodepool-view; bind people .* clusterrole nodepool-view$/,
+    /^left over from an earlier version: ClusterRole nodepool-view; bind users .* clusterrole nodepool-view$/,
   );
 });

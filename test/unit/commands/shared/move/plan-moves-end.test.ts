@@ -25,8 +25,8 @@ test('labels of two pools: the owner can give up the node, the other pool cannot
   assert.deepEqual(plan.nodes[0]?.patch?.labels, { grp: null });
   assert.deepEqual(await refused([older, rival], nodes, { kind: 'remove', pool: 'rival', nodes: ['n1'] }), [
     'input',
-    'node n1 cannot be removed from pool rival: pool older has it by the same labels, grp=x',
-    'change which nodes the pool has: `kubectl nodepool edit rival`',
+    'node n1 cannot be removed from pool rival: pool older selects the node by the same labels, grp=x',
+    'change the selector of the pool: `kubectl nodepool edit rival`',
   ]);
 });
 
@@ -55,17 +55,17 @@ test('refuses a removal, and a move, that the labels of the owner would undo', a
     labels: { ...role('giver'), grade: 'y' },
     record: recordOf({ pool: 'giver', labels: { grade: 'y' } }),
   });
-  const next = 'see why with `kubectl nodepool why n1`';
+  const next = 'to see why: `kubectl nodepool why n1`';
   assert.deepEqual(await refused([giver, taker], [node], { kind: 'remove', pool: 'taker', nodes: ['n1'] }), [
     'input',
-    'node n1 would match pool taker again at once: pool giver gives it the labels for that',
+    'node n1 would match pool taker again: pool giver sets the labels that pool taker selects',
     next,
   ]);
   // b selects by a label that only a sets, and removes on release.
   const needy = aPool({ nodeSelector: { ...role('b'), tier: 'a' } }, { name: 'b', uid: 'uid-b' });
   assert.deepEqual(await refused([A, needy], [member('n1', 'a', 'a')], { nodes: ['n1'] }), [
     'input',
-    'node n1 would not stay in pool b: another pool would have it',
+    'node n1 would not stay in pool b: another pool would own the node',
     next,
   ]);
   // The label that a displaced is restored, and another pool selects by it.
@@ -77,5 +77,5 @@ test('refuses a removal, and a move, that the labels of the owner would undo', a
       nodes: ['n1'],
     },
   );
-  assert.equal(message, 'node n1 would not stay in pool b: pool c would have it');
+  assert.equal(message, 'node n1 would not stay in pool b: pool c would own the node');
 });

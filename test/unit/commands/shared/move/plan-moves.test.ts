@@ -51,17 +51,17 @@ test('requires exactly one way to choose nodes', async () => {
   assert.deepEqual(await none('move'), [
     'usage',
     'move needs the names of nodes, or -l SELECTOR',
-    'write it as in `kubectl nodepool move NODE... --to b`',
+    'for example: `kubectl nodepool move NODE... --to b`',
   ]);
   assert.deepEqual(await none('add'), [
     'usage',
     'add needs the names of nodes, or -l SELECTOR',
-    'the pool comes first, then the nodes: `kubectl nodepool add b NODE...`',
+    'write the pool first, then the nodes: `kubectl nodepool add b NODE...`',
   ]);
   assert.deepEqual(await refused([A, B], [], { nodes: ['n1'], selector: 'x=y' }), [
     'usage',
-    'names of nodes and -l exclude each other',
-    'give one of the two',
+    'names of nodes and -l cannot be used together',
+    'use one of the two',
   ]);
 });
 
@@ -92,13 +92,13 @@ test('refuses nodes for a pool that is being deleted, and releases its own', asy
   const nodes = [member('n1', 'a', 'a')];
   assert.deepEqual(await refused([A, marked(B)], nodes, { nodes: ['n1'] }), [
     'input',
-    'nodepool b is being deleted',
-    'choose another pool',
+    'pool b is being deleted',
+    'use another pool',
   ]);
   assert.deepEqual(await refused([marked(A)], nodes, { kind: 'remove', pool: 'a', nodes: ['n1'] }), [
     'input',
-    'nodepool a is being deleted and releases all its nodes',
-    'finish that with `kubectl nodepool delete a`',
+    'pool a is being deleted and releases all its nodes',
+    'finish the deletion with `kubectl nodepool delete a`',
   ]);
 });
 
@@ -106,8 +106,8 @@ test('refuses a removal from a pool with an unreadable selector', async () => {
   const nodes = [member('n1', 'a', 'a')];
   const error = [
     'input',
-    'nodepool a has a selector that cannot be read: nobody knows which labels make a member',
-    'mend it with `kubectl nodepool edit a`',
+    'pool a has an unreadable selector: the labels of its members are unknown',
+    'fix the selector with `kubectl nodepool edit a`',
   ];
   const odd = unreadable(A, 'spec.nodeSelector');
   assert.deepEqual(await refused([odd], nodes, { kind: 'remove', pool: 'a', nodes: ['n1'] }), error);
@@ -123,7 +123,7 @@ test('`add` takes no node from another pool', async () => {
   assert.deepEqual(await refused([A, B], nodes, { kind: 'add', nodes: ['n1'] }), [
     'input',
     'node n1 belongs to pool a',
-    'move it: `kubectl nodepool move n1 --to b`',
+    'move the node: `kubectl nodepool move n1 --to b`',
   ]);
   assert.deepEqual((await planned([A, B], nodes, { kind: 'add', nodes: ['n2'] })).names, ['n2']);
 });
@@ -155,7 +155,7 @@ test('names pools that would move a node back and forth', async () => {
   const node = aNode({ name: 'n1', labels: { ...role('gpu'), accelerator: 'nvidia' }, record });
   assert.deepEqual(await refused([gpu, nvidia], [node], { pool: 'nvidia', nodes: ['n1'] }), [
     'cluster',
-    'node n1 was not written: the labels of each of the pools gpu, nvidia make it a member of another, without end',
+    'node n1 was not written: the labels of pools gpu, nvidia make it a member of another pool in an endless loop',
     'change the labels or the nodeSelector of one of them',
   ]);
 });
@@ -165,7 +165,7 @@ test('counts what unmanaged: Remove strips from the nodes', async () => {
   const nodes = [aNode({ name: 'n1', labels: { x: '1', y: '2' } }), aNode({ name: 'n2', labels: { z: '3' } })];
   const { warnings } = await planned([strict], nodes, { kind: 'add', nodes: ['n1', 'n2'] });
   assert.deepEqual(warnings, [
-    'pool b has unmanaged: Remove: labels and taints that it does not set (3 in all) are removed from these nodes, including those of cloud, CNI and GPU software; they are restored when the pool releases the nodes',
+    'pool b has unmanaged: Remove: labels and taints that the pool does not set (3 in all) are removed from these nodes, including those of cloud, CNI and GPU software, until the pool releases the nodes',
   ]);
 });
 
@@ -180,7 +180,7 @@ test('plans a change again with the current node and pools', async () => {
   state.removePool('b', 'uid-b');
   assert.throws(() => planMembershipChange(state, 'n1', change), {
     kind: 'cluster',
-    message: 'nodepool b was deleted meanwhile',
+    message: 'pool b was deleted meanwhile',
   });
 });
 
@@ -204,6 +204,6 @@ test('says that the pool comes first where pool and node are swapped', async () 
   assert.deepEqual(await refused([A], nodes, { kind: 'add', pool: 'n1', nodes: ['n2', 'a'] }), [
     'input',
     'nodepool "n1" not found: it is a node, and "a" is a pool',
-    'the pool comes first: `kubectl nodepool add a n1 n2`',
+    'write the pool first: `kubectl nodepool add a n1 n2`',
   ]);
 });

@@ -58,7 +58,7 @@ test('releases everything from a pool that was deleted in the meantime', async (
   const { moved, failures } = await moveNodes(planned, options(cluster));
   assert.deepEqual(
     [moved, failures.map(({ message }) => message)],
-    [[], ['pool b released node n1 again: the pool was deleted or changed meanwhile']],
+    [[], ['pool b has released node n1 again: the pool was deleted or changed meanwhile']],
   );
   assert.deepEqual(
     [...live.values()].map(({ labels, record }) => [labels.tier, record]),
@@ -85,7 +85,7 @@ test('fails a node alone that was deleted or is owned by another pool, without f
     failures.map(({ message }) => message),
     [
       'node n1 was deleted meanwhile',
-      'node n2 has the label node-role.kubernetes.io/b=other, and members of pool b have node-role.kubernetes.io/b=',
+      'node n2 has the label node-role.kubernetes.io/b=other, but members of pool b have node-role.kubernetes.io/b=',
     ],
   );
   assert.equal(known.get('b')?.status?.status, 200);
@@ -106,7 +106,7 @@ test('refuses a removal that another pool would undo', async () => {
   const { cluster } = server([giver, taker], [node]);
   const asked = { ...moving, kind: 'remove', pool: 'taker' } as const;
   await assert.rejects(planMoves({ ...asked, nodes: ['n1'] }, { cluster }), {
-    message: 'node n1 would match pool taker again at once: pool giver gives it the labels for that',
+    message: 'node n1 would match pool taker again: pool giver sets the labels that pool taker selects',
   });
 });
 

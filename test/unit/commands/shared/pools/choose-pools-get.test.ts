@@ -23,7 +23,7 @@ test('names the invalid selector of a refused list', async () => {
   await assert.rejects(ask({ fieldSelector: 'spec.handler=x' }, FIELD), {
     kind: 'usage',
     message: `--field-selector "spec.handler=x": ${FIELD}`,
-    next: 'the server selects pools by metadata.name; filter others with -o jsonpath',
+    next: 'the server can only filter by metadata.name; for other fields, use -o jsonpath',
   });
   await assert.rejects(ask({ selector: 'a', fieldSelector: 'spec.handler=x' }, FIELD), /--field-selector "spec/);
   await assert.rejects(
@@ -44,7 +44,7 @@ test('refuses names together with selectors', async () => {
     getPools({ names, selector: undefined, fieldSelector: 'a', ignoreNotFound: false }, refusing('')),
     {
       kind: 'usage',
-      message: 'names and --field-selector exclude each other',
+      message: 'names and --field-selector cannot be used together',
     },
   );
 });

@@ -12,9 +12,9 @@ describe('one of the three', () => {
   test('none, where that has a meaning', () => assert.deepEqual(parsePoolChoice([], { all: false }, ALL), ALL));
 });
 
-const NEXT = 'give names of pools, -l SELECTOR or --all';
+const NEXT = 'name a pool, or use -l SELECTOR or --all';
 const refusals: [names: string[], flags: { selector?: string; all: boolean }, message: string][] = [
-  [[], { all: false }, 'no nodepool is specified'],
+  [[], { all: false }, 'no pool is specified'],
   [['a'], { selector: 'x', all: false }, 'a name cannot be provided when a selector is specified'],
   [['a'], ALL, 'a name cannot be provided when --all is specified'],
   [[], { selector: 'x', all: true }, 'cannot set --all and --selector at the same time'],
@@ -26,6 +26,6 @@ for (const [names, flags, message] of refusals) {
 }
 
 test('names no --all where no name means all', () => {
-  const next = 'give names of pools or -l SELECTOR';
+  const next = 'name a pool, or use -l SELECTOR';
   assert.throws(() => parsePoolChoice(['a'], { selector: 'x' }, ALL), { kind: 'usage', next });
 });

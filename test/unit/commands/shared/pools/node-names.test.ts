@@ -13,7 +13,7 @@ test('a short name is found up to a dot; the same name comes first', () => {
   assert.equal(fullName('web', ['web', 'web.b', 'web.c']), 'web');
   assert.throws(() => fullName('web', ['web.c', 'web.b'], '--node: '), {
     message: '--node: node "web" is ambiguous: web.b, web.c',
-    next: 'write the whole name',
+    next: 'use the full name',
   });
   assert.deepEqual(fullNames(['ip-10-0-1-15', EKS[1] ?? ''], EKS), [EKS[1]]);
 });

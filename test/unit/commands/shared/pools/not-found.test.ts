@@ -52,8 +52,8 @@ test('names what takes the name of a node, with its pool', () => {
 
 test('names what takes the type that was given', () => {
   const cases: [line: string, next: string][] = [
-    ['get pools', 'leave out "pools": names of pools follow the command'],
-    ['wait npool wroker', 'leave out "npool": names of pools follow the command'],
+    ['get pools', 'leave out "pools": write the pool names right after the command'],
+    ['wait npool wroker', 'leave out "npool": write the pool names right after the command'],
     ['get nodes', 'for nodes: `kubectl nodepool nodes` or `kubectl get nodes`'],
     ['get node x', 'for nodes: `kubectl nodepool why x` or `kubectl get node x`'],
     ['describe no x', 'for nodes: `kubectl nodepool why x` or `kubectl describe no x`'],

@@ -104,7 +104,7 @@ test('keeps the results of the first reconcile when the second is refused', asyn
   const { chosen } = await applied([C, D], [RELEASED], { pools: ['d', 'c'] }, { port });
   const [d] = chosen;
   assert.deepEqual([d?.outcome?.status?.nodeCount, d?.outcome?.runtimeClass.kind], [0, 'created']);
-  assert.match(d?.error?.message ?? '', /^nodepool d is not changed: the installed CRD drops spec.handler/);
+  assert.match(d?.error?.message ?? '', /^pool d is not changed: the installed CRD drops spec.handler/);
 });
 
 test('reconciles a pool once that neither gained nor lost nodes', async () => {

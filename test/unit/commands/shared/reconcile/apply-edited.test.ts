@@ -7,7 +7,7 @@ import type { Overrides } from '../../../../override.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 import { applied } from './run-apply.ts';
 
-const CHANGED = /^the spec of nodepool w was changed while it was reconciled/;
+const CHANGED = /^the spec of pool w changed during the reconcile/;
 
 function version(
   spec: Partial<NodePool['spec']>,

@@ -37,7 +37,7 @@ test('prints one line per pool', () => {
     lines,
     `
 worker  Ready     2 nodes (unchanged)                                         cpu 8      memory 5.8Gi
-gpu     Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker and also matches pool gpu
+gpu     Conflict  1 node (1 joined, 2 left, 4 updated, RuntimeClass created)  cpu 15.82  memory 64Gi   node node-1 belongs to pool worker but also matches pool gpu
 batch   Failing   2 nodes (1 updated)                                         cpu 8      memory 5.8Gi  2 writes failed
 lost    error                                                                                          not reconciled
 old     released  12 nodes released`.slice(1),
@@ -95,7 +95,7 @@ test('a reason that does not fit stands whole on its own lines, with no command 
 test('a pool with a problem tells what its rollout has left, too', () => {
   const summary = reconciled();
   const left = '2 of 6 nodes updated, 2 settling';
-  const next = '`kubectl nodepool reconcile worker --wait` takes the next steps';
+  const next = 'to continue, run `kubectl nodepool reconcile worker --wait`';
   summary.outcome.status = {
     ...workerPool().status,
     nodeCount: 6,

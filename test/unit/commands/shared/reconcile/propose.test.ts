@@ -36,7 +36,7 @@ test('asks before a RuntimeClass that workloads name is deleted, and diff names 
   assert.equal(action, 'Reconcile all pools');
   assert.match(
     question?.losses?.[0] ?? '',
-    /^RuntimeClass node-pool-a would be deleted, and 1 workload names it: Deployment ml\/train/,
+    /^RuntimeClass node-pool-a would be deleted, but 1 workload names it: Deployment ml\/train/,
   );
   assert.deepEqual([question?.covers, question?.needsYes], [['Deployment ml/train'], []]);
   assert.deepEqual((await diff([], deps)).warnings, question?.losses);
@@ -64,9 +64,9 @@ test('asks before a RuntimeClass is deleted where workloads cannot be read', asy
     ...['Deployment', 'StatefulSet', 'DaemonSet', 'CronJob'].map(kind => `${kind}s without pods`),
   ];
   assert.deepEqual(question?.losses, [
-    `cannot tell which ${unread.join(', ')} name RuntimeClass node-pool-a, which would be deleted: forbidden`,
+    `cannot tell which ${unread.join(', ')} use RuntimeClass node-pool-a, which would be deleted: forbidden`,
   ]);
-  const may = (what: string) => `${what} cannot be read, and may name RuntimeClass node-pool-a`;
+  const may = (what: string) => `${what} cannot be read and may use RuntimeClass node-pool-a`;
   assert.deepEqual([question?.covers, question?.needsYes], [unread.map(may), []]);
 });
 
@@ -86,7 +86,7 @@ test('asks after an edit of the nodeSelector about nodes whose release was not s
   assert.deepEqual(question?.covers, ['node n1 leaves', 'node n2 leaves', 'Deployment ml/train']);
   assert.match(
     question?.losses?.join('; ') ?? '',
-    /^2 nodes \(n1, n2\) would leave pool a; RuntimeClass node-pool-a would be deleted, and 1 workload names it/,
+    /^2 nodes \(n1, n2\) would leave pool a; RuntimeClass node-pool-a would be deleted, but 1 workload names it/,
   );
 });
 
@@ -114,7 +114,7 @@ test('diff notes records and counts that reconcile writes, without a difference'
     [],
   );
   assert.deepEqual(notes, [
-    'pool a: 1 node has no valid record of the pool: n2',
-    'pool a: its status is out of date: it says 3 nodes, 3 Ready, and the pool has 2 nodes, 2 Ready',
+    'pool a: 1 node has these values, but no valid record of the pool: n2',
+    'pool a: status is out of date (3 nodes, 3 Ready; now 2 nodes, 2 Ready)',
   ]);
 });

@@ -4,7 +4,7 @@ import { failureLines } from '../../../../../src/commands/shared/reconcile/recon
 
 const ASK = 'ask for a role with verb patch on nodes';
 const denied = (node: string) => ({
-  message: `cannot patch Node "${node}": user "u" lacks the permission`,
+  message: `user "u" may not patch Node "${node}"`,
   next: ASK,
   node,
 });
@@ -18,14 +18,12 @@ test('nodes that failed for one reason share a line, and the next step is printe
     ...['k', 'l', 'm'].map(node => ({ message: 'cannot reach the server', node })),
   ];
   assert.deepEqual(failureLines(failures, 'w', said), [
-    `error: w: cannot patch 2 nodes: user "u" lacks the permission (first: n); next: ${ASK}`,
+    `error: w: user "u" may not patch 2 nodes (first: n); next: ${ASK}`,
     'error: w: cannot patch Node "x": held',
     'error: w: 2 nodes were not tried (first: y)',
     'error: w: cannot reach the server (3 nodes, first: k)',
   ]);
-  assert.deepEqual(failureLines([denied('a')], 'v', said), [
-    'error: v: cannot patch Node "a": user "u" lacks the permission',
-  ]);
+  assert.deepEqual(failureLines([denied('a')], 'v', said), ['error: v: user "u" may not patch Node "a"']);
 });
 
 test('shows ten different failures and counts the rest', () => {

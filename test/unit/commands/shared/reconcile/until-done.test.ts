@@ -80,7 +80,7 @@ test('what earlier rounds did and warned of is in the result, and a node that tw
     [exit, updated, outcome?.warnings, outcome?.runtimeClass.kind],
     [undefined, 2, [warning], 'created'],
   );
-  assert.deepEqual(asked, [[['web'], '1 node was written, the rest was not']]);
+  assert.deepEqual(asked, [[['web'], 'only 1 node was written']]);
 });
 
 test('Ctrl-C ends it with 130 where a round had nothing to write, or failed, and while a question waits', async () => {
@@ -123,7 +123,7 @@ test('a pool that is gone meanwhile is done, and the others go on', async () => 
       ],
     ],
   );
-  assert.match(io.stderrText(), /^a: it was deleted meanwhile$/m);
+  assert.match(io.stderrText(), /^a: the pool was deleted meanwhile$/m);
 });
 
 test('a paused pool does not stop the others, and is not done where nodes are left, which is said once', async () => {
@@ -138,7 +138,7 @@ test('a paused pool does not stop the others, and is not done where nodes are le
     const { exit, leavesPaused } = await end;
     assert.deepEqual([exit, leavesPaused], [undefined, true]);
     assert.equal(io.stderrText().match(/rollout resume/g)?.length, 1);
-    assert.match(io.stderrText(), /^b: paused, with nodes .*`kubectl nodepool rollout resume b`$/m);
+    assert.match(io.stderrText(), /^b: paused, with changes due; .*`kubectl nodepool rollout resume b`$/m);
   }
   assert.equal((await started([[result('a', 2)]], { pools: ['a'], paused: ['a'] }).end).leavesPaused, false);
 });
@@ -161,11 +161,11 @@ test('the next round follows a step at once, and a repair after a while', async 
 });
 
 test('a no in a later round says what was written', async () => {
-  const no = new DeclinedError('1 node was written, the rest was not', 'continue with `x`');
+  const no = new DeclinedError('only 1 node was written', 'to continue, run `x`');
   const { end, io, clock } = started([[result('web', 1, { moves: [move('a')] })], no]);
   await clock.advance(100);
   assert.equal((await end).exit, 1);
-  assert.match(io.stderrText(), /^1 node was written, the rest was not; continue with `x`$/m);
+  assert.match(io.stderrText(), /^only 1 node was written; to continue, run `x`$/m);
 });
 
 test('the limit stands still while a person reads', async () => {

@@ -83,7 +83,7 @@ test('reports a flag that cannot be parsed as a usage error with the next step',
         (error: { kind?: unknown; message: string; next?: unknown }) => {
           assert.equal(error.kind, 'usage');
           assert.match(error.message, /^--(label|taint|node-selector|annotation) "/);
-          assert.match(String(error.next), /^write it (as|like) key/);
+          assert.match(String(error.next), /^(use|write it like) key/);
           return true;
         },
       );
@@ -108,9 +108,9 @@ test('--node-selector takes what kubectl get -l takes', () => {
   });
   for (const [text, said] of [
     ['', 'the value of the flag is empty'],
-    ['a-', 'the name of key "a-" must be of'],
+    ['a-', 'the name of key "a-" must consist of'],
     ['a b=c', 'found "b", expected one of'],
-    ['cpu>x', '"x" after > is no integer'],
+    ['cpu>x', '"x" after > is not an integer'],
     ['a=b,a=c', 'a is given twice with different values'],
     ['zone in (a,b', 'found its end, expected ")"'],
   ] as const) {
@@ -200,17 +200,17 @@ test('--startup-taint has its condition and when it is given again after each ta
 
 test('--startup-taint that cannot be read is a usage error', () => {
   const wrong = {
-    'until=Ready': /--startup-taint "until=Ready": there is no taint before "until=Ready"/,
+    'until=Ready': /--startup-taint "until=Ready": the taint before "until=Ready" is missing/,
     'a:NoSchedule,until=': /the condition type is empty/,
-    'a:NoSchedule,until=b c': /the name of condition type "b c" must be/,
+    'a:NoSchedule,until=b c': /the name of condition type "b c" must/,
     'a:NoSchedule,until=A,until=B': /a:NoSchedule has until= twice/,
     'a:NoSchedule,again=Boot,again=Boot': /a:NoSchedule has again= twice/,
-    'a:NoSchedule,again=boot': /"boot" is not Boot/,
-    'again=Boot': /there is no taint before "again=Boot"/,
-    'a:NoSchedule,again=Boot,a:NoSchedule': /a:NoSchedule is given twice and differs/,
+    'a:NoSchedule,again=boot': /"boot" is invalid/,
+    'again=Boot': /the taint before "again=Boot" is missing/,
+    'a:NoSchedule,again=Boot,a:NoSchedule': /a:NoSchedule is given twice with different values/,
     'a:NoSchedule,': /--startup-taint "": the value of the flag is empty/,
     'a:NoRun,until=A': /effect "NoRun" must be one of/,
-    'a:NoSchedule,until=A,a:NoSchedule': /a:NoSchedule is given twice and differs/,
+    'a:NoSchedule,until=A,a:NoSchedule': /a:NoSchedule is given twice with different values/,
     'a:NoSchedule,a=b:NoSchedule': /a:NoSchedule is given twice/,
   };
   for (const [text, message] of Object.entries(wrong)) {

@@ -35,7 +35,7 @@ describe('sorting', () => {
     refused('memory', /"memory" is not shown$/);
     refused('cpu.most', /"most" is not a measure/);
     refused('nvidia.com/gpu.', /"" is not a measure/);
-    refused('cpu.free', /--no-pods leaves free unknown/, false);
+    refused('cpu.free', /free is unknown with --no-pods/, false);
     refused('', /"" is not shown/);
   });
 });
@@ -57,7 +57,7 @@ test('refuses keys that pods have no figure of', async () => {
   for (const sortBy of ['cpu.free', 'cpu.maxFree', 'nodes', 'pods', 'pods.requested']) {
     await assert.rejects(top({ ...PODS, sortBy }, {} as TopDeps), {
       kind: 'usage',
-      message: `--sort-by: "${sortBy}" is not known of a pod`,
+      message: `--sort-by: pods have no "${sortBy}"`,
     });
   }
   for (const sortBy of ['name', 'cpu', 'cpu.requested', 'memory.used']) {

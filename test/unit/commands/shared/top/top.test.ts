@@ -120,7 +120,10 @@ describe('choosing pools and resources', () => {
   test('pools by label', async () => {
     assert.equal(names((await topOf(topCluster(), { selector: 'team in (worker, empty)' })).pools), 'empty worker');
     await assert.rejects(topOf(topCluster(), { selector: 'a b' }), { kind: 'usage', message: /^-l "a b": / });
-    await assert.rejects(topOf(topCluster(), { selector: 'a=b', names: ['gpu'] }), /names and -l exclude each other/);
+    await assert.rejects(
+      topOf(topCluster(), { selector: 'a=b', names: ['gpu'] }),
+      /names and -l cannot be used together/,
+    );
   });
 
   test('reports a pool that does not exist', async () => {
@@ -173,7 +176,7 @@ describe('choosing pools and resources', () => {
       assert.equal(resources.includes('z.example.com/fuse'), choice === 'all');
       assert.match(
         warnings[0] ?? '',
-        /^27\d more resources of nodes and pods are not shown; show them by name: --resources NAME,NAME$/,
+        /^27\d more resources of nodes and pods are not shown; use --resources NAME,NAME$/,
       );
     }
     const named = ['a.example.com/gpu-z-99', ...Object.keys(invented('x', 100)), ...Object.keys(invented('y', 100))];
