@@ -41,7 +41,7 @@ test('cordon, uncordon and drain name the field that a policy reverts, and evict
   const policies = [await keeping('open', false), await keeping('closed', true)];
   for (const policy of policies) t.after(() => policy.end());
   const changed = (node: string, sent: boolean) =>
-    `node ${node} was changed by an admission policy or webhook while it was written: spec.unschedulable was sent with value "${sent}" and is "${!sent}"`;
+    `an admission policy or webhook changed node ${node} during the write: spec.unschedulable was sent with value "${sent}" and is "${!sent}"`;
 
   for (const flags of [[], ['--dry-run=server']]) {
     const cordon = await cliHere(cluster(), ['cordon', 'open', ...flags]);
@@ -95,8 +95,7 @@ test('create and edit name the pool field that a policy changed, and write no no
   await testEnv.pool('tainted', { taints: [{ key: 'gold', effect: 'NoSchedule' }] });
   const policy = await stripping();
   t.after(() => policy.end());
-  const changed = (pool: string) =>
-    `nodepool ${pool} was changed by an admission policy or webhook while it was written: `;
+  const changed = (pool: string) => `an admission policy or webhook changed nodepool ${pool} during the write: `;
   const selector = 'spec.nodeSelector[kind] was sent with value "big" and removed';
   const tier = 'spec.labels[tier] was sent with value "ours" and is "theirs"';
 

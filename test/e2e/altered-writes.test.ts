@@ -45,7 +45,7 @@ test('declining create --reconcile reports the created pool and the next command
   assert.deepEqual({ code, stdout }, { code: 1, stdout: 'nodepool.nodes.lailin.xyz/script created\n' });
   assert.match(
     stderr,
-    /; nodepool script was created, and its nodes were not changed; next: if that is meant, run `kubectl nodepool reconcile script --yes`\n$/,
+    /; nodepool script was created, and its nodes were not changed; next: to continue, run `kubectl nodepool reconcile script --yes`\n$/,
   );
   await api().expect('DELETE', `${POOLS}/script`);
 
@@ -56,7 +56,7 @@ test('declining create --reconcile reports the created pool and the next command
   assert.equal((await terminal.exit).exitCode, 1, terminal.screen());
   assert.match(
     terminal.screen(),
-    /nodepool person was created, and its nodes were not changed; next: continue with `kubectl nodepool reconcile person`/,
+    /nodepool person was created, and its nodes were not changed; next: to continue, run `kubectl nodepool reconcile person`/,
   );
   assert.doesNotMatch(terminal.screen(), /nothing was changed/);
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);
@@ -87,8 +87,8 @@ test('add reports that a policy removed the membership label, not that the node 
   const { code, stdout, stderr } = await cliHere(cluster(), ['add', 'p', 'stripped-a']);
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
   assert.deepEqual(stderr.trimEnd().split('\n'), [
-    `error: node stripped-a was changed by an admission policy or webhook while it was written: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and let either it or the pool decide`,
-    'error: node stripped-a is not a member of pool p, and has the labels and taints that the pool set; next: release it: `kubectl nodepool reconcile p`',
+    `error: an admission policy or webhook changed node stripped-a during the write: label ${label} was sent with value "" and removed; next: find it with \`kubectl get mutatingadmissionpolicies,mutatingwebhookconfigurations\`, and set the value in only one place`,
+    'error: node stripped-a is not a member of pool p but still has the labels and taints that the pool set; next: release the node: `kubectl nodepool reconcile p`',
   ]);
   assert.deepEqual(taintsOf(await testEnv.node('stripped-a')), ['gold:NoSchedule'], 'the message is true');
   assert.equal((await cliHere(cluster(), ['reconcile', 'p'])).code, 0);
@@ -122,7 +122,7 @@ test('reports field and values when a policy changes the status, and backs off f
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: counted: the status of nodepool counted was changed by an admission policy or webhook while it was written: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
+    /^error: counted: an admission policy or webhook changed the status of nodepool counted during the write: status\.nodeCount was sent with value "1" and is "70"; next: find it with `kubectl get mutatingadmissionpolicies,/,
   );
   assert.equal((await testEnv.node('a')).metadata.labels.tier, 'gold', 'its nodes are written all the same');
 
@@ -167,7 +167,7 @@ test('reports the label when a policy moves a node to another pool at each write
   });
   t.after(() => policy.end());
   const says = (from: string, to: string) =>
-    `node moved-a was changed by an admission policy or webhook while it was written: label team was sent with value "${from}" and is "${to}"`;
+    `an admission policy or webhook changed node moved-a during the write: label team was sent with value "${from}" and is "${to}"`;
   const mark = await auditMark(cluster());
   const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);

@@ -40,10 +40,7 @@ test('sets them, writes nothing more, repairs drift, and restores values on rele
   assert.deepEqual(await annotationsOf('b'), { 'example.com/owner': 'team a, b', note: '' });
   const pool = await testEnv.getPool('worker');
   assert.equal(pool?.status?.updatedNodeCount, 2);
-  assert.equal(
-    condition(pool, 'Applied')?.message,
-    'every member carries the labels, taints and annotations of the pool',
-  );
+  assert.equal(condition(pool, 'Applied')?.message, 'every member has the labels, taints and annotations of the pool');
 
   const before = await testEnv.node('a');
   await testEnv.reconcile();
@@ -194,7 +191,7 @@ test('create and edit take them by flags, and refuse those of the cluster', asyn
   await refused(
     ['edit', 'flags', '--annotation', 'nodes.lailin.xyz/applied=x'],
     1,
-    /spec\.annotations\[nodes\.lailin\.xyz\/applied\]: this annotation is set by the cluster itself or by this program/,
+    /spec\.annotations\[nodes\.lailin\.xyz\/applied\]: the cluster or kubectl-nodepool sets this annotation/,
   );
   const stdin = poolYaml('file', '{annotations: {note: 1}}');
   await refused(['create', '-f', '-'], 1, /spec\.annotations\[note\]: expected a string, .*quote it/, { stdin });

@@ -23,7 +23,7 @@ async function kubeconfig(change: (text: string) => string): Promise<string> {
 
 test('reports a missing kubeconfig', async () => {
   const home = join(cluster().dir, 'home');
-  const next = 'next: name one with --kubeconfig FILE or the variable KUBECONFIG';
+  const next = 'next: use --kubeconfig FILE, or set KUBECONFIG';
   await refused(
     ['get'],
     1,
@@ -35,9 +35,9 @@ test('reports a missing kubeconfig', async () => {
   await refused(
     ['create', 'x', '--kubeconfig', '/no/such'],
     1,
-    'error: --kubeconfig: there is no file /no/such; next: check the path',
+    'error: --kubeconfig: no such file: /no/such; next: check the path',
   );
-  const names = `next: choose one of its contexts with --context: nodepool-demo`;
+  const names = `next: use one of its contexts with --context: nodepool-demo`;
   await refused(
     ['reconcile', '--context', 'prod'],
     1,
@@ -67,7 +67,7 @@ test('reports a server that refuses connections, and one that never answers', as
   await refused(
     ['diff', '--kubeconfig', path],
     2,
-    `error: cannot reach the server ${server}: connection refused; next: check that it is running and that ${path} names the right address`,
+    `error: cannot reach the server ${server}: connection refused; next: check that the server is running, and the address in ${path}`,
   );
 });
 
@@ -76,10 +76,10 @@ test('reports an expired certificate and a bad token', async () => {
   await refused(
     ['get', '--kubeconfig', expired],
     1,
-    `error: the client certificate of user "nodepool-demo" in ${expired} expired at 2024-05-06T07:08:09Z; next: renew it, or choose another user with --user or --context`,
+    `error: the client certificate of user "nodepool-demo" in ${expired} expired at 2024-05-06T07:08:09Z; next: renew the certificate, or use another user with --user or --context`,
   );
   const token = await kubeconfig(text => text.replace(/client-certificate-data: .*\n.*/, 'token: not-one'));
-  const line = `error: the server ${cluster().server} refused the credentials of user "nodepool-demo" (401); next: log in again, or choose another user of ${token} with --user or --context`;
+  const line = `error: the server ${cluster().server} refused the credentials of user "nodepool-demo" (401); next: log in again, or use another user of ${token} with --user or --context`;
   await refused(['edit', 'x', '--label', 'a=b', '--kubeconfig', token], 1, line);
   const { stderr } = await unchanged(['get', '--kubeconfig', token, '-v', '9']);
   assert.match(stderr, /^NodepoolError: .*\n {4}at /m);
@@ -127,7 +127,7 @@ test('names the missing permission in every command on a 403', async () => {
   ];
   for (const [args, cannot, lacks] of cases) {
     const roles = lacks.map(each => `verb ${each}`).join(', ');
-    const line = `error: cannot ${cannot}: user "bob" lacks the permission; next: ask for a role with ${roles}`;
+    const line = `error: user "bob" may not ${cannot}; next: ask for a role with ${roles}`;
     await refused([...args, '--kubeconfig', bob], 1, line);
   }
   // These read several resources at once and name all refusals, of pools first.
@@ -141,7 +141,7 @@ test('names the missing permission in every command on a 403', async () => {
     ],
     ['diff', 2, ['nodepools', 'nodes', 'runtimeclasses'], []],
   ] as const) {
-    const lines = plurals.map(plural => `  cannot list ${plural}: user "bob" lacks the permission\n`).join('');
+    const lines = plurals.map(plural => `  user "bob" may not list ${plural}\n`).join('');
     const listed = plurals.map(plural => `list on ${plural}${GROUPS[plural]}`);
     const next = [...listed, ...others].map(each => `verb ${each}`).join(', ');
     const error = `error: the user lacks permissions:\n${lines}next: ask for a role with ${next}`;
@@ -173,21 +173,21 @@ test('names the pool when reconcile is forbidden half-way; create --nodes create
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['create'] },
   ];
   const rita = await userWith('rita', rules);
-  const lacks = (what: string) => `user "rita" lacks the permission; next: ask for a role with verb patch on ${what}`;
+  const next = (what: string) => `next: ask for a role with verb patch on ${what}`;
   const { code, stdout, stderr } = await unchanged(['reconcile', '--kubeconfig', rita]);
   assert.deepEqual(
     { code, stdout, stderr },
     {
       code: 1,
       stdout: 'gpu  error        not reconciled\n',
-      stderr: `error: gpu: cannot patch NodePool "gpu": ${lacks('nodepools.nodes.lailin.xyz')}\n`,
+      stderr: `error: gpu: user "rita" may not patch NodePool "gpu"; ${next('nodepools.nodes.lailin.xyz')}\n`,
     },
   );
   await testEnv.nodes({ name: 'b' });
   await refused(
     ['create', 'new', '--nodes', 'b', '--kubeconfig', rita],
     1,
-    `error: cannot patch Node "b": ${lacks('nodes')}`,
+    `error: user "rita" may not patch Node "b"; ${next('nodes')}`,
   );
 });
 
@@ -202,7 +202,7 @@ test('reports a 403 of all nodes once, with the permission to ask for', async ()
     { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['*'] },
   ]);
   const line = (about: string) =>
-    `error: ${about}cannot patch 30 nodes: user "nora" lacks the permission (first: n10); next: ask for a role with verb patch on nodes\n`;
+    `error: ${about}user "nora" may not patch 30 nodes (first: n10); next: ask for a role with verb patch on nodes\n`;
   const reconciled = await cliHere(cluster(), ['reconcile', '--concurrency', '4', '--kubeconfig', nora]);
   assert.equal(reconciled.stderr, line('gpu: '));
   const deleted = await cliHere(cluster(), ['delete', 'gpu', '--concurrency', '4', '--kubeconfig', nora]);
@@ -217,12 +217,12 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],
     [['edit', 'a', 'b'], 'unexpected argument b', 'edit'],
-    [['edit'], 'missing argument NAME; next: write it as in `kubectl nodepool edit worker`', 'edit'],
+    [['edit'], 'missing argument NAME; next: for example: `kubectl nodepool edit worker`', 'edit'],
     [['create'], 'create needs the name of a pool, or -f FILE', 'create'],
-    [['delete'], 'no nodepool is specified; next: give names of pools, -l SELECTOR or --all', 'delete'],
+    [['delete'], 'no pool is specified; next: name a pool, or use -l SELECTOR or --all', 'delete'],
     [
       ['create', 'x', '-f', 'y'],
-      '-f takes the pools from a file; a name, --nodes and the flags of a pool do not go with it',
+      '-f reads pools from a file and cannot be used with a name, --nodes or pool flags',
       'create',
     ],
     [
@@ -244,7 +244,7 @@ test('exits with 2 on a wrong command line, and points to the help', async () =>
     ],
     [
       ['-o', 'wide', 'get'],
-      'unknown flag -o before the command; next: write the flags of a command after it, as in `kubectl nodepool get -o wide`; `kubectl nodepool options` lists those that may come first',
+      'unknown flag -o before the command; next: write flags after the command: `kubectl nodepool get -o wide`; `kubectl nodepool options` lists the flags that may come first',
     ],
   ];
   for (const [args, error, command] of cases) {

@@ -34,7 +34,7 @@ test('every command refuses invalid names in one line and writes nothing', async
         const what = `${command.join(' ')} ${name}: ${stderr}`;
         assert.ok(code === 1 || code === 2, what);
         assert.equal(stdout, '', what);
-        assert.match(stderr, /^error: [^\n]*(cannot be the name of|not found)[^\n]*\n$/, what);
+        assert.match(stderr, /^error: [^\n]*(is not a valid|not found)[^\n]*\n$/, what);
       }),
     );
   }
@@ -55,7 +55,7 @@ test('an empty name is refused, as an unset variable, and does not select all', 
   ]) {
     const { code, stdout, stderr } = await cliHere(cluster(), [...words, '']);
     assert.deepEqual([code, stdout], [2, ''], words.join(' '));
-    assert.match(stderr, /^error: .*a name may not be empty; next: look for a variable that is not set\nSee /);
+    assert.match(stderr, /^error: .*a name cannot be empty; next: check for an unset shell variable\nSee /);
   }
   assert.notEqual(await testEnv.getPool('worker'), undefined);
 });
@@ -77,7 +77,7 @@ test('an empty selector is refused by every command that has one, and names --al
       const { code, stdout, stderr } = await cliHere(cluster(), words);
       assert.deepEqual([code, stdout], [2, ''], words.join(' '));
       const all = 'all' in flags ? '; to select all pools, use --all' : ', or leave out -l';
-      const next = `look for a variable that is not set${all}`;
+      const next = `check for an unset shell variable${all}`;
       assert.equal(stderr.split('\n')[0], `error: -l: the selector is empty; next: ${next}`, words.join(' '));
     }
   }

@@ -31,7 +31,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an unknown field deeper down, in the second document',
     `${poolYaml('fine')}---\n${HEAD}spec:\n  taints:\n  - {key: a, efect: NoSchedule}\n`,
-    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see what the fields take with `kubectl explain npool.spec`',
+    'stdin:7 has 2 errors:\n  stdin:12: spec.taints[0].effect: missing\n  stdin:12: spec.taints[0].efect: unknown field (did you mean spec.taints[0].effect?)\nnext: see the valid values with `kubectl explain npool.spec`',
   ],
   [
     'another kind',
@@ -41,13 +41,13 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'another version',
     'apiVersion: nodes.lailin.xyz/v2\nkind: NodePool\nmetadata: {name: x}\n',
-    'stdin:1: not a NodePool: found apiVersion "nodes.lailin.xyz/v2" and kind "NodePool"; next: write apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
+    'stdin:1: not a NodePool: found apiVersion "nodes.lailin.xyz/v2" and kind "NodePool"; next: use apiVersion: nodes.lailin.xyz/v1 and kind: NodePool',
   ],
-  ['no object', '# nothing\n---\n', 'stdin: no object in it; next: write a pool into it, or name another file'],
+  ['no object', '# nothing\n---\n', 'stdin: contains no object; next: add a pool to the file, or name another file'],
   [
     'a text',
     'hello\n',
-    'stdin:1: expected a NodePool, found "hello"; next: begin it with apiVersion, kind, metadata and spec',
+    'stdin:1: expected a NodePool, found "hello"; next: start the object with apiVersion, kind, metadata and spec',
   ],
   [
     'a number where a label value stands',
@@ -57,22 +57,22 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'no name',
     'apiVersion: nodes.lailin.xyz/v1\nkind: NodePool\nspec: {}\n',
-    'stdin:1: metadata: missing; next: give the pool a name in metadata.name',
+    'stdin:1: metadata: missing; next: set metadata.name',
   ],
   [
     'the same taint twice',
     `${HEAD}spec:\n  taints:\n  - {key: a, effect: NoSchedule}\n  - {key: a, value: b, effect: NoSchedule}\n`,
-    'nodepool gpu: spec.taints[1]: a second taint of key "a" and effect NoSchedule; next: keep one of the two',
+    'nodepool gpu: spec.taints[1]: duplicate taint with key "a" and effect NoSchedule; next: keep one of the two',
   ],
   [
     'a bad key and an owned one',
     `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
-    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must be of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: this label is set by the cluster itself (remove it from spec.labels)\nnext: see what the fields take with \`kubectl explain npool.spec\``,
+    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must consist of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: the cluster itself sets this label (remove the taint from spec.labels)\nnext: see the valid values with \`kubectl explain npool.spec\``,
   ],
   [
     'one name twice',
     `${poolYaml('gpu')}---\n${poolYaml('gpu')}`,
-    'nodepool gpu is in the input twice; next: remove one of the two',
+    'pool gpu is in the input twice; next: remove one of the two',
   ],
 ];
 
@@ -100,7 +100,7 @@ test('create and edit refuse invalid flags and names', async () => {
     [
       ['x', '--label', 'tier'],
       2,
-      `error: --label "tier": there is no "="; next: write it as key=value; "tier=" sets the empty value${HELP}`,
+      `error: --label "tier": "=" is missing; next: use key=value; "tier=" sets the empty value${HELP}`,
     ],
     [
       ['x', '--label', 'a b=c'],
@@ -110,12 +110,12 @@ test('create and edit refuse invalid flags and names', async () => {
     [
       ['x', '--label', 'a=b', '--label', 'a=c'],
       2,
-      `error: --label "a=c": a is given twice with different values; next: give each key once${HELP}`,
+      `error: --label "a=c": a is given twice with different values; next: use each key once${HELP}`,
     ],
     [
       ['x', '--taint', 'a:Foo'],
       2,
-      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: write it as key[=value]:Effect, with the effect ${effects}${HELP}`,
+      `error: --taint "a:Foo": effect "Foo" must be one of ${effects}; next: use key[=value]:Effect with the effect ${effects}${HELP}`,
     ],
     [
       ['x', '--taint', 'a:NoExecute', '--taint', 'a=b:NoExecute'],
@@ -127,21 +127,21 @@ test('create and edit refuse invalid flags and names', async () => {
       1,
       'error: --nodes: node "nope" not found; next: list the nodes with `kubectl get nodes`',
     ],
-    [['x', '--nodes', ''], 2, /^error: --nodes: "" names no node; next: write it like --nodes a,b\n/],
+    [['x', '--nodes', ''], 2, /^error: --nodes: "" contains an empty name; next: write it like --nodes a,b\n/],
     [
       ['x\nerror: y'],
       1,
-      /^error: nodepool x\\nerror: y: metadata\.name: "x\\nerror: y" must be of lower case letters[^\n]*$/,
+      /^error: nodepool x\\nerror: y: metadata\.name: "x\\nerror: y" must consist of lower case letters[^\n]*$/,
     ],
     [
       ['A_b'],
       1,
-      /^error: nodepool A_b: metadata\.name: "A_b" must be of lower case letters, .*; next: choose another name$/,
+      /^error: nodepool A_b: metadata\.name: "A_b" must consist of lower case letters, .*; next: use another name$/,
     ],
     [
       ['control-plane'],
       1,
-      /^error: nodepool control-plane: metadata\.name: "control-plane" is reserved: .*; next: choose another name/,
+      /^error: nodepool control-plane: metadata\.name: "control-plane" is reserved: .*; next: use another name/,
     ],
     [
       ['x', '--label', 'node-role.kubernetes.io/x=y'],

@@ -36,7 +36,7 @@ test('startup taints are given at birth, not again after they are removed, and g
   await testEnv.reconcile();
   assert.deepEqual(await taints('early', 'late', 'own'), [[], both, both]);
   await testEnv.reconcile();
-  assert.deepEqual(await taints('early'), [[]], 'not given again');
+  assert.deepEqual(await taints('early'), [[]], 'not set again');
   await setCondition(testEnv.cluster(), 'late', 'AgentReady', 'True');
   await testEnv.reconcile();
   assert.deepEqual(await taints('late'), [['setup:NoSchedule']]);

@@ -41,7 +41,7 @@ test('a server without the policy is refused in one line, before anything is wri
   await writeKubeconfig(kubeconfig, server, ca, admin);
   const older = { ...cluster(), kubeconfig };
   const line =
-    'error: the server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, which --admission needs; nothing was changed; next: upgrade it to Kubernetes 1.36 or later, or leave --admission out\n';
+    'error: the server does not serve MutatingAdmissionPolicy in admissionregistration.k8s.io/v1, which --admission needs; nothing was changed; next: upgrade the server to Kubernetes 1.36 or later, or leave out --admission\n';
   for (const flags of [[], ['--controller'], ['--dry-run'], ['--dry-run=server']]) {
     const { code, stdout, stderr } = await cliHere(older, ['install', '--admission', ...flags]);
     assert.deepEqual({ code, stdout, stderr }, { code: 1, stdout: '', stderr: line }, flags.join());
@@ -75,7 +75,7 @@ test('installs the policies once, and prints them without a cluster', { skip }, 
 
 test('doctor names a policy that differs, is not bound, or is not protected', { skip }, async () => {
   const policies = async () => (await doctor()).find('policies');
-  const missing = (name: string) => [`${name}: missing, or different from that of this version`];
+  const missing = (name: string) => [`${name}: missing, or different from this version`];
   assert.equal((await policies()).status, 'ok');
   const change = { spec: { failurePolicy: 'Fail' } };
   await api().expect('PATCH', `${REGISTRATION}/mutatingadmissionpolicies/${BORN}`, change);
@@ -121,7 +121,7 @@ test('what another field manager adds to a policy is removed, by one install', {
     assert.match(stdout, new RegExp(`/${name} configured`));
     assert.match(
       stderr,
-      new RegExp(`^warning: the spec of \\S+${name} had parts of other field managers: somebody; it was replaced`),
+      new RegExp(`^warning: replaced parts of the spec of \\S+${name} that other field managers set: somebody`),
     );
   }
   assert.equal((await doctor()).find('policies').status, 'ok');

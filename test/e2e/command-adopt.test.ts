@@ -32,7 +32,7 @@ async function cloud(): Promise<void> {
 
 /** The warning about a new pool whose label the kubelet registers with. */
 const RISK =
-  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup, which a kubelet may set on its own node to lose the taints of the pool; next: run `kubectl nodepool install --policies`, once for the cluster\n$/;
+  /^warning: pool gpu-a100 selects by eks.amazonaws.com\/nodegroup; kubelets can change this label on their own node and so leave the pool and its taints; next: run `kubectl nodepool install --policies` once per cluster\n$/;
 
 /** The warning of command lines that propose or create gpu-a100. */
 async function warned(args: string[]): Promise<string> {
@@ -53,7 +53,10 @@ async function marks() {
 async function noDifference() {
   const { code, stdout, stderr } = await cliHere(cluster(), ['diff']);
   assert.deepEqual([code, stdout], [0, '']);
-  assert.match(stderr, /^(pool \S+: \d nodes? ha(s|ve) no record of the pool yet: .*; reconcile writes it\n)+$/);
+  assert.match(
+    stderr,
+    /^(pool \S+: \d nodes? ha(s|ve) these values, but no record of the pool yet: .*; reconcile updates it\n)+$/,
+  );
 }
 
 test('lists the pools that labels suggest in a table', async () => {
@@ -135,7 +138,7 @@ test('--label replaces the known labels, and may name the control plane', async 
   await refused(
     ['adopt', '--label', 'a=b'],
     2,
-    /^error: --label: the name of key "a=b" must be of .*; next: give the key alone\n/,
+    /^error: --label: the name of key "a=b" must consist of .*; next: give only the key\n/,
   );
   await refused(['adopt', '--label', 'nobody/has-it'], 0, 'No node has the label nobody/has-it.');
 });
@@ -146,7 +149,7 @@ test('names control-plane nodes that a proposed or created pool takes', async ()
     { name: 'cp-1', labels: { ...os, ...role('control-plane') } },
     { name: 'w', labels: { ...os, ...role('w') } },
   );
-  const text = 'warning: pool linux selects 2 nodes, 1 of them of the control plane: cp-1';
+  const text = 'warning: pool linux selects 2 nodes, 1 of them control-plane nodes: cp-1';
   const label = ['--label', 'example.com/os'];
   for (const more of [[], ['-o', 'yaml'], ['--create', '--dry-run=server']]) {
     const { stderr } = await cliHere(cluster(), ['adopt', ...label, ...more]);
@@ -155,7 +158,7 @@ test('names control-plane nodes that a proposed or created pool takes', async ()
   const { stderr } = await cliHere(cluster(), ['adopt', ...label, '--create']);
   assert.match(
     stderr,
-    /^warning: pool linux selects 2 nodes, 1 of them of the control plane: cp-1; next: leave the control plane out with `kubectl nodepool edit linux --node-selector/m,
+    /^warning: pool linux selects 2 nodes, 1 of them in the control plane: cp-1; next: exclude the control plane with `kubectl nodepool edit linux --node-selector/m,
   );
   const named = await cliHere(cluster(), ['adopt', '--label', 'node-role.kubernetes.io/control-plane']);
   assert.doesNotMatch(named.stderr, /of the control plane/, 'it names the role');
@@ -163,7 +166,7 @@ test('names control-plane nodes that a proposed or created pool takes', async ()
 
 test('reports nodes that have no known label', async () => {
   await testEnv.nodes({ name: 'plain' });
-  await refused(['adopt'], 0, 'No known labels of node groups found. Give your own with --label KEY.');
+  await refused(['adopt'], 0, 'No known node group labels found. Use --label KEY for a label of your own.');
 });
 
 test('creates no pool for nodes with two roles unless one is chosen', async () => {
@@ -175,24 +178,24 @@ test('creates no pool for nodes with two roles unless one is chosen', async () =
   assert.deepEqual(all, {
     code: 0,
     stdout: '',
-    stderr: `warning: infra is not created: it shares nodes with worker; next: choose one by its name, or relabel the nodes
-warning: worker is not created: it shares nodes with infra; next: choose one by its name, or relabel the nodes
+    stderr: `warning: infra is not created: it shares nodes with worker; next: choose one pool by name, or relabel the nodes
+warning: worker is not created: it shares nodes with infra; next: choose one pool by name, or relabel the nodes
 Nothing to adopt.
 `,
   });
   await refused(
     ['adopt', 'worker', 'infra', '--create'],
     1,
-    /^error: infra shares nodes with worker, and a node can be in one pool only; next: /,
+    /^error: infra shares nodes with worker; a node can be in only one pool; next: /,
   );
   assert.equal(await ok(['adopt', 'worker', '--create']), 'nodepool.nodes.lailin.xyz/worker created\n');
   await noDifference();
   assert.match(await ok(['adopt']), /^infra +overlaps:worker .*\nworker +adopted /m);
-  const next = 'change the nodeSelector there (kubectl nodepool edit worker), or relabel the nodes';
+  const next = 'change the node selector of that pool (kubectl nodepool edit worker), or relabel the nodes';
   await refused(
     ['adopt', 'infra', '--create'],
     1,
-    `error: infra shares nodes with pool worker, which exists, and a node can be in one pool only; next: ${next}`,
+    `error: infra shares nodes with pool worker, which exists; a node can be in only one pool; next: ${next}`,
   );
   assert.match(
     (await unchanged(['adopt', '--create'])).stderr,
@@ -207,18 +210,18 @@ test('reports an existing pool and an unknown name', async () => {
   await refused(
     ['adopt', 'nope', '--create'],
     1,
-    'error: no proposed pool has the name "nope"; next: list the proposed pools with `kubectl nodepool adopt`',
+    'error: no proposed pool is named "nope"; next: list the proposed pools with `kubectl nodepool adopt`',
   );
   await refused(
     ['adopt', 'system', '--create'],
     1,
-    /^error: no proposed pool has the name "system": \S+ created a pool of that name at \d{4}-[^;]+Z; next: list the proposed pools with/,
+    /^error: no proposed pool is named "system": \S+ created a pool of the same name at \d{4}-[^;]+Z; next: list the proposed pools with/,
   );
   const { code, stdout, stderr } = await unchanged(['adopt', '--yes']);
   assert.equal(code, 0);
   assert.match(stdout, /^POOL /);
-  assert.match(stderr, /^warning: nothing is created without --create, and --yes has no effect$/m);
-  await refused(['adopt', '--dry-run'], 2, /^error: --dry-run is for --create; next: /);
+  assert.match(stderr, /^warning: --yes has no effect without --create: nothing is created$/m);
+  await refused(['adopt', '--dry-run'], 2, /^error: --dry-run needs --create; next: /);
 });
 
 test('asks on a terminal before creating several pools', { skip: NO_TERMINAL ?? false }, async () => {
@@ -239,7 +242,7 @@ test('reports missing permissions', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(
     stderr,
-    /^error: the user lacks permissions:\n {2}cannot list nodepools: user "bob" lacks the permission\n {2}cannot list nodes: .*\nnext: ask for a role with verb list on/,
+    /^error: the user lacks permissions:\n {2}user "bob" may not list nodepools\n {2}cannot list nodes: .*\nnext: ask for a role with verb list on/,
   );
 });
 

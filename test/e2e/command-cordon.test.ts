@@ -67,7 +67,7 @@ test('get, wait and a drain know how many nodes are cordoned; a status that cann
   assert.deepEqual([code, stdout], [0, 'node/a-1 uncordoned\nnode/a-2 uncordoned\n']);
   assert.match(
     stderr,
-    /^warning: the status has cordoned nodes as of the last reconcile: cannot patch .*lacks the permission\n$/,
+    /^warning: the cordoned nodes in the status are from the last reconcile: user ".*" may not patch .*\n$/,
   );
 });
 
@@ -129,16 +129,13 @@ test('reports missing pools, arguments and permissions', async () => {
   await refused(
     ['cordon'],
     2,
-    "error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\nSee 'kubectl nodepool cordon --help'.",
+    "error: no pool is specified; next: name a pool, or use -l SELECTOR or --all\nSee 'kubectl nodepool cordon --help'.",
   );
   await testEnv.pool('empty');
   await refused(['uncordon', 'empty'], 0, 'No nodes found in nodepool empty.');
   const forbidden = await cliHere(cluster(), ['cordon', 'alpha', '--as', 'nobody']);
   assert.equal(forbidden.code, 1);
-  assert.match(
-    forbidden.stderr,
-    /cannot list nodes: user "nobody" lacks the permission\nnext: ask for a role with verb list on/,
-  );
+  assert.match(forbidden.stderr, /user "nobody" may not list nodes\nnext: ask for a role with verb list on/);
 });
 
 test('keeps records, and labels and taints of others', async () => {

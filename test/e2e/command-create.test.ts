@@ -59,7 +59,7 @@ test('--nodes sets the labels of the selector on nodes that exist and have no po
   await refused(
     ['create', 'gpu', '--nodes', 'a,held'],
     1,
-    'error: --nodes: node held belongs to pool worker; next: take it out first: `kubectl nodepool remove worker held`',
+    'error: --nodes: node held belongs to pool worker; next: first remove the node from that pool: `kubectl nodepool remove worker held`',
   );
   await refused(
     ['create', 'gpu', '--nodes', 'nope,a,nada'],
@@ -74,7 +74,7 @@ test('dry runs print the pool and write nothing', async () => {
   await testEnv.nodes({ name: 'a' });
   const flags = ['create', 'gpu', '--label', 'tier=gold', '--nodes', 'a', '--reconcile'];
   const nowhere = { env: { KUBECONFIG: '/nowhere' } };
-  const unseen = 'note: --dry-run=client does not look at the nodes of --nodes; --dry-run=server does\n';
+  const unseen = 'note: --dry-run=client does not check the nodes of --nodes; --dry-run=server does\n';
   const client = await unchanged([...flags, '--dry-run'], nowhere);
   assert.deepEqual(client, { code: 0, stdout: 'nodepool.nodes.lailin.xyz/gpu created (dry run)\n', stderr: unseen });
   for (const dryRun of ['--dry-run', '--dry-run=server']) {
@@ -122,9 +122,9 @@ test('creates a pool again from what get -o yaml printed', async () => {
 
 test('a name that exists does not stop the others', async () => {
   await testEnv.pool('taken');
-  const edit = 'change it with `kubectl nodepool edit taken`';
+  const edit = 'change the pool with `kubectl nodepool edit taken`';
   for (const more of [[], ['--nodes', 'nope']]) {
-    await refused(['create', 'taken', ...more], 1, `error: nodepool taken exists already; next: ${edit}`);
+    await refused(['create', 'taken', ...more], 1, `error: pool taken already exists; next: ${edit}`);
   }
   const stdin = ['first', 'taken', 'last'].map(name => poolYaml(name)).join('---\n');
   const { code, stdout, stderr } = await cliHere(cluster(), ['create', '-f', '-'], { stdin });
@@ -133,7 +133,7 @@ test('a name that exists does not stop the others', async () => {
     {
       code: 1,
       stdout: created('first', 'last'),
-      stderr: `error: nodepool taken exists already; next: ${edit}, or by its file with \`kubectl replace -f FILE\` (\`kubectl apply -f FILE\` would keep what the file has not), then \`kubectl nodepool reconcile taken\`\n`,
+      stderr: `error: pool taken already exists; next: ${edit}, or from its file with \`kubectl replace -f FILE\` (\`kubectl apply -f FILE\` would keep fields that are not in the file), then \`kubectl nodepool reconcile taken\`\n`,
     },
   );
   assert.deepEqual([await specOf('first'), await specOf('last')], [{}, {}]);
@@ -142,7 +142,7 @@ test('a name that exists does not stop the others', async () => {
 test('warns when a kubelet could join the pool to get restricted labels, from flags and from a file', async () => {
   const label = 'node-restriction.kubernetes.io/x';
   const says = new RegExp(
-    `^warning: pool p selects by a, which a kubelet may set on its own node to get ${label}; next: run \`kubectl nodepool install --policies\`.*\\n$`,
+    `^warning: pool p selects by a; kubelets can change this label on their own node and so get ${label}; next: run \`kubectl nodepool install --policies\`.*\\n$`,
   );
   const byFlags = ['create', 'p', '--node-selector', 'a=b', '--label', `${label}=y`];
   assert.match((await cliHere(cluster(), [...byFlags, '--dry-run'])).stderr, says);

@@ -85,7 +85,7 @@ test('-l and --all select the pools to delete', async () => {
   await refused(['delete', '-l', ''], 2, /^error: -l: the selector is empty; /);
   await refused(['delete', 'one', '--all'], 2, /^error: a name cannot be provided when --all is specified; /);
   const [one, two, three] = ['one', 'two', 'three'].map(name => `${id(name)} deleted\n`);
-  const next = 'if that is meant, run the command again with --yes';
+  const next = 'to continue, run the command again with --yes';
   const needsYes = `error: 1 pool would be deleted: two; nothing was changed; next: ${next}`;
   await refused(['delete', '-l', 'team=b'], 1, needsYes);
   assert.equal(await ok(['delete', '-l', 'team=b', '--yes']), two);
@@ -140,7 +140,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
     t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
   }
   const warning =
-    'warning: RuntimeClass node-pool-gpu would be deleted, and 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates';
+    'warning: RuntimeClass node-pool-gpu would be deleted, but 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates';
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'gpu', flag]);
     assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);
@@ -148,13 +148,13 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   await refused(
     ['delete', 'gpu'],
     1,
-    `${warning.replace('warning', 'error')}; nothing was changed; next: if that is meant, run the command again with --yes`,
+    `${warning.replace('warning', 'error')}; nothing was changed; next: to continue, run the command again with --yes`,
   );
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'gpu'], 'n\n', 400);
     assert.match(
       no.shown,
-      /^(n\n)?(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that run on|Not judged|Custom resources).*\n)+)?Delete pool gpu \(releases 2 nodes\) in context \S+: RuntimeClass [^?]*\? \[y\/N\] nothing was deleted\n$/,
+      /^(n\n)?(?:Impact:\n(?:[-+~ ] .*\n|(?:Pods that keep running|Not considered|Not checked).*\n)+)?Delete pool gpu \(releases 2 nodes\) in context \S+: RuntimeClass [^?]*\? \[y\/N\] nothing was deleted\n$/,
     );
   }
   const all = (group: string, resource: string) => {
@@ -168,7 +168,7 @@ test('names the workloads that need the RuntimeClass; scripts need --yes, and wh
   const blind = await unchanged(['delete', 'gpu', '--as', 'no-pods', '--dry-run']);
   assert.match(
     blind.stderr,
-    /^warning: cannot tell which pods, Deployments without pods, .* name RuntimeClass node-pool-gpu, which would be deleted: .* pods/,
+    /^warning: cannot tell which pods, Deployments without pods, .* use RuntimeClass node-pool-gpu, which would be deleted: .* pods/,
   );
   assert.match(blind.stdout, /^- RuntimeClass node-pool-gpu$/m);
   const { code, stderr } = await cli(cluster(), ['delete', 'gpu', '--yes']);
@@ -186,17 +186,13 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
   await createPods(cluster(), 'a', [{ name: 'web', spec: { containers: [container('c', {})], tolerations } }]);
 
   const reported =
-    /^taints with the effect NoExecute evict 1 pod at once, from 1 node:\n.*\na +draining=theirs:NoExecute +1 +0 +default\/a-web\n/;
+    /^NoExecute taints evict 1 pod at once from 1 node:\n.*\na +draining=theirs:NoExecute +1 +0 +default\/a-web\n/;
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'p', flag]);
     assert.equal(dry.code, 0);
     assert.match(dry.stderr, reported);
   }
-  await refused(
-    ['delete', 'p'],
-    1,
-    /^error: taints with the effect NoExecute evict 1 pod at once, from 1 node \(a\): default\/a-web; /,
-  );
+  await refused(['delete', 'p'], 1, /^error: NoExecute taints evict 1 pod at once from 1 node \(a\): default\/a-web; /);
   if (NO_TERMINAL === undefined) {
     const no = await inTerminal(cluster(), ['delete', 'p'], 'n\n', 400);
     assert.match(
@@ -255,7 +251,7 @@ test('-i asks in a script, too, where kubectl delete -i does, and also with --ye
   }
   const theirs = await kubectl(cluster(), ['delete', 'npool', 'one', 'two', '-i', '--wait=false'], { stdin: 'n\n' });
   assert.match(theirs.stdout, /\(y\/N\):/);
-  await refused(['delete', '-f', '-', '-i'], 2, /^error: -i reads the answer from stdin, where -f - reads the pools/);
+  await refused(['delete', '-f', '-', '-i'], 2, /^error: -i and -f - cannot be used together: both read stdin/);
   const { code, stdout, stderr } = await cli(cluster(), ['delete', '--all', '--interactive'], { stdin: 'y\n' });
   assert.match(stderr, question);
   assert.deepEqual([code, stdout], [0, `${id('one')} deleted\n${id('two')} deleted\n`]);

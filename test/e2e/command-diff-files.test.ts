@@ -91,8 +91,8 @@ node c (joins pool db)
   assert.equal(code, 1);
   assert.equal(
     shown(stderr),
-    `note: new/karpenter.yaml:1: NodePool of karpenter.sh/v1 is no pool of nodes, and is left out
-note: new/kustomization.yaml:1: Kustomization of kustomize.config.k8s.io/v1beta1 is no pool of nodes, and is left out
+    `note: new/karpenter.yaml:1: NodePool of karpenter.sh/v1 is not a NodePool and is ignored
+note: new/kustomization.yaml:1: Kustomization of kustomize.config.k8s.io/v1beta1 is not a NodePool and is ignored
 `,
   );
 
@@ -144,7 +144,7 @@ test('files are judged together: a node that leaves one pool joins the other', a
   const conflict = await unchanged(['diff', '-f', overlap]);
   assert.match(
     conflict.stdout,
-    /^! node a belongs to pool one and also matches pool late \(conflict\); not applied: q$/m,
+    /^! node a belongs to pool one but also matches pool late \(conflict\); not applied: q$/m,
   );
   assert.match(conflict.stdout, /^1 pool would be created$/m);
   assert.equal(conflict.code, 1);
@@ -162,7 +162,7 @@ test('a change of the pool alone changes no node; what no apply has set stays, a
   );
   assert.equal(
     stderr,
-    'warning: stdin:1: pool web keeps spec.labels[kept], which the file does not have and no apply has set; next: add it to the file, or remove it with `kubectl nodepool edit web`\n',
+    'warning: stdin:1: spec.labels[kept] of pool web is not in the file and stays: no apply set it; next: add the field to the file, or remove it with `kubectl nodepool edit web`\n',
   );
   assert.equal(code, 1);
 });
@@ -195,17 +195,17 @@ test('errors exit with 2 and name the file, the document and the field', async (
   await refused(
     ['diff', '-f', twice],
     2,
-    /twice\.yaml:6: nodepool x is in .*twice\.yaml:1, too; next: remove one of the two$/,
+    /twice\.yaml:6: pool x is also in .*twice\.yaml:1; next: remove one of the two$/,
   );
   await refused(['diff', '-f', join(folder, 'none.yaml')], 2, /none\.yaml: no such file/);
   await refused(
     ['diff', 'web', '-f', wrong],
     2,
-    /^error: -f takes the pools from files; names and -l do not go with it/,
+    /^error: -f reads pools from files and cannot be used with names or -l/,
   );
   const other = await write('other.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n');
   const { code, stderr } = await unchanged(['diff', '-f', other]);
-  assert.deepEqual([code, /no NodePool in it; next: begin one with apiVersion/.test(stderr)], [2, true]);
+  assert.deepEqual([code, /contains no NodePool; next: start a NodePool with apiVersion/.test(stderr)], [2, true]);
 });
 
 test('what another field manager has set stays, as with a server-side apply', async () => {

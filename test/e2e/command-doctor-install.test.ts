@@ -38,7 +38,7 @@ describe('before and after install', () => {
     const others = CHECKS.slice(1).map(id => `${id} skipped`);
     const none = await doctor('--kubeconfig', '/no/such');
     assert.deepEqual(none.troubles, ['kubeconfig error', ...others]);
-    assert.equal(none.find('kubeconfig').message, '--kubeconfig: there is no file /no/such');
+    assert.equal(none.find('kubeconfig').message, '--kubeconfig: no such file: /no/such');
     assert.equal(none.find('kubeconfig').remedy, 'check the path');
 
     const broken = join(cluster().dir, 'broken.kubeconfig');
@@ -115,11 +115,11 @@ describe('before and after install', () => {
     const old = await doctor();
     assert.equal(old.find('crd').status, 'error');
     assert.deepEqual(old.find('crd').details, [
-      'there is no field spec.nodeSelector',
-      'there is no field spec.unmanaged',
+      'field  is missingspec.nodeSelector',
+      'field  is missingspec.unmanaged',
     ]);
     assert.equal(old.find('specs').status, 'error');
-    assert.match(old.find('specs').details[0] ?? '', /^bad: spec.handler: "No" must be of lower case/);
+    assert.match(old.find('specs').details[0] ?? '', /^bad: spec.handler: "No" must consist of lower case/);
 
     await ok(['install']);
     const now = await doctor();

@@ -33,7 +33,7 @@ test('drains where all pods have a place', async () => {
   await pod('b', 'w-2', '2');
   const { code, stderr } = await drain(NOW, '--check-fit');
   assert.equal(code, 0, stderr);
-  assert.match(stderr, /^All 2 pods that are recreated fit on the other nodes\.$/m);
+  assert.match(stderr, /^All 2 recreated pods fit on the other nodes\.$/m);
   assert.deepEqual(await names(), []);
 });
 
@@ -41,9 +41,9 @@ test('names that limits of volumes are not judged, where a pod has one', async (
   const volumes = (source: object) => [{ name: 'v', ...source }];
   await pod('a', 'w-1', '1', { volumes: volumes({ emptyDir: {} }) });
   const flags = ['--check-fit', '--dry-run', '--delete-emptydir-data'];
-  assert.doesNotMatch((await drain(...flags)).stderr, /Not judged/);
+  assert.doesNotMatch((await drain(...flags)).stderr, /Not considered/);
   await pod('b', 'w-2', '1', { volumes: volumes({ persistentVolumeClaim: { claimName: 'none' } }) });
-  assert.match((await drain(...flags)).stderr, /^Not judged: how many volumes a node can attach/m);
+  assert.match((await drain(...flags)).stderr, /^Not considered: volume limits of nodes/m);
 });
 
 test('refuses before anything is cordoned where one has none, and says why', async () => {
@@ -56,7 +56,7 @@ test('refuses before anything is cordoned where one has none, and says why', asy
     assert.match(stderr, /error: at least 1 of 3 pods would find no place on other nodes; nothing was cordoned/);
     assert.match(
       stderr,
-      /1 pod would not fit: 1 Insufficient cpu \((1|1000m|2|2000m) asked, at most \S+ free on a node\): default\/[abc]/,
+      /1 pod would not fit: 1 Insufficient cpu \((1|1000m|2|2000m) requested, at most \S+ free on a node\): default\/[abc]/,
     );
   }
   assert.deepEqual([await closed(), await names()], [[], ['a', 'b', 'c', 'there']]);
@@ -78,12 +78,12 @@ test('names the budget that makes the drain wait without end, and what is not ju
   await budget('web', { app: 'web' }, 1);
   const { code, stderr } = await drain(NOW, '--check-fit');
   assert.equal(code, 1, stderr);
-  assert.match(stderr, /3500m asked, at most 500m free on a node/);
+  assert.match(stderr, /3500m requested, at most 500m free on a node/);
   assert.match(
     stderr,
-    /PodDisruptionBudget default\/web needs 2 healthy pods, and 2 pods of it have no place: the drain would wait until its timeout/,
+    /PodDisruptionBudget default\/web needs 2 healthy pods, and 2 pods of it find no place: the drain would wait until its timeout/,
   );
-  assert.match(stderr, /^Not judged: preemption/m);
+  assert.match(stderr, /^Not considered: preemption/m);
   assert.match(stderr, /next: add nodes, or drain fewer at a time$/m);
   assert.deepEqual(await closed(), []);
 });
@@ -138,7 +138,10 @@ test('a place that another pod may take is not promised', async () => {
   const { code, stderr } = await drain(NOW, '--check-fit', '--dry-run');
   assert.equal(code, 1, stderr);
   assert.match(stderr, /^error: 1 of 2 pods may find no place on other nodes; nothing was cordoned$/m);
-  assert.match(stderr, /^ {2}1 pod may not fit: it depends on which nodes the scheduler takes first: default\/large$/m);
+  assert.match(
+    stderr,
+    /^ {2}1 pod may not fit: the number depends on which nodes the scheduler picks first: default\/large$/m,
+  );
   assert.match(
     stderr,
     /^next: add nodes, drain fewer at a time, or drain without --check-fit: some may stay Pending$/m,

@@ -28,7 +28,7 @@ test('cordons all members, evicts pods that have a controller, and writes no oth
   );
   assert.equal(code, 0);
   const said = [
-    'Draining 2 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.',
+    'Draining 2 nodes of pool worker, 1 at a time; all nodes are cordoned first. Timeout for each node: 15m.',
     'evicting pod default/p',
     'pod default/p evicted',
     'evicting pod default/ended',
@@ -53,12 +53,12 @@ test('refuses pods that need a flag before it writes anything', async () => {
   await refused(
     ['drain', 'worker'],
     1,
-    `error: cannot drain nodepool "worker", and nothing was changed:
+    `error: cannot drain nodepool "worker"; nothing was changed:
   cannot delete DaemonSet-managed pods (use --ignore-daemonsets to ignore): default/agent-1
   cannot delete pods that declare no controller (use --force to override): default/bare
   cannot delete pods whose DaemonSet does not exist (use --force to override): default/lost-1
   cannot delete pods with local storage (use --delete-emptydir-data to override): default/data
-next: use the flags named above, or remove these pods first`,
+next: use the flags above, or remove these pods first`,
   );
   assert.deepEqual(await names(), all);
 
@@ -104,9 +104,9 @@ test('a client dry run lists the pods, a server dry run also reports the budgets
     assert.match(stderr, /^evicting pod default\/q \(.*dry run\)$/m);
     assert.match(
       stderr,
-      /^PodDisruptionBudget default\/web allows 0 of 1 pod to be evicted now; the drain waits until it allows more$/m,
+      /^PodDisruptionBudget default\/web allows 0 of 1 pod to be evicted now; the drain waits until the budget allows more$/m,
     );
-    assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
+    assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; to check, use --check-fit\.$/m);
     const waits = /^pod default\/p on node w-1 waits for PodDisruptionBudget default\/web: .* \(server dry run\)$/m;
     assert.equal(waits.test(stderr), isServer);
   }
@@ -124,7 +124,7 @@ test('names what no waiting solves: budgets that never allow an eviction, pods t
   const never =
     'warning: PodDisruptionBudget default/strict never allows an eviction: maxUnavailable is 0; 1 pod would not be evicted: add replicas, change the budget, or use --disable-eviction\n';
   const pending =
-    'warning: pods will stay Pending, as no other schedulable node matches their nodeSelector and node affinity: default/picky\n';
+    'warning: pods will stay Pending, because no other schedulable node matches their nodeSelector and node affinity: default/picky\n';
   const all = await drain('--dry-run');
   assert.ok(all.stderr.startsWith(never + pending), all.stderr);
   assert.doesNotMatch((await drain('--dry-run', '--disable-eviction')).stderr, /PodDisruptionBudget/);
@@ -168,9 +168,9 @@ test('--node drains some of the members, --rolling cordons each when its turn co
   );
   assert.match(
     rolling.stderr,
-    /^error: nodepool "worker" not drained: 2 of 2 nodes left to drain; --max-unavailable is used up by members that failed or are not Ready; next: run the command again to continue, or make the nodes that it cordoned schedulable again: `kubectl nodepool uncordon worker --node w-1`$/m,
+    /^error: nodepool "worker" not drained: 2 of 2 nodes left to drain; members that failed or are not Ready use up --max-unavailable; next: run the command again to continue; to make the nodes that it cordoned schedulable again: `kubectl nodepool uncordon worker --node w-1`$/m,
   );
-  assert.match(rolling.stdout, /^w-2 +not begun +0\/1$/m);
+  assert.match(rolling.stdout, /^w-2 +pending +0\/1$/m);
   await budget('web', WEB, 2);
   const rest = await drain(NOW, '--rolling');
   assert.match(rest.stdout, /^node\/w-1 drained\nnode\/w-2 cordoned\nnode\/w-2 drained\n/m);
@@ -189,11 +189,11 @@ test('--max-unavailable cordons the nodes that are next, and tells which were no
   assert.deepEqual(await closed(), nodes.slice(0, 6));
   assert.match(
     draining.stderr(),
-    /^Draining 12 nodes of pool worker, while at most 1 member is unavailable; each is cordoned right before\./m,
+    /^Draining 12 nodes of pool worker, while at most 1 member is unavailable; each node is cordoned right before its drain\./m,
   );
   assert.equal(await draining.end(), 130);
   assert.deepEqual(await closed(), nodes.slice(0, 6), 'an interruption cordons nothing');
-  const said = `6 nodes cordoned: ${nodes.slice(0, 6).join(', ')}; 6 nodes not touched, and schedulable: ${nodes.slice(6).join(', ')}`;
+  const said = `6 nodes cordoned: ${nodes.slice(0, 6).join(', ')}; 6 nodes untouched and schedulable: ${nodes.slice(6).join(', ')}`;
   assert.ok(
     draining.stderr().includes(`\n${said}\nerror: nodepool "worker" interrupted: 7 of 12 nodes left to drain; next: `),
     draining.stderr(),
@@ -251,7 +251,7 @@ test('several pools: cordons all their nodes, then drains pool after pool', asyn
   await testEnv.pool('empty');
   await pod({ name: 'p', node: 'w-1' });
   await pod({ name: 'q', node: 'a-1', emptyDir: true });
-  const obstacle = 'error: cannot drain nodepool "alpha", and nothing was changed:\n';
+  const obstacle = 'error: cannot drain nodepool "alpha"; nothing was changed:\n';
   await refused(['drain', 'worker', 'alpha'], 1, new RegExp(`^${obstacle}.*default/q\n`));
   const { code, stdout, stderr } = await cliHere(cluster(), ['drain', '--all', NOW, '--delete-emptydir-data', '--yes']);
   const lines = [
@@ -272,11 +272,7 @@ test('refuses wrong command lines', async () => {
   const see = "See 'kubectl nodepool drain --help'.";
   const next = 'next: list the pools with `kubectl nodepool get`';
   await refused(['drain', 'nope'], 1, `error: nodepool "nope" not found; ${next}`);
-  await refused(
-    ['drain'],
-    2,
-    `error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\n${see}`,
-  );
+  await refused(['drain'], 2, `error: no pool is specified; next: name a pool, or use -l SELECTOR or --all\n${see}`);
   const how = 'next: write it like 2 or 25%';
   const bad = `error: --max-unavailable: "0" is neither a number of nodes nor a percentage; ${how}\n${see}`;
   await refused(['drain', 'worker', '--max-unavailable', '0'], 2, bad);

@@ -35,7 +35,7 @@ test('each flag sets or removes its field and keeps the others', async () => {
   assert.deepEqual([code, stdout], [0, EDITED]);
   assert.match(
     stderr,
-    /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software\nwarning: pool gpu selects by c, which a kubelet may set .*\n$/,
+    /^warning: pool gpu has unmanaged: Remove: .* CNI and GPU software.*\nwarning: pool gpu selects by c; kubelets can change .*\n$/,
   );
   assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
     labels: { keep: '1', change: 'new', add: '' },
@@ -81,7 +81,7 @@ test('dry runs write nothing; -o prints the pool', async () => {
     assert.equal(await ok([...edit, '-o', 'name', ...words]), 'nodepool.nodes.lailin.xyz/gpu\n');
   }
   assert.equal(JSON.parse(await ok([...edit, '-o', 'json'])).spec.labels.tier, 'silver');
-  const needsFlags = "error: --dry-run needs flags that say what to edit\nSee 'kubectl nodepool edit --help'.";
+  const needsFlags = "error: --dry-run needs flags that edit fields\nSee 'kubectl nodepool edit --help'.";
   await refused(['edit', 'gpu', '--dry-run'], 2, needsFlags);
 });
 
@@ -119,7 +119,7 @@ test('warns that an edit of a pool that is being deleted changes no node; --reco
     const edit = ['edit', 'gpu', '--label', `tier=${more.length}`, ...more];
     const { code, stdout, stderr } = await cliHere(cluster(), edit);
     assert.deepEqual([code, stdout], [1, EDITED]);
-    assert.match(stderr, /^warning: nodepool gpu is being deleted since \S+Z: its nodes are released, .*\n$/);
+    assert.match(stderr, /^warning: pool gpu is being deleted since \S+Z: its nodes are released, .*\n$/);
   }
 });
 
@@ -131,7 +131,7 @@ test('an expression is added to the default selector; an edit that opens the poo
   assert.equal(added.code, 0, added.stderr);
   assert.equal(
     added.stderr.split('\n')[0],
-    `note: pool gpu still requires ${role}, its selector so far, which is now in spec.nodeSelector; to drop it, add --node-selector ${role}-`,
+    `note: pool gpu still requires ${role}, its default selector, now in spec.nodeSelector; to remove this label from the selector, add --node-selector ${role}-`,
   );
   const expression = { key: 'spot', operator: 'NotIn', values: ['yes'] };
   assert.deepEqual((await testEnv.getPool('gpu'))?.spec, {
@@ -142,7 +142,7 @@ test('an expression is added to the default selector; an edit that opens the poo
   await refused(
     ['edit', 'gpu', '--node-selector', `${role}-`],
     1,
-    /pool gpu would require no label, and new nodes join by themselves; nothing was changed; next: .*--yes$/,
+    /pool gpu would require no label: new nodes join automatically; nothing was changed; next: .*--yes$/,
   );
   const opened = await cliHere(cluster(), ['edit', 'gpu', '--node-selector', `${role}-`, '--yes']);
   assert.equal(opened.code, 0, opened.stderr);

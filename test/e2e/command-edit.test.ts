@@ -9,8 +9,8 @@ import type { RunResult } from '../cluster/run.ts';
 import { commandsOf, scriptedEditor, stateOf } from './commands.ts';
 import { useTestEnv } from './test-env.ts';
 
-const HEAD = `# Edit the pool below. Lines that begin with # are ignored; an empty file, or one without a change, cancels the edit.
-# If the edit cannot be saved, this file opens again with the reason at its head.
+const HEAD = `# Edit the pool below. Lines beginning with a '#' are ignored. An empty file, or a file without changes, cancels the edit.
+# If an error occurs while saving, this file is reopened with the error at the top.
 #
 `;
 const BODY = `apiVersion: nodes.lailin.xyz/v1
@@ -100,11 +100,11 @@ test('reopens an invalid edit with the reason on top until it is valid', async (
 test('keeps the text of an invalid edit in a file when the user gives up', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const renamed = await edit('sed -i "s/name: gpu/name: other/" "$f"', 'true');
-  const reason = 'no valid changes were saved: metadata.name: "other" is another pool; next: find your text';
+  const reason = 'no valid changes were saved: metadata.name: "other" is a different pool; next: find your text';
   await keeps(
     renamed,
     reason,
-    /# error: metadata.name: "other" is another pool\n# next: a pool cannot be renamed\n[\s\S]*name: other/,
+    /# error: metadata.name: "other" is a different pool\n# next: a pool cannot be renamed\n[\s\S]*name: other/,
   );
   const failed = await edit('sed -i s/gold/mine/ "$f"; exit 3');
   const editor = `${cluster().dir}/editor-${sessions - 1}`;
@@ -125,7 +125,7 @@ test('opens again where somebody else changed the same field meanwhile', async (
   const pool = await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"theirs","more":"theirs"}}}' > /dev/null`;
   const changed = await edit(`${theirs}; sed -i s/gold/mine/ "$f"`);
-  const reason = 'somebody else changed nodepool gpu meanwhile: spec.labels[tier] is now "theirs"';
+  const reason = 'somebody else changed pool gpu during the edit: spec.labels[tier] is now "theirs"';
   await keeps(changed, `no valid changes were saved: ${reason}; next: find your text`, /more: theirs\n {4}tier: mine/);
   assert.deepEqual(await labelsOf(), { tier: 'theirs', more: 'theirs' });
   const back = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"again"}}}' > /dev/null`;
@@ -159,7 +159,7 @@ test('refuses an edit of finalizers that somebody else changed meanwhile', async
   const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"metadata":{"finalizers":["example.com/theirs"]}}' > /dev/null`;
   const edited = await edit(`${theirs}; sed -i 's#^metadata:#metadata:\\n  finalizers: [example.com/mine]#' "$f"`);
   const reason =
-    'somebody else changed nodepool gpu meanwhile: metadata.finalizers is now ["example.com/theirs"]; next: find your text';
+    'somebody else changed pool gpu during the edit: metadata.finalizers is now ["example.com/theirs"]; next: find your text';
   await keeps(edited, `no valid changes were saved: ${reason}`, /example.com\/mine/);
   assert.deepEqual((await testEnv.getPool('gpu'))?.metadata.finalizers, ['example.com/theirs']);
 });

@@ -59,7 +59,7 @@ Deployment default/web: cpu 2, memory 1Gi
 POOL    FITS  NODES  REPLICAS  WHY
 gpu     no    0/1    0         1 node(s) had untolerated taint(s) (gpu=yes:NoSchedule)
 worker  yes   2/3    3         1 node(s) were unschedulable
-<none>  no    0/1    0         1 Insufficient cpu (2 asked, at most 1 free on a node)
+<none>  no    0/1    0         1 Insufficient cpu (2 requested, at most 1 free on a node)
 TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable
 `.slice(1),
   );
@@ -89,7 +89,7 @@ test('a pod that exists is judged as if it were new', async () => {
 Pod default/w1-p: cpu 1, memory 1Gi
 POOL    FITS  NODES  REPLICAS  WHY
 worker  yes   2/3    8         1 node(s) were unschedulable
-It is judged as if it were created anew: its own place counts as free.
+Evaluated as a new pod; its current slot counts as free.
 `.slice(1),
   );
   for (const named of [['default/w1-p'], ['w1-p', '-n', 'default'], ['w1-p', '--namespace=default']]) {
@@ -131,7 +131,7 @@ test('kinds with a template, several documents, stdin', async () => {
     'CronJob default/c: cpu 1',
     'StatefulSet default/d: cpu 1',
   ]);
-  assert.match(stdout, /Not judged: how many volumes a node can attach/);
+  assert.match(stdout, /Not considered: volume limits of nodes/);
 });
 
 test('the server completes the pod: overhead of its RuntimeClass', async () => {
@@ -149,13 +149,13 @@ test('what the server refuses does not fit', async () => {
   await eventually('the server knows the quota', async () => (await fit('-f', path)).code !== 0, 30_000);
   const { code, stdout } = await fit('-f', path, '--pool', 'worker');
   assert.equal(code, 1, stdout);
-  assert.match(stdout, /The server refuses such a pod: .*exceeded quota/);
+  assert.match(stdout, /The server rejects this pod: .*exceeded quota/);
 });
 
 test('refuses what cannot be read, with the field', async () => {
   const cases: [object | string, RegExp][] = [
     [{ kind: 'Service', metadata: { name: 'x' } }, /a Service has no pod template/],
-    [{ metadata: { name: 'x' } }, /it has no kind/],
+    [{ metadata: { name: 'x' } }, /the object has no kind/],
     [deployment({ containers: [] }), /spec\.template\.spec\.containers must be at least one container/],
     [deployment({ tolerations: 'x' }), /spec\.template\.spec\.tolerations must be a list/],
     [deployment({ nodeSelector: { a: ['b'] } }), /spec\.template\.spec\.nodeSelector\.a must be a text/],
@@ -167,14 +167,14 @@ test('refuses what cannot be read, with the field', async () => {
     assert.match(stderr, message);
   }
   for (const [args, code, message] of [
-    [[], 2, /no pod is given/],
-    [['a', '-f', 'b'], 2, /exclude each other/],
-    [['a', '--cpu', '1'], 2, /a pod and --cpu, --memory and --gpu exclude each other/],
-    [['--cpu', '4x'], 2, /^error: --cpu: "4x" is not an amount; next: write it like --cpu 2 or 500m/],
-    [['--memory', '0'], 2, /^error: --memory: "0" is not an amount/],
-    [['--gpu', '0.5'], 2, /^error: --gpu: "0.5" is not an amount/],
-    [['a/b/c'], 2, /is not the name of a pod/],
-    [['nothing'], 2, /there is no pod "nothing" in the namespace default/],
+    [[], 2, /no pod is specified/],
+    [['a', '-f', 'b'], 2, /cannot be used together/],
+    [['a', '--cpu', '1'], 2, /a pod and --cpu, --memory and --gpu cannot be used together/],
+    [['--cpu', '4x'], 2, /^error: --cpu: "4x" is not a quantity; next: write it like --cpu 2 or 500m/],
+    [['--memory', '0'], 2, /^error: --memory: "0" is not a quantity/],
+    [['--gpu', '0.5'], 2, /^error: --gpu: "0.5" is not a quantity/],
+    [['a/b/c'], 2, /is not a pod name/],
+    [['nothing'], 2, /pod "nothing" not found in namespace default/],
     [['w1-p', '--pool', 'none'], 2, /nodepool "none" not found/],
   ] as const) {
     const found = await fit(...args);
@@ -193,10 +193,10 @@ A pod with these requests: cpu 2, memory 1Gi
 POOL    FITS  NODES  REPLICAS  WHY
 gpu     no    0/1    0         1 node(s) had untolerated taint(s) (gpu=yes:NoSchedule)
 worker  yes   2/3    3         1 node(s) were unschedulable
-<none>  no    0/1    0         1 Insufficient cpu (2 asked, at most 1 free on a node)
+<none>  no    0/1    0         1 Insufficient cpu (2 requested, at most 1 free on a node)
 TOTAL   yes   2/5    3         1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable
 3 replicas fit.
-It has no tolerations and no selector; -f FILE takes a pod with its own.
+The pod has no tolerations and no selector; use -f FILE for a pod with its own.
 `,
   );
   const tainted = { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' } as const;
@@ -210,7 +210,7 @@ It has no tolerations and no selector; -f FILE takes a pod with its own.
   assert.match(ofDevice.stdout, /^gpu +yes +1\/2 +8 /m);
   assert.match(
     ofDevice.stdout,
-    /^It has no toleration but of the taint nvidia\.com\/gpu:NoSchedule and no selector; /m,
+    /^It has only a toleration of the taint nvidia\.com\/gpu:NoSchedule and no selector; /m,
   );
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/g2');
   const titleOf = async (...args: string[]) => (await fit(...args)).stdout.split('\n', 1)[0];
@@ -239,14 +239,14 @@ test('of a file, what has no pod template is left out, and named', async () => {
   const { code, stdout, stderr } = await cliHere(cluster(), ['fit', '-f', '-'], { stdin: input });
   assert.equal(code, 0, stderr);
   assert.deepEqual(stdout.match(/^\S+ default\/\w+/gm), ['Deployment default/web']);
-  assert.match(stderr, /^warning: left out, as they have no pod template: ConfigMap, Service$/m);
+  assert.match(stderr, /^warning: left out: no pod template: ConfigMap, Service$/m);
 });
 
 test('a file without an object, and a URL that does not answer', async t => {
   const empty = await cliHere(cluster(), ['fit', '-f', '-'], { stdin: '' });
   assert.deepEqual(
     [empty.code, empty.stderr],
-    [2, 'error: stdin: no object in it; next: write a pod or a workload into it, or name another file\n'],
+    [2, 'error: stdin: contains no object; next: add a pod or a workload to the file, or name another file\n'],
   );
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await once(server, 'listening');

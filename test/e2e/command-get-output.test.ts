@@ -156,7 +156,7 @@ test('--field-selector accepts what the server accepts for the resource', async 
     ['--field-selector', 'metadata.name=nobody', '-o', 'yaml'],
   ]);
   const wrong =
-    /^error: --field-selector "spec\.handler=gpu": .*field label not supported: spec\.handler.*; next: the server selects pools by metadata\.name/;
+    /^error: --field-selector "spec\.handler=gpu": .*field label not supported: spec\.handler.*; next: the server can only filter by metadata\.name/;
   await refused(['get', '--field-selector', 'spec.handler=gpu'], 2, wrong);
   await refused(
     ['get', 'gpu', '--field-selector', 'metadata.name=gpu'],
@@ -215,7 +215,7 @@ test('shows extended resources, chosen resources and labels in tables', async ()
   );
 });
 
-test('refuses flags that exclude each other and unknown formats', async () => {
+test('refuses flags that cannot be used together and unknown formats', async () => {
   await refused(
     ['nodes', '-o', 'go-template={{.}}'],
     2,
@@ -228,7 +228,7 @@ test('refuses flags that exclude each other and unknown formats', async () => {
   );
   await refused(['get', '-o', 'jsonpath'], 2, /^error: -o jsonpath needs a template; next: write -o jsonpath=/);
   for (const flags of [['--show-labels'], ['--show-kind'], ['--resources', 'cpu'], ['-L', 'team']]) {
-    await refused(['get', '-o', 'json', ...flags], 2, /^error: --[a-z-]+ is for tables, and -o json is none/);
+    await refused(['get', '-o', 'json', ...flags], 2, /^error: --[a-z-]+ cannot be combined with -o json/);
   }
   await refused(['get', '--output-watch-events'], 2, /^error: --output-watch-events needs --watch or --watch-only/);
 });
@@ -262,7 +262,7 @@ test('templates of Go and KYAML are those of kubectl, with its exit codes', asyn
   }
   // To kubectl an empty value is none: another cluster might be asked.
   await refused(['get', '-o', 'kyaml', '--context', ''], 1, /^error: --context: "" is not in /, { env });
-  await refused(['get', '-o', 'kyaml', '-L', 'a'], 2, /^error: --label-columns is for tables, and -o kyaml is none/);
+  await refused(['get', '-o', 'kyaml', '-L', 'a'], 2, /^error: --label-columns cannot be combined with -o kyaml/);
 });
 
 test('a kubeconfig that can be read once only is refused for what kubectl prints', async () => {
@@ -271,7 +271,7 @@ test('a kubeconfig that can be read once only is refused for what kubectl prints
   const env = { ...process.env, PATH: `${dirname(kubectl)}${delimiter}${process.env.PATH}` };
   const inShell = (script: string) => run('sh', ['-c', script, cluster().kubeconfig, ...productCommand()], { env });
   const refusal = (path: string) =>
-    `error: kubectl, which prints this format, reads the kubeconfig itself, and cannot read ${path} after this program; next: write it into a file, and name that\n`;
+    `error: kubectl prints this format and reads the kubeconfig again, but ${path} can be read only once; next: save the kubeconfig to a file and use that file\n`;
   for (const [script, path] of [
     ['cat "$0" | "$@" get -o kyaml --kubeconfig /dev/stdin', '/dev/stdin'],
     ['cat "$0" | KUBECONFIG=/none:/dev/stdin "$@" get -o kyaml', '/dev/stdin'],
@@ -288,7 +288,7 @@ test('without kubectl, what it prints is an error with the line to type, without
   await refused(
     line,
     1,
-    /^error: kubectl prints this format, and is not in the PATH; next: where it is, type `kubectl get nodepools\.nodes\.lailin\.xyz --token=TOKEN '--output=go-template=\{\{printf '\\''%s'\\'' \.\}\}' --watch -- gpu`$/,
+    /^error: kubectl prints this format, but is not in the PATH; next: on a machine with kubectl, run `kubectl get nodepools\.nodes\.lailin\.xyz --token=TOKEN '--output=go-template=\{\{printf '\\''%s'\\'' \.\}\}' --watch -- gpu`$/,
     { env: { PATH: cluster().dir } },
   );
 });
@@ -298,18 +298,17 @@ test('a kubectl that is no program, or of the current folder, does not run', asy
   await mkdir(folder);
   await writeFile(join(folder, 'kubectl'), 'echo run by a shell\n', { mode: 0o755 });
   const line = ['get', '-o', 'kyaml'];
-  const next = '; next: where it is, type `kubectl get nodepools.nodes.lailin.xyz --output=kyaml`\n';
+  const next = '; next: on a machine with kubectl, run `kubectl get nodepools.nodes.lailin.xyz --output=kyaml`\n';
   for (const [PATH, reason] of [
-    [folder, `${join(folder, 'kubectl')} is no program, but text without #!`],
+    [folder, `${join(folder, 'kubectl')} is not a program but a text without #!`],
     ['', 'is not in the PATH'],
     [`:${delimiter}.`, 'is not in the PATH'],
   ] as const) {
-    const stderr = `error: kubectl prints this format, and ${reason}${next}`;
+    const stderr = `error: kubectl prints this format, but ${reason}${next}`;
     assert.deepEqual(await cli(cluster(), line, { env: { PATH }, cwd: folder }), { code: 1, stdout: '', stderr });
   }
   await writeFile(join(folder, 'kubectl'), Buffer.from('\x7fELF\0'), { mode: 0o755 });
   const { stdout, stderr } = await cli(cluster(), line, { env: { PATH: folder } });
   assert.equal(stdout, '');
-  if (productUnderTest() === 'executable')
-    assert.match(stderr, /^error: .*, and cannot be started: it is no program of/);
+  if (productUnderTest() === 'executable') assert.match(stderr, /^error: .*, but cannot be started: not a program of/);
 });

@@ -10,7 +10,7 @@ import { userWith } from './users.ts';
 const testEnv = useTestEnv({ audit: true });
 const { cluster } = testEnv;
 const { refused, unchanged } = commandsOf(cluster);
-const LIMITS = /^Not shown: Events that have expired/;
+const LIMITS = /^Not shown: expired Events/;
 
 interface Item {
   time: string | null;
@@ -65,7 +65,7 @@ test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, lea
     found('NodeJoined').map(({ who, detail, sources }) => [who, detail, sources]),
     [['kubectl-nodepool', '2 nodes joined: a, b', ['Event', 'managedFields']]],
   );
-  assert.match(found('NodeRegistered')[0]?.detail ?? '', /^2 nodes of the pool were created: a, b$/);
+  assert.match(found('NodeRegistered')[0]?.detail ?? '', /^2 nodes created: a, b$/);
   assert.deepEqual(
     found('Drift').map(({ who, detail, node }) => [who, detail, node]),
     [['kubectl-label', 'label tier is "brass"; pool gpu had set "gold"', 'a']],
@@ -98,8 +98,8 @@ test('a maintenance that was taken over, and one that ended, stay in the history
     const ended = (await historyOf(subject)).filter(({ what }) => what === 'MaintenanceEnded');
     const told = ended.map(({ detail }) => detail.replace(/since \S+Z/, 'since TIME'));
     assert.deepEqual(told, [
-      'bob took it over: maintenance of alice since TIME: new kernel',
-      'bob ended it: maintenance of bob since TIME: new kernel',
+      'bob took over the maintenance by alice since TIME: new kernel',
+      'bob ended the maintenance by bob since TIME: new kernel',
     ]);
     assert.deepEqual([...new Set(ended.map(({ who, node }) => `${who} ${node}`))], ['kubectl-nodepool a']);
   }
@@ -112,7 +112,7 @@ test('a maintenance that was taken over, and one that ended, stay in the history
   assert.equal(code, 0);
   assert.match(
     stderr,
-    /^warning: the end of the maintenance is in no Event, and so not in the history: cannot create/m,
+    /^warning: no Event records the end of the maintenance, so history does not show it: cannot create/m,
   );
 });
 
@@ -127,7 +127,7 @@ test('a node: who made it a member, who changed what its pool set, and what nobo
   const found = (what: string) => items.filter(item => item.what === what);
   assert.deepEqual(
     found('MembershipLabel').map(({ who, detail }) => [who, detail]),
-    [['kubectl-label', 'label node-role.kubernetes.io/gpu=, by which pool gpu selects']],
+    [['kubectl-label', 'label node-role.kubernetes.io/gpu=, a membership label of pool gpu']],
   );
   assert.deepEqual(
     found('NodeJoined').map(({ detail, pool, node, sources }) => [detail, pool, node, sources]),
@@ -136,7 +136,11 @@ test('a node: who made it a member, who changed what its pool set, and what nobo
   assert.deepEqual(
     found('Drift').map(({ time, who, detail }) => [time === null, who, detail]),
     [
-      [false, 'kubectl-taint', 'taint k:NoSchedule is gone; pool gpu had set ""; kubectl-taint wrote the taints last'],
+      [
+        false,
+        'kubectl-taint',
+        'taint k:NoSchedule is gone; last writer of the taints: pool gpu had set ""; kubectl-taint',
+      ],
       [true, null, 'label tier is gone; pool gpu had set "gold"'],
     ],
   );
@@ -206,8 +210,8 @@ test('revisions: changes of the spec with their cause, and an undo', async () =>
       .filter(({ what }) => /^Spec(Changed|Restored)$/.test(what))
       .map(({ what, who, detail }) => [what, who, detail]),
     [
-      ['SpecChanged', 'kubectl-nodepool', 'the spec of revision 3 was kept first'],
-      ['SpecChanged', 'kubectl-nodepool', 'revision 2: the oldest spec that is kept; cause: more shine'],
+      ['SpecChanged', 'kubectl-nodepool', 'first save of the spec of revision 3'],
+      ['SpecChanged', 'kubectl-nodepool', 'revision 2: the oldest saved spec; cause: more shine'],
       ['SpecRestored', 'kubectl-nodepool', 'revision 3: ~ spec.labels[tier]: silver -> gold'],
     ],
   );
@@ -235,7 +239,7 @@ test('pool and node of one name, names of neither, and deleted ones', async () =
   const { stdout, stderr, code } = await cliHere(cluster(), ['history', 'a']);
   assert.equal(code, 0);
   assert.match(stdout, /^TIME +WHAT +WHO +DETAIL\n.*PoolCreated/);
-  assert.match(stderr, /^A node has this name, too: `kubectl nodepool history node\/a`\.\nNot shown: /);
+  assert.match(stderr, /^A node has the same name: `kubectl nodepool history node\/a`\.\nNot shown: /);
   assert.ok(whats(await historyOf('node/a')).includes('NodeRegistered'));
   assert.ok(whats(await historyOf('pool/a')).includes('PoolCreated'));
   await refused(
@@ -244,13 +248,13 @@ test('pool and node of one name, names of neither, and deleted ones', async () =
     'error: node "gpu" not found; next: list the nodes with `kubectl get nodes`',
   );
   await refused(['history', 'pool/b'], 1, /^error: nodepool "b" not found/);
-  await refused(['history', 'gp'], 1, 'error: neither a nodepool nor a node is named "gp"; did you mean "gpu"?');
+  await refused(['history', 'gp'], 1, 'error: no pool or node is named "gp"; did you mean "gpu"?');
   await refused(
     ['history', 'none-at-all'],
     1,
-    'error: neither a nodepool nor a node is named "none-at-all"; next: list the pools with `kubectl nodepool get`, and the nodes with `kubectl get nodes`',
+    'error: no pool or node is named "none-at-all"; next: list the pools with `kubectl nodepool get`, and the nodes with `kubectl get nodes`',
   );
-  await refused(['history', ''], 2, /^error: a name may not be empty/);
+  await refused(['history', ''], 2, /^error: a name cannot be empty/);
   await refused(['history', 'gpu', '--since', 'x'], 2, /^error: --since: "x" is not a duration/);
   await product('delete', 'gpu', '--yes');
   assert.ok(whats(await historyOf('gpu')).includes('NodeJoined'), 'its Events are left');
@@ -321,7 +325,7 @@ test('Events of an earlier node of the name are left out, whoever reported them,
   const { stderr } = await cliHere(cluster(), ['history', 'node/a']);
   assert.match(
     stderr,
-    /^Left out: 3 Events of an earlier node of this name; `kubectl events --for node\/a` has them\.$/m,
+    /^Left out: 3 Events of an earlier node of the same name; see `kubectl events --for node\/a`\.$/m,
   );
 });
 

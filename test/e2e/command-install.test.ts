@@ -95,8 +95,8 @@ test('install fails while the CRD is being deleted, until reconcile has released
   const doomed = () => raw(cluster()).expect('GET', '/apis/nodes.lailin.xyz/v1/nodepools/doomed');
   await eventually('its pool is deleted too', async () => JSON.stringify(await doomed()).includes('deletionTimestamp'));
   const next =
-    'run `kubectl nodepool reconcile`, which releases the nodes and so ends the deletion; then run the command again';
-  const line = `error: the CRD ${NAME} is being deleted, and all pools with it; next: ${next}`;
+    'run `kubectl nodepool reconcile` to release the nodes and finish the deletion; then run the command again';
+  const line = `error: the CRD ${NAME} and all pools are being deleted; next: ${next}`;
   for (const args of [['install'], ['install', '--dry-run'], ['install', '--controller']]) await refused(args, 1, line);
   await ok(['reconcile']);
   await eventually('it is deleted', async () =>
@@ -107,7 +107,7 @@ test('install fails while the CRD is being deleted, until reconcile has released
 
 test('uninstall refuses while pools exist; --cascade releases their nodes first', async () => {
   await ok(['create', 'worker', '--label', 'tier=gold', '--reconcile']);
-  const left = `error: 1 pool exists: worker; next: delete them first, or add --cascade, which releases their nodes and deletes them`;
+  const left = `error: 1 pool exists: worker; next: first delete the pools, or add --cascade to release their nodes and delete them`;
   await refused(['uninstall'], 1, left);
   for (const [flag, suffix] of [
     ['--dry-run', '(dry run)'],
@@ -119,7 +119,7 @@ test('uninstall refuses while pools exist; --cascade releases their nodes first'
     assert.match(plan ?? '', /^node n1 \(leaves pool worker\)\n {2}- label tier/);
     assert.deepEqual({ code, stdout }, { code: 0, stdout: `${plan}\n\n${lines.join('\n')}\n` });
   }
-  const next = 'if that is meant, run the command again with --yes';
+  const next = 'to continue, run the command again with --yes';
   const needsYes = `error: 1 pool would be deleted: worker; nothing was changed; next: ${next}`;
   await refused(['uninstall', '--cascade'], 1, needsYes);
   const { code, stdout, stderr } = await kubectl(cluster(), ['nodepool', 'uninstall', '--cascade', '--yes']);

@@ -71,7 +71,10 @@ describe('an exec plugin', () => {
         const options = { cwd: folder, env: { ...process.env, ...env, PATH } };
         const { code, stderr } = await run(command, args, options);
         assert.equal(code, 1, stderr);
-        assert.match(stderr, /executable my-login not found|by a relative folder, as .*my-login; next: write its/);
+        assert.match(
+          stderr,
+          /executable my-login not found|through a relative directory \(.*my-login\); next: to use it, write its/,
+        );
       }
     }
     assert.equal(existsSync(join(folder, 'ran')), false);

@@ -85,7 +85,7 @@ test('tls-server-name may be an IP address, as for kubectl', async () => {
     assert.equal(theirs.code === 0, isRight, theirs.stderr);
     const { stderr } = await ask(kubeconfig);
     if (isRight) assert.equal(stderr, 'No pools found.\n');
-    else assert.match(stderr, /is not for the name 192\.0\.2\.1; next: .*tls-server-name/);
+    else assert.match(stderr, /is not valid for the name 192\.0\.2\.1; next: .*tls-server-name/);
   }
 });
 

@@ -95,7 +95,7 @@ test('move changes the pool of a node in one write, selected by labels or by poo
     ],
   );
   assert.equal((await unchanged(['diff'])).code, 0);
-  await refused(['move', 'a', '--from', 'old', '--to', 'new', '-l', 'x=y'], 2, /exclude each other/);
+  await refused(['move', 'a', '--from', 'old', '--to', 'new', '-l', 'x=y'], 2, /cannot be used together/);
   await refused(['move', '-l', '', '--to', 'old'], 2, /^error: -l: the selector is empty; /);
   await refused(['move', '-l', 'a===', '--to', 'old'], 2, /^error: -l "a===": /);
   assert.deepEqual(await unchanged(['move', '--from', 'old', '--to', 'new']), {
@@ -132,8 +132,8 @@ test('a dry run shows the change of each node and writes nothing', async () => {
 
 1 node would change: 3 set, 2 removed
 
-Impact: no pod starts, stops, or loses its place, and no object that was looked at selects what changes
-Custom resources: only well-known fields were looked at; name others with \`diff --impact-path\`
+Impact: none found
+Not checked: other fields of custom resources (diff --impact-path)
 
 node/a moved from pool old to pool gpu ${suffix}
 `,
@@ -162,22 +162,22 @@ test('all arguments are checked before anything is written', async () => {
   await refused(
     ['add', 'gpu'],
     2,
-    /^error: add needs the names of nodes, or -l SELECTOR; next: the pool comes first, then the nodes: `kubectl nodepool add gpu NODE\.\.\.`\n/,
+    /^error: add needs the names of nodes, or -l SELECTOR; next: write the pool first, then the nodes: `kubectl nodepool add gpu NODE\.\.\.`\n/,
   );
   await refused(['add', 'gpu', '-l', 'x=y'], 0, 'No nodes found.');
   await refused(
     ['add', 'gpu', 'a', 'b'],
     1,
-    'error: node b belongs to pool old; next: move it: `kubectl nodepool move b --to gpu`',
+    'error: node b belongs to pool old; next: move the node: `kubectl nodepool move b --to gpu`',
   );
   await refused(['add', 'prod', 'c'], 1, /^error: node c belongs to pool arm; /);
   await refused(['move', 'b', '--from', 'gpu', '--to', 'prod'], 1, /^error: --from gpu: node b belongs to pool old; /);
   await refused(
     ['move', 'd', '--to', 'gold'],
     1,
-    /^error: node d cannot leave pool prod: that selects it by env=prod, /,
+    /^error: node d cannot leave pool prod: that pool selects it by env=prod, /,
   );
-  await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, and members of pool os /);
+  await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, but members of pool os /);
   await refused(['move'], 2, /to/);
   // The label that the cluster owns is kept; removing the other one is enough.
   assert.equal(await ok(['remove', 'arm', 'c']), 'node/c removed from pool arm (label env=mine removed)\n');
@@ -192,7 +192,7 @@ test('remove refuses a label that the release would restore', async () => {
   await refused(
     ['remove', 'taker', 'a'],
     1,
-    /^error: node a would match pool taker again at once: pool giver gives it the labels for that; /,
+    /^error: node a would match pool taker again: pool giver sets the labels that pool taker selects; /,
   );
   // Removing it from the other pool removes it from both.
   assert.equal(await ok(['remove', 'giver', 'a']), 'node/a removed from pool giver\n');
@@ -257,7 +257,7 @@ test('add and move ask before a node of the control plane joins; a script needs 
   await refused(
     ['add', 'gpu', 'a', 'cp', name],
     1,
-    `error: ${asked}; nothing was changed; next: if that is meant, run the command again with --yes`,
+    `error: ${asked}; nothing was changed; next: to continue, run the command again with --yes`,
   );
   await refused(['move', 'cp', '--to', 'gpu'], 1, /^error: 1 node \(cp\) runs the control plane /);
   if (NO_TERMINAL === undefined) {
@@ -283,7 +283,7 @@ test('move says the labels and taints that it takes off before it does', { skip:
   assert.equal(code, 0, shown);
   assert.match(
     shown,
-    /^This takes off label own=1 from 1 node \(a\); takes off taint old:NoSchedule from 1 node \(a\); changes label tier=brass to gold on 1 node \(a\)\n[\s\S]*node\/a moved from pool old/m,
+    /^This removes label own=1 from 1 node \(a\); removes taint old:NoSchedule from 1 node \(a\); changes label tier=brass to gold on 1 node \(a\)\n[\s\S]*node\/a moved from pool old/m,
   );
   assert.equal(shown.match(/This takes off/g)?.length, 1);
 });

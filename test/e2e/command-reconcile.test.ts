@@ -51,14 +51,14 @@ node d (joins pool gpu)
 
 + RuntimeClass node-pool-gpu
 
-! node c belongs to pool gpu and also matches pool late (conflict); not applied: q
+! node c belongs to pool gpu but also matches pool late (conflict); not applied: q
 
 4 nodes would change: 3 set, 2 changed, 4 removed, 1 restored; 1 RuntimeClass would change
 `;
   const shown = await unchanged(['diff']);
   assert.deepEqual(shown, { code: 1, stdout: all, stderr: '' });
   const late = await kubectl(cluster(), ['nodepool', 'diff', 'late']);
-  const conflict = '! node c belongs to pool gpu and also matches pool late (conflict); not applied: q\n';
+  const conflict = '! node c belongs to pool gpu but also matches pool late (conflict); not applied: q\n';
   assert.deepEqual([late.code, late.stdout], [0, conflict]);
   await refused(['diff', 'nope'], 2, MISSING);
   await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");
@@ -89,17 +89,17 @@ node ${names[7]} (pool web)
       names.map(name => `node ${name} (pool web)`),
     );
   }
-  const why = 'error: --by-node is for --dry-run, which shows the changes; next: add --dry-run, or leave it out';
+  const why = 'error: --by-node needs --dry-run; next: add --dry-run, or leave out --by-node';
   await refused(['reconcile', '--by-node'], 2, `${why}\nSee 'kubectl nodepool reconcile --help'.`);
   for (const words of [['diff'], ['reconcile', '--dry-run']])
     await refused(
       [...words, '--by-node', '-o', 'json'],
       2,
-      /^error: --by-node is for tables, and -o json is none; next: leave it out\n/,
+      /^error: --by-node cannot be combined with -o json; next: leave it out\n/,
     );
   // Before anything is asked of a cluster, or of a plugin that logs in.
   const noCluster = ['reconcile', '--wait', '--kubeconfig', '/none'];
-  await refused([...noCluster, '--dry-run'], 2, /^error: --wait and --dry-run exclude each other/);
+  await refused([...noCluster, '--dry-run'], 2, /^error: --wait and --dry-run cannot be used together/);
   await refused([...noCluster, '--timeout', 'x'], 2, /^error: --timeout: "x" is not a duration/);
 });
 
@@ -107,10 +107,7 @@ test('diff warns about unmanaged: Remove and names what it removes', async () =>
   await testEnv.nodes({ name: 'a', labels: { ...role('gpu'), 'cloud.example.com/zone': 'z' } });
   await testEnv.pool('gpu', { unmanaged: 'Remove' });
   const { code, stdout, stderr } = await unchanged(['diff', 'gpu']);
-  assert.match(
-    stderr,
-    /^warning: pool gpu has unmanaged: Remove: .*; they are restored when the pool releases the nodes\n$/,
-  );
+  assert.match(stderr, /^warning: pool gpu has unmanaged: Remove: .*until the pool releases the nodes\n$/);
   assert.equal(code, 1);
   assert.match(stdout, /cloud\.example\.com\/zone=z {2}\(unmanaged: set by \w+ \d+s ago\)/);
 });
@@ -175,11 +172,11 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   assert.deepEqual([quiet.code, quiet.stdout], [3, '']);
   assert.match(quiet.stderr, /^late +Conflict/m, 'why it is 3');
   await refused(['reconcile', '-q', '-o', 'json'], 2, /--quiet/);
-  const next = 'next: with --watch use --log-format json';
+  const next = 'next: with --watch, use --log-format json';
   await refused(
     ['reconcile', '-w', '-o', 'json'],
     2,
-    new RegExp(`^error: -o prints the results of one run; ${next}\n`),
+    new RegExp(`^error: -o and --watch cannot be used together; ${next}\n`),
   );
 });
 
@@ -197,7 +194,7 @@ test('diff -o json has the differences, with the same exit code', async () => {
 
 test('reconcile refuses flags of the controller without --watch', async () => {
   for (const [flag, ...value] of [['--leader-elect'], ['--resync', '5m'], ['--log-format', 'text']] as const) {
-    const text = `error: ${flag} is for --watch; next: add --watch, or leave it out`;
+    const text = `error: ${flag} needs --watch; next: add --watch, or leave out the flag`;
     await refused(['reconcile', flag, ...value], 2, `${text}\nSee 'kubectl nodepool reconcile --help'.`);
   }
 });
@@ -230,7 +227,7 @@ test('reconcile exits with 3 and the reason when the status of a pool is not 200
   assert.equal(
     stdout,
     `gpu   Ready     1 node (1 joined)    cpu 4  memory 2.9Gi
-late  Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu and also matches pool late; not applied there: q
+late  Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool gpu but also matches pool late; not applied there: q
 `,
   );
 });

@@ -16,18 +16,18 @@ const REVISIONS = pathOf(CONTROLLER_REVISIONS);
 test('errors say what to do next', async () => {
   await refused(['rollout', 'history', 'web'], 1, /^error: nodepool "web" not found/);
   await testEnv.pool('web', { labels: { tier: '1' } });
-  const without = 'run `kubectl nodepool reconcile web`, which keeps the first one';
+  const without = 'run `kubectl nodepool reconcile web` to save the first revision';
   const none = await unchanged(['rollout', 'history', 'web']);
   assert.deepEqual([none.code, none.stderr], [0, `next: ${without}\n`]);
   const message = 'error: no rollout history found for nodepool "web"';
-  const byHand = 'next: no reconcile has kept an earlier spec: change it back with `kubectl nodepool edit web`';
+  const byHand = 'next: no earlier spec is saved; change the spec with `kubectl nodepool edit web`';
   await refused(['rollout', 'undo', 'web'], 1, `${message}; ${byHand}`);
   await testEnv.reconcile();
   await refused(['rollout', 'undo', 'web'], 1, `error: no last revision to roll back to; ${byHand}`);
   await refused(
     ['rollout', 'undo', 'web', '--to-revision=7'],
     1,
-    'error: unable to find specified revision 7 in history; next: choose one of `kubectl nodepool rollout history web`',
+    'error: unable to find specified revision 7 in history; next: list the revisions with `kubectl nodepool rollout history web`',
   );
   await refused(['rollout', 'undo', 'web', '--to-revision=-1'], 2, /--to-revision/);
   await refused(
@@ -67,12 +67,12 @@ test('a revision that the pool must not have is not written, and others are neve
   const { stdout } = await run('history', 'web', '--revision=12');
   assert.ok(!stdout.includes('\u001b'), stdout);
   await forge('theirs', { spec: { labels: { tier: 'forged' } } }, undefined, 13);
-  const theirs = /revision 13 was made by \S+, not by kubectl-nodepool/;
+  const theirs = /revision 13 was created by \S+, not by kubectl-nodepool/;
   const shown = (await unchanged(['rollout', 'history', 'web'])).stderr;
   assert.match(shown, theirs);
   assert.match(
     shown,
-    /; next: check its spec with `kubectl nodepool rollout history web --revision=13` before you undo to it/,
+    /; next: before an undo to this revision, check its spec: `kubectl nodepool rollout history web --revision=13`/,
   );
   const asks = await refused(['rollout', 'undo', 'web', '--to-revision=13'], 1, theirs);
   assert.match(String(asks ?? '--yes'), /--yes/);
@@ -114,6 +114,6 @@ test('warns of a pool that kubectl apply manages', async () => {
   assert.equal(code, 0);
   assert.match(
     stderr,
-    /^warning: the next `kubectl apply` of the file of pool web sets spec.labels.tier back; next: change the file, too$/m,
+    /^warning: the next `kubectl apply` of the file of pool web will revert spec.labels.tier; next: also change the file$/m,
   );
 });

@@ -78,7 +78,7 @@ Spec:
   Unmanaged:      Keep
 `,
     '  memory             9193560Ki    (8.8Gi)\n',
-    'Nodes:  2, 1 ready, 1 to be changed, 1 to be cleaned, 1 held by another pool\n',
+    'Nodes:  2, 1 ready, 1 with changes due, 1 to be cleaned, 1 owned by another pool\n',
     `  Name  Status    CPU  Memory  Pods  State          Age
   ----  ------    ---  ------  ----  -----          ---
   a     Ready     4    2.9Gi   110   1 change due   9s
@@ -128,7 +128,7 @@ test('describe shows what the user may read, and names the rest', async () => {
   const { code, stdout, stderr } = await cliHere(cluster(), ['describe', 'gpu', '--kubeconfig', kubeconfig]);
   assert.deepEqual([code, stderr], [0, '']);
   const forbidden = (plural: string, group: string) =>
-    `<forbidden: cannot list ${plural}: user "describer" lacks the permission; ask for a role with verb list on ${plural}.${group}>`;
+    `<forbidden: user "describer" may not list ${plural}; ask for a role with verb list on ${plural}.${group}>`;
   assert.deepEqual(stdout.match(/^(RuntimeClass|Events): .*$/gm), [
     `RuntimeClass:  ${forbidden('runtimeclasses', 'node.k8s.io')}`,
     `Events:  ${forbidden('events', 'events.k8s.io')}`,
@@ -206,7 +206,7 @@ test('events -o json and yaml print the objects that kubectl prints', async () =
   }
   const { items } = JSON.parse(await ok(['events', 'other', '-o', 'json'])) as { items: object[] };
   assert.deepEqual(items, []);
-  await refused(['events', 'gpu', '--for', 'gpu'], 2, /^error: a name and --for select the same thing; /);
+  await refused(['events', 'gpu', '--for', 'gpu'], 2, /^error: a name and --for cannot be used together; /);
 });
 
 test('events escapes control characters in notes', async () => {

@@ -115,7 +115,7 @@ test('refuses wrong command lines with the next step', async () => {
     `error: --resources: "cpu," has an empty name; next: write it like cpu,nvidia.com/gpu\n${see}`,
   );
   await refused(['top', '-l', 'a b'], 2, /^error: -l "a b": /);
-  await refused(['top', 'gpu', '-l', 'a=b'], 2, /^error: names and -l exclude each other/);
+  await refused(['top', 'gpu', '-l', 'a=b'], 2, /^error: names and -l cannot be used together/);
   await refused(['top', '-o', 'xml'], 2, /^error: unknown output format "xml"; next: use one of json, yaml, csv$/m);
   const odd = await unchanged(['top', 'gpu', '--resources', 'nvidia.com/gpus', '--no-headers']);
   assert.deepEqual(odd, {
@@ -143,7 +143,7 @@ test('names the missing permission for pods and the flag that does without them'
   const env = { KUBECONFIG: await kubeconfigFor(cluster(), 'looker') };
   const { code, stderr } = await cliHere(cluster(), ['top'], { env });
   const text =
-    'error: cannot list pods: user "looker" lacks the permission; next: ask for a role with verb list on pods, verb list on nodes.metrics.k8s.io, or show allocatable only with --no-pods';
+    'error: user "looker" may not list pods; next: ask for a role with verb list on pods, verb list on nodes.metrics.k8s.io, or show allocatable only with --no-pods';
   assert.deepEqual({ code, stderr: stderr.trimEnd() }, { code: 1, stderr: text });
   assert.match(await ok(['top', '--no-pods'], { env }), /^gpu +1\/1 +16 +/m);
 });

@@ -117,7 +117,7 @@ test('shows the whole error when the permission to write is missing', async t =>
   const said = await terminal.shows(/^error: /m);
   assert.match(
     said.replaceAll('\n', ' '),
-    /error: unable to cordon node "gpu-1": cannot patch Node "gpu-1": user "reader" lacks the permission; next: ask for a role with verb patch on nodes$/,
+    /error: unable to cordon node "gpu-1": user "reader" may not patch Node "gpu-1"; next: ask for a role with verb patch on nodes$/,
   );
   const more = [...rules, { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] }];
   await raw(cluster()).expect('PATCH', `${rbac}/clusterroles/reader`, { rules: more });
@@ -127,7 +127,7 @@ test('shows the whole error when the permission to write is missing', async t =>
   await terminal.shows(/^Cordon node gpu-1\?/m);
   terminal.type('y');
   await terminal.shows(
-    /^node\/gpu-1 cordoned; the status has cordoned nodes as of the last reconcile:\s+cannot patch the status/m,
+    /^node\/gpu-1 cordoned; the cordoned nodes in the status are from the last reconcile:\s+user "[^"]+" may not\s+patch the status/m,
   );
   terminal.type('e');
   await terminal.shows(/^events: .*forbidden/m);

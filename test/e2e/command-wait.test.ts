@@ -83,12 +83,12 @@ test('warns once, and at once, where no controller keeps what is waited for', as
   await testEnv.reconcile();
   await dropLease(cluster());
   const warning =
-    /^warning: condition Applied is as of the last reconcile: unless `reconcile --watch` runs elsewhere, nobody keeps it; next: run `kubectl nodepool reconcile gpu`\n$/;
+    /^warning: condition Applied is from the last reconcile: nothing updates it, unless `reconcile --watch` runs elsewhere; next: run `kubectl nodepool reconcile gpu`\n$/;
   const { code, stdout, stderr } = await cliHere(cluster(), ['wait', 'gpu', '--for=condition=Applied']);
   assert.deepEqual([code, stdout], [0, met('gpu')]);
   assert.match(stderr, warning);
   const waiting = start(t, cluster(), [...productCommand(), 'wait', 'gpu', '--for=nodes=9', '--for=ready=9']);
-  await eventually('it warns', () => /^warning: the status is as of the last reconcile/.test(waiting.stderr()));
+  await eventually('it warns', () => /^warning: the status is from the last reconcile/.test(waiting.stderr()));
   await waiting.end('SIGINT');
   assert.equal(waiting.stderr().match(/^warning: /gm)?.length, 1);
   // Of others' fields, creation and deletion it says nothing.
@@ -210,17 +210,17 @@ test('a pool that is deleted and recreated meets a condition, as for kubectl wai
 test('refuses wrong command lines', async () => {
   const see = "See 'kubectl nodepool wait --help'.";
   const how =
-    'next: write it like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete';
+    'next: use a condition like status=200, nodes=3, ready=3, condition=Ready, jsonpath={.status.nodeCount}=3, create or delete';
   await refused(['wait', 'gpu', '--for=x'], 2, `error: --for: unrecognized condition: "x"; ${how}\n${see}`);
   await refused(
     ['wait', '--for=delete'],
     2,
-    `error: no nodepool is specified; next: give names of pools, -l SELECTOR or --all\n${see}`,
+    `error: no pool is specified; next: name a pool, or use -l SELECTOR or --all\n${see}`,
   );
   await refused(
     ['wait', 'gpu'],
     2,
-    `error: missing flag --for; next: write it as in \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
+    `error: missing flag --for; next: for example: \`kubectl nodepool wait worker --for=status=200\`\n${see}`,
   );
   await refused(['wait', 'gpu', '--for=delete', '--timeout=x'], 2, /--timeout: "x" is not a duration/);
   const { code } = await cliHere(cluster(), ['wait', 'gpu', '--for=delete', '--timeout=-x']);

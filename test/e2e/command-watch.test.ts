@@ -95,7 +95,7 @@ test('events --watch -o json prints each Event', async t => {
 
 test('get --watch waits for the first pool', async t => {
   const watching = follow(t, 'get', '-w');
-  await eventually('it says so', () => watching.stderr() === 'No pools found; waiting for one.\n');
+  await eventually('it says so', () => watching.stderr() === 'No pools found; watching for new pools.\n');
   await testEnv.pool('first');
   await watching.has(2);
   assert.deepEqual(
@@ -145,7 +145,7 @@ test('events --watch shows existing events, new ones, and repeated ones with the
   const watching = follow(t, 'events', '-w');
   const one = follow(t, 'events', 'other', '-w', '--no-headers');
   await watching.has(2);
-  await eventually('it waits', () => one.stderr() === 'No events found for pool other; waiting for one.\n');
+  await eventually('it waits', () => one.stderr() === 'No events found for pool other; watching for new events.\n');
   await testEnv.reconcile('other');
   await Promise.all([watching.has(3), one.has(1)]);
   const regarding = { apiVersion: 'karpenter.sh/v1', kind: 'NodePool', name: 'gpu', namespace: 'default' };

@@ -91,7 +91,7 @@ test('60,000 resource names and invalid ones neither grow the status nor reach a
   assert.deepEqual([top.code, top.stdout.includes('reboot')], [0, false]);
   assert.ok(top.stderr.includes(`warning: ${odd}`), top.stderr);
   assert.equal(top.stdout.trimEnd().split('\n').length, 1 + 128, 'a header and 128 resources');
-  assert.match(top.stderr, /^warning: \d+ more resources of nodes and pods are not shown; show them by name: /m);
+  assert.match(top.stderr, /^warning: \d+ more resources of nodes and pods are not shown; use --resources /m);
   const { find } = await doctorOf(cluster)();
   assert.equal(find('quantities').status, 'warning');
   assert.equal(find('quantities').details[0], `one: ${odd}`);

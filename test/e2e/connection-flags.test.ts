@@ -45,7 +45,7 @@ const server = () => ['--server', cluster().server];
 const authority = () => ['--certificate-authority', file('ca')];
 const admin = () => ['--client-certificate', file('cert'), '--client-key', file('key')];
 const bob = () => ['--client-certificate', file('bob.cert'), '--client-key', file('bob.key')];
-const FORBIDDEN = /user "bob" lacks the permission|User "bob" cannot list/;
+const FORBIDDEN = /user "bob" may not list|User "bob" cannot list/;
 
 test('connection flags work, or fail, as those of kubectl; a token is in no log', { timeout: 120_000 }, async t => {
   const token = await prepare();

@@ -199,7 +199,10 @@ test('a node that changes between plan and write gets no taint without consent',
   const deps = { ...connection, now: () => new Date(), clock: systemClock, sleep: async () => {}, warn: () => {} };
   const summaries = await reconcile(agreed.proposal, { ...deps, concurrency: 4, consent: agreed.consent });
   const failures = summaries.flatMap(({ outcome }) => outcome?.failures ?? []);
-  assert.match(failures[0]?.message ?? '', /node a was changed meanwhile and would now get the taint strict:NoExecute/);
+  assert.match(
+    failures[0]?.message ?? '',
+    /node a was changed meanwhile and was not written: it would now get the taint strict:NoExecute/,
+  );
   assert.deepEqual(await taints('a'), [[]]);
   assert.equal(((await testEnv.getPool('strict')) as NodePool).spec.taints?.length, 1);
 });

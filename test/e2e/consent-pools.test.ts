@@ -39,7 +39,7 @@ testRows([
     },
     ends: {
       code: 1,
-      shows: /nodepool p was deleted and recreated by somebody else meanwhile/,
+      shows: /somebody else deleted and recreated pool p/,
       check: async () => assert.deepEqual((await testEnv.getPool('p'))?.spec, { labels: { theirs: 'x' } }),
     },
   },
@@ -139,7 +139,7 @@ test('edit --reconcile asks about a node that leaves since the edit was saved', 
   const textOf = (screen: string) => screen.replaceAll(/\s+/g, ' ').trim();
   const asked = 'Reconcile pool p in context nodepool-demo:';
   const loss =
-    'RuntimeClass node-pool-p would be deleted, and 1 workload names it: Pod default/user. Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod template? [y/N]';
+    'RuntimeClass node-pool-p would be deleted, but 1 workload names it: Pod default/user. Running pods stay; the server would reject new pods until runtimeClassName is removed from the pod template? [y/N]';
   const first = await terminal.shows(/\[y\/N\]/);
   assert.equal(textOf(first), `nodepool.nodes.lailin.xyz/p edited ${asked} ${loss}`);
   await relabel('a', { kind: null });

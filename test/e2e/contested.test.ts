@@ -12,7 +12,7 @@ const testEnv = useTestEnv({ audit: true });
 const run = (...args: string[]) => cliHere(testEnv.cluster(), args);
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
 const SAYS =
-  'others keep changing what the pool sets, at least 3 times within an hour: label tier on 2 nodes (field manager kustomize-controller); next: take it out of the pool, or out of what sets it';
+  'others keep changing values of the pool, at least 3 times within an hour: label tier on 2 nodes (field manager kustomize-controller); next: remove the key from the pool, or stop the other writer';
 
 async function prepare(): Promise<void> {
   await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: role('w') });
@@ -139,7 +139,7 @@ test('Events that a kubelet makes up give a one-shot run the condition, and chan
   assert.deepEqual([code, stderr], [0, '']);
   assert.match(
     stdout,
-    /others keep changing what the pool sets, at least 3 times within an hour: label tier on 1 node /,
+    /others keep changing values of the pool, at least 3 times within an hour: label tier on 1 node /,
   );
   assert.deepEqual([await tierOf('a'), await tierOf('b')], ['gold', 'gold']);
   const pool = await testEnv.getPool('w');

@@ -20,7 +20,7 @@ import { createNodes, deleteNodes, labelNode, nodeObject } from '../cluster/node
 import { raw } from '../cluster/raw.ts';
 import { openTransport, until } from './admin-transport.ts';
 
-const ENDED_EARLY = 'nodes: the server ended the list early, pages are read instead';
+const ENDED_EARLY = 'nodes: the server ended the streaming list early; reading pages instead';
 
 /** A source of nodes, and a function that closes its connections. */
 type Open = (cluster: ControlPlane, query: Record<string, string>) => { source: Source; close(): void };

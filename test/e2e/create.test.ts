@@ -34,7 +34,7 @@ test('a refused pool does not stop the others', async () => {
       stdin: stdin.replace('name: one', 'name: zero'),
     });
     assert.deepEqual([dry.code, dry.stdout], [1, created('zero').replace('\n', ' (server dry run)\n')]);
-    assert.match(dry.stderr, /not in this test.*\n.*nodepool three exists already/);
+    assert.match(dry.stderr, /not in this test.*\n.*pool three already exists/);
   });
   assert.deepEqual([(await testEnv.getPool('one'))?.spec, (await testEnv.getPool('three'))?.spec], [{}, {}]);
 });
@@ -46,7 +46,7 @@ test('a new pool that selects nodes of another pool is created with a warning', 
     const args = ['create', 'all', '--node-selector', 'kubernetes.io/os=linux', ...flags];
     const { code, stderr } = await cliHere(testEnv.cluster(), args);
     const warning =
-      'warning: pool all selects nodes that other pools select, and does not get them: web (2 nodes); next: change the selector of one of the pools\n';
+      'warning: pool all will not get nodes that match other pools: web (2 nodes); next: change the node selector of one of the pools\n';
     assert.deepEqual({ code, stderr }, { code: 0, stderr: warning }, flags.join());
   }
 });
@@ -56,7 +56,7 @@ test('--nodes does not overwrite a label that has another value', async () => {
   await refused(
     ['create', 'z', '--node-selector', `${RACK}=eu-2`, '--nodes', 'a,n', '--reconcile'],
     1,
-    `error: --nodes: node n has the label ${RACK}=eu-1, and members of pool z have ${RACK}=eu-2; next: choose other nodes, or change it yourself: \`kubectl label node n ${RACK}=eu-2 --overwrite\``,
+    `error: --nodes: node n has the label ${RACK}=eu-1, but members of pool z have ${RACK}=eu-2; next: use other nodes, or change the label: \`kubectl label node n ${RACK}=eu-2 --overwrite\``,
   );
 });
 
@@ -65,7 +65,7 @@ test('--nodes sets no label that the cluster owns', async () => {
   await refused(
     ['create', 'z', '--node-selector', `${ZONE}=eu-2`, '--nodes', 'n'],
     1,
-    `error: --nodes: node n has the label ${ZONE}=region-1-a, and members of pool z have ${ZONE}=eu-2; next: the cluster itself sets that label: choose other nodes`,
+    `error: --nodes: node n has the label ${ZONE}=region-1-a, but members of pool z have ${ZONE}=eu-2; next: use other nodes: the cluster itself sets this label`,
   );
 });
 
@@ -88,7 +88,7 @@ test('--nodes does not overwrite a label that is set meanwhile, labels the other
     })),
     (error: NodepoolError) => {
       assert.ok(error instanceof NodepoolError);
-      assert.match(error.message, /^nodepool z is created, but --nodes: node n has the label \S+=eu-1/);
+      assert.match(error.message, /^pool z is created, but --nodes: node n has the label \S+=eu-1/);
       return true;
     },
   );

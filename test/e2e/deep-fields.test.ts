@@ -17,7 +17,7 @@ const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.n
 const POOLS = `/apis/${API_VERSION}/nodepools`;
 const NEXT = 'next: print other fields with -o jsonpath or -o custom-columns';
 const tooDeep = (where: string) =>
-  `error: ${where} has more than 500 levels of objects and lists inside each other, and is not printed; ${NEXT}\n`;
+  `error: cannot print ${where}: objects and lists are nested more than 500 levels deep; ${NEXT}\n`;
 
 async function deepFile(name: string): Promise<string> {
   const extra = `${'{"a":'.repeat(LEVELS)}1${'}'.repeat(LEVELS)}`;

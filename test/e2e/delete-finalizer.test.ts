@@ -71,7 +71,7 @@ test('releases a pool that lacks our finalizer', async () => {
 test('names the finalizer of somebody else, and neither waits for it nor removes it', async () => {
   await gpu();
   await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup', FINALIZER] } });
-  const waits = `${id('gpu')} has released its nodes and waits for other finalizers: example.com/backup\n`;
+  const waits = `${id('gpu')} has released its nodes; waiting for other finalizers: example.com/backup\n`;
   const started = Date.now();
   for (let round = 0; round < 2; round++) {
     assert.deepEqual(await cliHere(cluster(), ['delete', 'gpu']), { code: 1, stdout: '', stderr: waits });

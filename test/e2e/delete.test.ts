@@ -121,7 +121,7 @@ test('neither deletes nor reconciles a pool that was recreated before the delete
       },
     }),
   });
-  const message = 'nodepool w was deleted and recreated by somebody else meanwhile; the new one is not changed';
+  const message = 'somebody else deleted and recreated pool w; the new pool is not changed';
   assert.deepEqual(results, [['w', message]]);
   const successor = await testEnv.getPool('w');
   assert.deepEqual([successor?.spec.labels, successor?.metadata.deletionTimestamp], [{ tier: 'new' }, undefined]);
@@ -249,7 +249,7 @@ test('--detach-nodes refuses a pool with its own nodeSelector before it deletes 
   await testEnv.pool('z', { nodeSelector: { 'topology.kubernetes.io/zone': 'eu-1' }, labels: { tier: 'gold' } });
   await testEnv.reconcile();
   const line =
-    'error: --detach-nodes: nodepool z finds its nodes by spec.nodeSelector, whose labels others may have set; next: leave out --detach-nodes, and unlabel the nodes by hand: `kubectl label node NODE topology.kubernetes.io/zone-`';
+    'error: --detach-nodes: pool z selects by spec.nodeSelector, and others may have set these labels; next: leave out --detach-nodesand remove the labels yourself: `kubectl label node NODE topology.kubernetes.io/zone-`';
   for (const dryRun of ['none', 'client', 'server']) {
     await refused(['delete', 'fine', 'z', '--detach-nodes', `--dry-run=${dryRun}`], 1, line);
   }

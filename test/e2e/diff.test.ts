@@ -36,7 +36,7 @@ test('shows the release of a deleted pool, whether its spec is valid or not', as
 test('shows no difference for a node that needs only a record, which reconcile writes', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w');
-  const note = 'pool w: 1 node has no record of the pool yet: a; reconcile writes it\n';
+  const note = 'pool w: 1 node has these values, but no record of the pool yet: a; reconcile updates it\n';
   assert.deepEqual(await cliHere(testEnv.cluster(), ['diff']), { code: 0, stdout: '', stderr: note });
   const [summary] = await testEnv.reconcile();
   assert.equal(summary?.joined, 1);

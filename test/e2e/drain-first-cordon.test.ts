@@ -39,7 +39,10 @@ test('a node whose maintenance ends before the first cordon is not counted as dr
   held.resolve();
   const { code, stdout, stderr } = await draining;
   assert.match(stdout, /^w-2 +failed /m);
-  assert.match(stderr, /^error: .*"w-2": its maintenance ended after the drain began; next: run the command again$/m);
+  assert.match(
+    stderr,
+    /^error: .*"w-2": the node's maintenance ended after the drain began; next: run the command again$/m,
+  );
   assert.deepEqual([code, await names(), await stateOf(testEnv, 'w-2')], [1, ['elsewhere', 'p'], 'schedulable']);
 });
 

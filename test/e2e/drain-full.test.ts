@@ -132,7 +132,7 @@ describe('drain on a full cluster', () => {
     const draining = begin(t, 'red');
     await eventually('the first pod is gone', () => /^pod \S+ evicted$/m.test(draining.stderr()));
     assert.equal(await draining.end(), 130);
-    assert.match(draining.stdout(), /^NODE +STATE +PODS GONE +NOTE$/m);
+    assert.match(draining.stdout(), /^NODE +STATE +EVICTED +NOTE$/m);
     assert.match(draining.stderr(), /error: nodepool "red" interrupted: \d of 3 nodes left to drain/);
 
     const { code, stdout } = await cliHere(testEnv.cluster(), ['drain', 'red', '--max-unavailable', '70%'], {

@@ -71,8 +71,8 @@ for (const flags of [[], ['--rolling']]) {
         await testEnv.patchNode('w-2', { metadata: { labels: { 'node-role.kubernetes.io/worker': null } } });
       },
     });
-    const next = flags.length === 0 ? '; next: `kubectl uncordon w-2` makes it schedulable again' : '';
-    const line = `error: unable to drain node "w-2": it is no longer a member of nodepool worker${next}\n`;
+    const next = flags.length === 0 ? '; next: `kubectl uncordon w-2` makes the node schedulable again' : '';
+    const line = `error: unable to drain node "w-2": the node is no longer a member of pool worker${next}\n`;
     assert.ok(stderr.includes(line), stderr);
     assert.match(stderr, /1 of 2 nodes left to drain; next: .*`kubectl nodepool uncordon worker --node w-1`$/m);
     assert.deepEqual([code, await names()], [1, ['elsewhere', 'p']]);
@@ -91,7 +91,7 @@ test('ends for a node that is replaced under its name during its drain', async t
   assert.equal(await draining.end('SIGCONT'), 1);
   assert.match(
     draining.stderr(),
-    /^error: unable to drain node "w-1": it was deleted during the drain, and another node has its name now; next: run the command again to drain that one$/m,
+    /^error: unable to drain node "w-1": the node was deleted during the drain; a new node has the same name; next: run the command again to drain the new node$/m,
   );
   assert.doesNotMatch(draining.stderr(), /uncordon/);
   assert.deepEqual(await closed(), []);

@@ -61,13 +61,13 @@ test('pods whose volumes stay on their nodes stay Pending, and their budget may 
   assert.equal(code, 0, stderr);
   assert.match(
     stderr,
-    /^warning: pods will stay Pending until nodes of the drain are uncordoned, as no other schedulable node that takes them reaches their volumes: default\/db-1, default\/db-2$/m,
+    /^warning: pods will stay Pending until nodes of the drain are uncordoned, because their volumes are not reachable from another suitable node: default\/db-1, default\/db-2$/m,
   );
   assert.match(
     stderr,
-    /^PodDisruptionBudget default\/db allows 1 of 2 pods to be evicted now; 2 of them would stay Pending, so it may never allow more$/m,
+    /^PodDisruptionBudget default\/db allows 1 of 2 pods to be evicted now; 2 of the evicted pods would stay Pending, so the budget may never allow more$/m,
   );
-  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; --check-fit does\.$/m);
+  assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; to check, use --check-fit\.$/m);
 });
 
 test('--check-fit says where the volume is, and advises what can help', async () => {
@@ -81,12 +81,12 @@ test('--check-fit says where the volume is, and advises what can help', async ()
   );
   assert.match(
     stderr,
-    /^next: if pods may wait for the node that has their volumes, drain without --check-fit: they stay Pending until it is uncordoned$/m,
+    /^next: if pods may wait for the node with their volumes, drain without --check-fit: the pods stay Pending until the node is uncordoned$/m,
   );
   await pod({ name: 'picky', node: 'w-1', nodeSelector: { no: 'where' } });
   assert.match(
     (await drain('--node', 'w-1', '--check-fit')).stderr,
-    /^next: add nodes, or drain fewer at a time; for pods whose volumes are on their node alone, drain without --check-fit: /m,
+    /^next: add nodes, or drain fewer at a time; for pods whose volumes exist only on their node, drain without --check-fit: /m,
   );
 });
 
@@ -110,7 +110,7 @@ test('where volumes may not be read, the drain goes on, and says so in a dry run
   assert.doesNotMatch(dry.stderr, /Pending/);
   assert.match(
     dry.stderr,
-    /^Not checked: free resources, volumes, pod affinity, topology spread; --check-fit does\.$/m,
+    /^Not checked: free resources, volumes, pod affinity, topology spread; to check, use --check-fit\.$/m,
   );
   const { code, stderr } = await cliHere(as, ['drain', 'worker', '--node', 'w-1', NOW]);
   assert.equal(code, 0, stderr);
@@ -125,7 +125,7 @@ test('--check-fit places pods with ephemeral volumes where a new claim can be pr
   await bindScratch(api(), 'free', 'east');
   const fits = await drain('--check-fit', '--dry-run');
   assert.equal(fits.code, 0, fits.stderr);
-  assert.match(fits.stderr, /^Not judged: how many volumes a node can attach/m);
+  assert.match(fits.stderr, /^Not considered: volume limits of nodes/m);
   await pod({ name: 'tied', node: 'w-2', more: scratch('east') });
   const { code, stderr } = await drain('--check-fit', '--dry-run');
   assert.equal(code, 1, stderr);
@@ -151,10 +151,7 @@ test('--check-fit gives a local volume to one pod alone', async () => {
   });
   await api().expect('PATCH', `${VOLUMES}/${name}/status`, { status: { phase: 'Available' } });
   await pod({ name: 'one', node: 'w-1', more: scratch('static') });
-  assert.match(
-    (await drain('--check-fit', '--dry-run')).stderr,
-    /^The pod that is recreated fits on the other nodes\.$/m,
-  );
+  assert.match((await drain('--check-fit', '--dry-run')).stderr, /^The recreated pod fits on the other nodes\.$/m);
   await pod({ name: 'two', node: 'w-2', more: scratch('static') });
   const { code, stderr } = await drain('--check-fit', '--dry-run');
   assert.equal(code, 1, stderr);

@@ -13,7 +13,7 @@ const testEnv = useTestEnv();
 const { cluster } = testEnv;
 const { refused } = commandsOf(cluster);
 const SAYS =
-  /nodepool p is not changed: the installed CRD drops spec\.nodeSelector, or a write under such a CRD has lost it; next: run `kubectl nodepool install`/;
+  /pool p is not changed: the installed CRD drops spec\.nodeSelector, or an earlier write under such a CRD dropped it; next: run `kubectl nodepool install`/;
 
 /** Pool p with node a; node b has the label that p would select without its nodeSelector. */
 async function prepare(): Promise<void> {
@@ -141,7 +141,7 @@ test('create and edit name install for a field that the CRD lacks, and work afte
   await useCrd(cluster(), 'earlier schema');
   const says = (verb: string, name: string) =>
     new RegExp(
-      `cannot ${verb} NodePool "${name}": the CRD nodepools\\.nodes\\.lailin\\.xyz is of another version: unknown field "spec\\.nodeSelector"; next: run \`kubectl nodepool install\``,
+      `cannot ${verb} NodePool "${name}": the CRD nodepools\\.nodes\\.lailin\\.xyz is from another version: unknown field "spec\\.nodeSelector"; next: run \`kubectl nodepool install\``,
     );
   await refused(['create', 'fresh', '--node-selector', 'kind=big'], 1, says('create', 'fresh'));
   await refused(['edit', 'q', '--node-selector', 'kind=big'], 1, says('patch', 'q'));
@@ -174,7 +174,7 @@ test('does not reconcile by a wider selector while the CRD drops the expressions
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /nodepool p is not changed: the installed CRD drops spec\.matchExpressions, or a write under such a CRD has lost it/,
+    /pool p is not changed: the installed CRD drops spec\.matchExpressions, or an earlier write under such a CRD dropped it/,
   );
   await testEnv.nodes({ name: 'c', labels: { kind: 'big', size: '6' } });
   await testEnv.patchNode('b', { metadata: { labels: { other: 'x' } } });

@@ -16,7 +16,7 @@ const PODS = '/api/v1/namespaces/default/pods';
 const DAEMON_SETS = '/apis/apps/v1/namespaces/default/daemonsets';
 const CONTAINERS = [{ name: 'main', image: 'registry.example.com/main:1' }];
 const DRAINING = { key: 'draining', value: 'now', effect: 'NoExecute' as const };
-const SAYS_NO = /; nothing was changed; next: if that is meant, run the command again with --yes\n$/;
+const SAYS_NO = /; nothing was changed; next: to continue, run the command again with --yes\n$/;
 
 interface Pod {
   metadata: { name: string; uid: string; deletionTimestamp?: string };
@@ -106,16 +106,12 @@ describe('NoExecute', () => {
     await testEnv.pool('strict', { taints: [DRAINING] });
     await workload(t, 'a', 'b');
 
-    await refused(
-      ['add', 'strict', 'a'],
-      1,
-      /^error: taints with the effect NoExecute evict \d+ pods at once, and 1 pod when /,
-    );
+    await refused(['add', 'strict', 'a'], 1, /^error: NoExecute taints evict \d+ pods at once, and 1 pod after /);
     const { stderr } = await cli(cluster(), ['add', 'strict', 'a']);
     assert.match(stderr, SAYS_NO);
     const expected = numberIn(stderr, /evict (\d+) pods at once/);
-    assert.match(stderr, /1 of them is of a DaemonSet/);
-    assert.match(stderr, /1 of them has ended already/);
+    assert.match(stderr, /1 of them belongs to a DaemonSet/);
+    assert.match(stderr, /1 of them has already ended/);
     const dry = await cli(cluster(), ['add', 'strict', 'a', '--dry-run']);
     assert.deepEqual([dry.code, numberIn(dry.stderr, /evict (\d+) pods at once/)], [0, expected]);
     assert.deepEqual(taintsOf(await testEnv.node('a')), []);
@@ -137,7 +133,7 @@ describe('NoExecute', () => {
     await testEnv.pool('p', { labels: { tier: 'x' } });
     await testEnv.reconcile();
     await workload(t, 'a');
-    const sentence = /^(error: )?taints with the effect NoExecute evict 6 pods at once, and 1 pod when/;
+    const sentence = /^(error: )?NoExecute taints evict 6 pods at once, and 1 pod after/;
 
     await refused(['edit', 'p', '--taint', 'draining=now:NoExecute'], 1, sentence);
     const first = ['create', 'q', '--taint', 'x:NoExecute'];
@@ -147,7 +143,7 @@ describe('NoExecute', () => {
       [code, stderr],
       [
         0,
-        'warning: pool q selects nodes that other pools select, and does not get them: p (1 node); next: change the selector of one of the pools\n',
+        'warning: pool q will not get nodes that match other pools: p (1 node); next: change the node selector of one of the pools\n',
       ],
     );
     const edited = await cli(cluster(), ['edit', 'p', '--taint', 'draining=now:NoExecute', '--yes']);
@@ -172,11 +168,7 @@ describe('NoExecute', () => {
     t.after(() => api().expect('DELETE', PODS));
     await pod('lone', 'c');
     const args = ['create', 'fresh', '--taint', 'x:NoExecute', '--nodes', 'c', '--reconcile'];
-    await refused(
-      args,
-      1,
-      /^error: taints with the effect NoExecute evict 1 pod at once, from 1 node \(c\): default\/lone; /,
-    );
+    await refused(args, 1, /^error: NoExecute taints evict 1 pod at once from 1 node \(c\): default\/lone; /);
     assert.equal(await testEnv.getPool('fresh'), undefined);
     assert.equal((await cli(cluster(), [...args, '--yes'])).code, 0);
     await eventually('it goes', async () => (await pods()).length === 0);

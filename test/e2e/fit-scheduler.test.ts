@@ -130,7 +130,7 @@ describe('the rules of scheduling', () => {
           ? body
           : { ...body, spec: { ...spec, nodeSelector: { ...(spec.nodeSelector ?? {}), [poolLabel(pool)]: '' } } };
       const created = await api().request('POST', pathOf(namespace), where);
-      // Random fields may exclude each other.
+      // Random fields may cannot be used together.
       if (created.status === 422) return;
       assert.equal(created.status, 201, JSON.stringify(created.body));
       const pod = readPod(created.body as RawPod, quantityReader());

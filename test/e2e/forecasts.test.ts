@@ -242,7 +242,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     const web: Workload = { kind: 'Deployment', name: 'web', replicas: 4, spec };
     const before = await forecaster().forecast(web);
     assert.deepEqual([before.least, before.most], [4, 4]);
-    assert.match(before.text, /^Not judged: a Pending pod that may take this room first: default\/next\.$/m);
+    assert.match(before.text, /^Not considered: a Pending pod may take this room first: default\/next\.$/m);
     await api().expect('PATCH', `${path}/next/status`, { status: { nominatedNodeName: 'n1' } });
     const { least, most, text } = await forecaster().forecast(web);
     assert.deepEqual([least, most], [1, 1], text);

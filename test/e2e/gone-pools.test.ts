@@ -131,7 +131,7 @@ test('fails and writes no node when the pool is not found while its finalizer is
     const [summary] = await testEnv.reconcileWith(proxied.cluster);
     assert.equal(
       summary?.error?.message,
-      'cannot patch NodePool "w": the server answered that it does not exist, and still has it when it is read',
+      'cannot patch NodePool "w": the server answered "not found", but a read still finds the object',
     );
   });
 });
@@ -148,7 +148,7 @@ test('delete fails and writes no node when the DELETE returns NotFound for an ex
       proxy.kubeconfig,
     ]);
     assert.equal(code, 1);
-    assert.match(stderr, /cannot delete NodePool "w": the server answered that it does not exist, and still has it/);
+    assert.match(stderr, /cannot delete NodePool "w": the server answered "not found", but a read still finds/);
   });
   assert.equal((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
 });
@@ -160,7 +160,7 @@ test('uninstall --cascade keeps the CRD when the server has a pool that no list 
     const args = ['uninstall', '--cascade', '--yes', '--kubeconfig', proxy.kubeconfig];
     const { code, stderr } = await cliHere(testEnv.cluster(), args);
     assert.equal(code, 1);
-    assert.match(stderr, /the CRD was not deleted: these pools could not be deleted or are new: w;/);
+    assert.match(stderr, /the CRD was not deleted: some pools could not be deleted or are new: w;/);
   });
   assert.deepEqual((await testEnv.getPool('w'))?.metadata.finalizers, [FINALIZER]);
 });

@@ -71,13 +71,13 @@ describe('the impact on real controllers', () => {
       return { told, before };
     };
     const label = await change({ labels: { tier: 'bronze' } });
-    assert.match(label.told, /^Impact: no pod starts, stops, or loses its place,/m);
+    assert.match(label.told, /^Impact: none found$/m);
     await api().expect('DELETE', `${PODS}?labelSelector=app=vm`);
     await allRun('the pods run again', ({ metadata }) => !label.before.has(metadata.uid));
 
     const taint = await change({ taints: [{ key: 'dedicated', value: 'web', effect: 'NoExecute' }] });
     assert.match(taint.told, /^ {2}5 pods of Deployment default\/vm: can go: 5 on pool web$/m);
-    assert.doesNotMatch(taint.told, /Not judged/);
+    assert.doesNotMatch(taint.told, /Not considered/);
     await allRun('the evicted pods run again', ({ metadata }) => !taint.before.has(metadata.uid));
 
     await testEnv.edit('web', { spec: { noExecute: 'Drain' } });
@@ -171,7 +171,7 @@ describe('the impact on real controllers', () => {
       return reason.test(message ?? '');
     };
     const reasons = {
-      back: /came back after eviction, and PodDisruptionBudgets do not allow evicting all of them at once/,
+      back: /returned after eviction, and PodDisruptionBudgets do not allow evicting all of them at once/,
       bare: /PodDisruptionBudget default\/bare/,
       low: /PodDisruptionBudget default\/low/,
       two: /two-a.*two-b/,

@@ -26,10 +26,10 @@ test('the stand-in keeps pods away while nodes are drained, and a budget without
   await testEnv.edit('web', { spec: { noExecute: 'Drain', taints } });
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   for (const line of [
-    'noExecute: Drain: taint maintenance=now:NoSchedule keeps new pods away at once, then pods are evicted as PodDisruptionBudgets allow, those of DaemonSets too, then this taint is set',
-    '1 pod of ReplicaSet default/web: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); once the nodes are drained, may come back and leave again after 60s, without end: 1 on pool web',
-    '3 pods of StatefulSet default/zk: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); 2 are not evicted, as a PodDisruptionBudget holds up the drain',
-    'default/zk needs 2 healthy pods, and 3 of the 3 pods that would have to go find no place: after 1 eviction of these the drain waits without end; add room first',
+    'noExecute: Drain: taint maintenance=now:NoSchedule keeps new pods away first; then pods, including those of DaemonSets, are evicted as PodDisruptionBudgets allow; then this taint is set',
+    '1 pod of ReplicaSet default/web: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); once the nodes are drained, may return and are evicted again after 60s, endlessly: 1 on pool web',
+    '3 pods of StatefulSet default/zk: none fits elsewhere; 1 would stay Pending: 2 node(s) had untolerated taint(s); 2 are not evicted, because a PodDisruptionBudget blocks the drain',
+    'default/zk needs 2 healthy pods, but 3 of the 3 pods to evict find no place: after 1 eviction, the drain waits forever; add room first',
   ])
     assert.ok(stdout.split('\n').includes(`  ${line}`), stdout);
   // A node that is cordoned takes none afterwards.
@@ -55,11 +55,11 @@ test('pods that tolerate the NoSchedule taint come back meanwhile: they are not 
   await testEnv.edit('web', { spec: { taints: [taint('NoExecute')] } });
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   const line =
-    '2 pods of StatefulSet default/zk: none fits elsewhere; 2 may come back before the NoExecute taint: they tolerate the NoSchedule taint; after it, 2 would stay Pending: 1 node(s) had untolerated taint(s)';
+    '2 pods of StatefulSet default/zk: none fits elsewhere; 2 may return before the NoExecute taint: they tolerate the NoSchedule taint; after that, 2 would stay Pending: 1 node(s) had untolerated taint(s)';
   assert.ok(stdout.split('\n').includes(`  ${line}`), stdout);
   assert.doesNotMatch(stdout, /without end|not evicted/);
   const never =
-    'default/zk never allows more than 1 eviction at once, and 2 pods of it may come back to node a, as they tolerate the NoSchedule taint: then the node does not get the NoExecute taint';
+    'default/zk allows at most 1 eviction at once, but 2 pods may return to node a because they tolerate the NoSchedule taint: then the node does not get the NoExecute taint';
   assert.ok(stdout.split('\n').includes(`  ${never}`), stdout);
   const { stdout: json } = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   const [{ mayReturn, pendingAfter, pending, held }] = JSON.parse(json).impact.evicted;

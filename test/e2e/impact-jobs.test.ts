@@ -59,7 +59,7 @@ describe('evictions of Jobs', () => {
     await api().expect('PATCH', pool, { spec: { taints: [{ key: 'dedicated', effect: 'NoExecute' }] } });
 
     const { stdout } = await cliHere(testEnv.cluster(), ['diff', '--impact']);
-    const lost = 'is not recreated: its Job allows no more failed pods, and an eviction is one';
+    const lost = 'is not recreated: an eviction counts as a failed pod, and undefined Job allows no more of them';
     for (const [name, next] of [
       ['failing', lost],
       ['ignored', 'can go: 1 on node free-1 (no pool)'],

@@ -35,7 +35,7 @@ test('of a StatefulSet, the first pod that stays Pending keeps the others from b
     assert.ok(
       stdout.includes(
         `  3 pods of StatefulSet default/at-once: none fits elsewhere; 3 would stay Pending: ${why}\n` +
-          `  3 pods of StatefulSet default/ordered: 1 would stay Pending: ${why}; 2 others wait for it, as podManagementPolicy is OrderedReady\n`,
+          `  3 pods of StatefulSet default/ordered: 1 would stay Pending: ${why}; 2 others wait because podManagementPolicy is OrderedReady\n`,
       ),
       stdout,
     );
@@ -58,7 +58,7 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
-    /^ {2}DaemonSet default\/speaker starts on 2 nodes: a, b; on 1 of them its pods would stay Pending: 1 Insufficient cpu$/m,
+    /^ {2}DaemonSet default\/speaker starts its pods on 2 nodes: a, b; on 1 of them would stay Pending: 1 Insufficient cpu$/m,
   );
 });
 
@@ -146,13 +146,16 @@ test('pods with the RuntimeClass of the pool are judged by its new selector; tho
   await testEnv.edit('web', { spec: { labels: { tier: 'silver' } } });
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(stdout, /^ {2}selected by Machine default\/vm \(nodeSelector\), Pod default\/p \(nodeSelector\)$/m);
-  assert.doesNotMatch(stdout, /would not come back|Not judged/);
+  assert.doesNotMatch(stdout, /could not be scheduled there again|Not considered/);
   const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.changedRuntimeClasses, ['node-pool-web']);
   await testEnv.edit('web', { spec: { handler: null } });
   const deleted = await cliHere(cluster(), ['diff', 'web', '--impact']);
-  assert.match(deleted.stdout, /^ {2}Pod default\/p runs on, but would not come back/m);
-  assert.match(deleted.stdout, /^Not judged: RuntimeClass node-pool-web is deleted, and no pod that names it can be/m);
+  assert.match(deleted.stdout, /^ {2}Pod default\/p keeps running, but could not be scheduled there again/m);
+  assert.match(
+    deleted.stdout,
+    /^Not considered: RuntimeClass node-pool-web is deleted, so pods that use it cannot be/m,
+  );
 });
 
 test('a Job that has ended creates no more pods, so it is not told', async t => {
@@ -194,10 +197,10 @@ test('names what is not judged of pods that would be created again', async () =>
   await testEnv.edit('web', { spec: { taints: [{ key: 'k', effect: 'NoExecute' }] } });
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.deepEqual(
-    stdout.split('\n').filter(line => line.startsWith('Not judged') && !line.includes('preemption')),
+    stdout.split('\n').filter(line => line.startsWith('Not considered') && !line.includes('preemption')),
     [
-      'Not judged: the scheduler volcano: the rules of the default scheduler are used, for 2 pods of Gang default/train.',
-      'Not judged: resourceClaims (dynamic resource allocation), for 1 pod of Gang default/train.',
+      'Not considered: the scheduler volcano (evaluated by the rules of the default scheduler), for 2 pods of Gang default/train.',
+      'Not considered: resourceClaims (dynamic resource allocation), for 1 pod of Gang default/train.',
     ],
   );
   const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
@@ -208,6 +211,6 @@ test('names what is not judged of pods that would be created again', async () =>
   const drained = await cliHere(cluster(), ['drain', 'web', '--check-fit', '--dry-run', '--force']);
   assert.match(
     drained.stderr,
-    /^Not judged: the scheduler volcano: the rules of the default scheduler are used, for default\/train-0, default\/train-1\.$/m,
+    /^Not considered: the scheduler volcano (evaluated by the rules of the default scheduler), for default\/train-0, default\/train-1\.$/m,
   );
 });

@@ -22,7 +22,7 @@ test('a resource that is not served is an error, also where nothing changes; a f
     assert.equal(wrong.code, 2, wrong.stderr);
     assert.match(
       wrong.stderr,
-      /^error: --impact-path: "nodepoolz\.nodes\.lailin\.xyz:\.spec\.nodeSelector": the server serves no resource nodepoolz/m,
+      /^error: --impact-path: "nodepoolz\.nodes\.lailin\.xyz:\.spec\.nodeSelector": the server does not serve the resource nodepoolz/m,
     );
     const unset = await diff(`${POOLS}:.spec.labelz`);
     assert.match(unset.stderr, /^warning: --impact-path: "\S+": no NodePool has the field \.spec\.labelz$/m);
@@ -30,10 +30,7 @@ test('a resource that is not served is an error, also where nothing changes; a f
     assert.equal(right.stderr, '');
   }
   const { stdout: unnamed } = await cliHere(cluster(), ['diff', 'web', '--impact']);
-  assert.match(
-    unnamed,
-    /\n\nImpact: no pod .*\nCustom resources: only well-known fields were looked at; name others with `diff --impact-path`\n$/,
-  );
+  assert.match(unnamed, /\n\nImpact: no pod .*\nNot checked: other fields of custom resources (diff --impact-path)\n$/);
   const { stdout } = await diff(`${POOLS}:.spec.labels`);
   assert.doesNotMatch(stdout, /Custom resources/);
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);
@@ -65,6 +62,6 @@ test('pods of the Jobs of a CronJob are one line', async () => {
   assert.match(stdout, /^ {2}2 pods of CronJob default\/audit run on/m);
   assert.match(
     stdout,
-    /^ {2}2 pods of CronJob default\/audit: none fits elsewhere; 2 would stay Pending: 1 node\(s\) had untolerated taint\(s\); so would those of the next run$/m,
+    /^ {2}2 pods of CronJob default\/audit: none fits elsewhere; 2 would stay Pending: 1 node\(s\) had untolerated taint\(s\); pods of the next run also would$/m,
   );
 });

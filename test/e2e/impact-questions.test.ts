@@ -15,7 +15,7 @@ const { pod } = poolsWithPods(testEnv);
 const options = { skip: NO_TERMINAL ?? false, timeout: 120_000 };
 const SCREEN = { columns: 140, rows: 50, env: { NO_COLOR: '1' } };
 const LOST =
-  /Impact:\n[\s\S]*- label tier=gold on 1 node, and no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*\? \[y\/N\]/;
+  /Impact:\n[\s\S]*- label tier=gold on 1 node; no other node has it\n {2}DaemonSet default\/bird stops on 1 node: a\n[\s\S]*\? \[y\/N\]/;
 
 beforeEach(async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
@@ -64,7 +64,7 @@ test('asks about a NoSchedule taint, and not about what costs no pod its place',
   const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
   const asked = openTerminal(t, cluster(), taint, SCREEN);
   const screen = await asked.shows(/\? \[y\/N\]/);
-  assert.match(screen, /ReplicaSet default\/web runs on, but would not come back to its node if it is recreated/);
+  assert.match(screen, /ReplicaSet default\/web runs running, but could not be scheduled there again/);
   asked.type('n{enter}');
   await asked.exit;
   for (const args of [
@@ -177,7 +177,7 @@ test('diff --impact of whoever may not list pods and DaemonSets does not say tha
   await testEnv.edit('web', { spec: { labels: { tier: null } } });
   const user = await blind('blind');
   const text = await cliHere(cluster(), ['diff', 'web', '--impact', '--kubeconfig', user]);
-  assert.match(text.stdout, /\n\nImpact: not known\n/);
+  assert.match(text.stdout, /\n\nImpact: unknown\n/);
   const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json', '--kubeconfig', user]);
   const known = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(
@@ -190,7 +190,7 @@ test('asks whoever may not list pods and DaemonSets', options, async t => {
   const user = await blind('asked');
   const args = ['edit', 'web', '--label', 'plain-', '--kubeconfig', user];
   const run = openTerminal(t, cluster(), args, SCREEN);
-  await run.shows(/the impact on [A-Za-z, ]*pods[\s\S]*Impact: not known[\s\S]*\? \[y\/N\]/);
+  await run.shows(/the impact on [A-Za-z, ]*pods[\s\S]*Impact: unknown[\s\S]*\? \[y\/N\]/);
   run.type('n{enter}');
   assert.equal((await run.exit).exitCode, 1);
   assert.equal((await testEnv.getPool('web'))?.spec.labels?.plain, 'x');

@@ -46,7 +46,7 @@ test('a taint that shuts out a CronJob between two runs and a Deployment without
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
-    /^\+ taint k:NoSchedule on 1 node\n.*runs .*\n {2}no node takes new pods any more of CronJob default\/report, Deployment default\/idle$/m,
+    /^\+ taint k:NoSchedule on 1 node\n.*runs .*\n {2}no node accepts new pods of CronJob default\/report, Deployment default\/idle$/m,
   );
   const json = await cliHere(cluster(), ['diff', 'web', '--impact', '-o', 'json']);
   assert.deepEqual(JSON.parse(json.stdout).impact.keys[0].shutOut, [

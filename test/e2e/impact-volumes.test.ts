@@ -46,7 +46,7 @@ test('a pod that is created again gets a new claim for its ephemeral volume, whe
     stdout.includes(`
 Evicted pods:
   2 pods of Deployment default/anywhere: can go: 2 on node b (no pool)
-  2 pods of StatefulSet default/east: 1 would stay Pending: 1 node(s) didn't find available persistent volumes to bind, 1 node(s) had untolerated taint(s); 1 other waits for it, as podManagementPolicy is OrderedReady
+  2 pods of StatefulSet default/east: 1 would stay Pending: 1 node(s) didn't find available persistent volumes to bind, 1 node(s) had untolerated taint(s); 1 other pod waits because podManagementPolicy is OrderedReady
 `),
     stdout + stderr,
   );
@@ -61,7 +61,7 @@ test('a label that says where a class provisions keeps pods with an ephemeral vo
   const { stdout, stderr } = await impact();
   assert.match(
     stdout,
-    /^ {2}1 pod of ReplicaSet default\/web runs on, but would not come back to its node if it is recreated$/m,
+    /^ {2}1 pod of ReplicaSet default\/web runs running, but could not be scheduled there again$/m,
     stderr,
   );
 });

@@ -24,7 +24,7 @@ test('install --controller creates the objects once; dry runs and a second run w
   const flags = ['install', '--controller', '--image', IMAGE];
   await refused(['install', '--wait'], 2, /--wait is only valid with --controller; next: add --controller/);
   await refused(['install', '--image', IMAGE], 2, /--image is only valid with --controller; next: add --controller/);
-  await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image/);
+  await refused(['install', '--controller', '--image', 'a b'], 2, /--image "a b" is not an image name/);
 
   const before = await stateOf(testEnv.cluster());
   const yaml = await ok([...flags, '--dry-run', '-o', 'yaml'], { env: { KUBECONFIG: '/nowhere' } });
@@ -55,7 +55,7 @@ test('install --controller creates the objects once; dry runs and a second run w
   const unprotected = await unchanged(risky);
   assert.match(
     unprotected.stderr,
-    /which a kubelet may set on its own node .*; next: run `kubectl nodepool install --policies`/,
+    /kubelets can change this label on their own node .*; next: run `kubectl nodepool install --policies`/,
   );
 
   const lines = (await ok(flags)).trimEnd().split('\n').slice(1);
@@ -141,12 +141,12 @@ test('objects of the same names that are somebody else’s are neither taken ove
       await refused(
         ['install', '--controller', ...dryRun],
         1,
-        /^error: \S+ \S+( in namespace \S+)? exists and was not made by kubectl nodepool: it has no label app.kubernetes.io\/name=nodepool-controller; nothing was changed; next: .*kubectl label/,
+        /^error: \S+ \S+( in namespace \S+)? exists but was not created by kubectl nodepool (no label app.kubernetes.io\/name=nodepool-controller); nothing was changed; next: .*kubectl label/,
       );
     }
     assert.deepEqual(await stateOf(testEnv.cluster()), before);
     const { stdout, stderr } = await unchanged(['uninstall', '--controller', '--dry-run']);
-    assert.match(stderr, /^warning: \S+ \S+( in namespace \S+)? was not made by kubectl nodepool, and stays$/m);
+    assert.match(stderr, /^warning: \S+ \S+( in namespace \S+)? was not created by kubectl nodepool and is kept$/m);
     assert.equal(stdout.match(/ deleted /g)?.length, objects.length - 1);
     await restore(path);
   }
@@ -169,13 +169,13 @@ test('objects of the same names that are somebody else’s are neither taken ove
   assert.match(stdout, /clusterrole.rbac.authorization.k8s.io\/nodepool.lailin.xyz:view configured/);
   assert.match(
     stderr,
-    /^warning: others would get rights on pools: ClusterRoleBinding nodepool.lailin.xyz:view-user .*\n$/,
+    /^warning: others would get permissions on pools: ClusterRoleBinding nodepool.lailin.xyz:view-user .*\n$/,
   );
 });
 
 test('uninstall refuses while the controller is installed; --controller deletes only the controller', async () => {
   await testEnv.pool('one');
-  const next = 'remove it first: kubectl nodepool uninstall --controller';
+  const next = 'first remove the controller: kubectl nodepool uninstall --controller';
   const line = `error: the controller is installed: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;
   await refused(['uninstall', '--cascade', '--yes'], 1, line);
   const { objects } = await readManifests();

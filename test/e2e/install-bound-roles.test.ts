@@ -54,7 +54,7 @@ test('a role that others are bound to, or that is part of theirs, is not filled'
 
   const where = `${RBAC}/clusterrolebindings/mallorys`;
   const bound = new RegExp(
-    `^error: others would get the rights of the controller: ClusterRoleBinding mallorys binds ClusterRole ${NAME} to User mallory; nothing was changed; next: kubectl delete clusterrolebinding mallorys, then run the command again$`,
+    `^error: others would get the controller's permissions: ClusterRoleBinding mallorys binds ClusterRole ${NAME} to User mallory; nothing was changed; next: kubectl delete clusterrolebinding mallorys, then run the command again$`,
   );
   // Left of an earlier installation, or made by who may bind.
   await bind(admin(), 'clusterrolebindings', 'ClusterRole', NAME);
@@ -104,7 +104,7 @@ test('a role that others are bound to, or that is part of theirs, is not filled'
       INSTALL,
       1,
       new RegExp(
-        `: ClusterRole ${name} aggregates ClusterRole nodepool-controller by labels that others have set; nothing was changed; next: kubectl delete clusterrole nodepool-controller, then`,
+        `: ClusterRole ${name} aggregates ClusterRole nodepool-controller by labels that others set; nothing was changed; next: kubectl delete clusterrole nodepool-controller, then`,
       ),
     );
   }
@@ -115,14 +115,10 @@ test('asks where people would get rights by the installation, and says nothing o
   skip: NO_TERMINAL,
   timeout: 120_000,
 }, async () => {
-  const risk = `others would get rights on pools: ClusterRoleBinding mallorys binds ClusterRole ${EDIT} to User mallory`;
+  const risk = `others would get permissions on pools: ClusterRoleBinding mallorys binds ClusterRole ${EDIT} to User mallory`;
   const path = `/api/v1/namespaces/${NAMESPACE}`;
   await bind(admin(), 'clusterrolebindings', 'ClusterRole', EDIT);
-  await refused(
-    INSTALL,
-    1,
-    `error: ${risk}; nothing was changed; next: if that is meant, run the command again with --yes`,
-  );
+  await refused(INSTALL, 1, `error: ${risk}; nothing was changed; next: to continue, run the command again with --yes`);
   const declined = await inTerminal(testEnv.cluster(), INSTALL, 'n\n', 400);
   assert.equal(declined.code, 1);
   assert.ok(declined.shown.includes(`${risk}? [y/N]`), declined.shown);
@@ -131,7 +127,7 @@ test('asks where people would get rights by the installation, and says nothing o
 
   // Its maker may have left in it what uses the ServiceAccount.
   await admin().expect('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE, labels: OURS } });
-  const earlier = `namespace ${NAMESPACE} exists before the controller: who may run pods or create tokens in it gets the rights of the controller`;
+  const earlier = `namespace ${NAMESPACE} already exists: users who can run pods or create tokens in this namespace get the controller's permissions`;
   await refused(INSTALL, 1, new RegExp(`^error: ${risk}; ${earlier}; nothing was changed; next: `));
   const dry = await cliHere(testEnv.cluster(), [...INSTALL, '--dry-run']);
   assert.deepEqual([dry.code, dry.stderr], [0, `warning: ${risk}\nwarning: ${earlier}\n`]);
@@ -146,7 +142,7 @@ test('asks where people would get rights by the installation, and says nothing o
   assert.equal(unread.code, 0, unread.stderr);
   assert.match(
     unread.stderr,
-    /^warning: not checked: who else gets the rights of the controller: .*cannot list clusterrolebindings: user "blind" lacks .*cannot list rolebindings: .*; next: ask for a role with verb list on clusterrolebindings/m,
+    /^warning: not checked: who else gets the controller's permissions: .*cannot list clusterrolebindings: user "blind" lacks .*cannot list rolebindings: .*; next: ask for a role with verb list on clusterrolebindings/m,
   );
 
   const { code, stderr } = await cliHere(testEnv.cluster(), [...INSTALL, '--yes']);
@@ -161,7 +157,7 @@ test('asks where people would get rights by the installation, and says nothing o
   // Rules that are added later are looked at as well.
   await bind(admin(), 'namespaces/default/rolebindings', 'ClusterRole', NAME);
   assert.match(await ok(INSTALL), / unchanged$/m);
-  await refused([...INSTALL, '--evictions'], 1, /^error: others would get the rights of the controller: RoleBinding /);
+  await refused([...INSTALL, '--evictions'], 1, /^error: others would get the controller's permissions: RoleBinding /);
   await admin().expect('DELETE', `${RBAC}/namespaces/default/rolebindings/mallorys`);
   assert.match(
     await ok([...INSTALL, '--evictions']),

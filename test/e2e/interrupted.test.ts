@@ -128,7 +128,7 @@ test('create --nodes names the nodes that are not labelled yet', { timeout: TEST
   );
   assert.equal(code, 130, stderr);
   const [, done, left] =
-    /interrupted: nodepool z is created, (\d+) nodes labelled, (\d+) nodes left: n\d+, .* more; next: add those that are left: `kubectl nodepool add z NODE...`\n$/.exec(
+    /interrupted: pool z is created, (\d+) nodes labelled, (\d+) nodes left: n\d+, .* more; next: add the remaining nodes: `kubectl nodepool add z NODE...`\n$/.exec(
       stderr,
     ) ?? assert.fail(stderr);
   assert.equal(Number(done), await labelled());

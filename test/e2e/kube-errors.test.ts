@@ -35,7 +35,7 @@ test('reports a refused connection', async () => {
   const path = await kubeconfig(`https://${address}`);
   assert.equal(
     await reported(path),
-    `cannot reach the server https://${address}: connection refused; next: check that it is running and that ${path} names the right address`,
+    `cannot reach the server https://${address}: connection refused; next: check that the server is running, and the address in ${path}`,
   );
 });
 
@@ -109,7 +109,7 @@ test('reports what has no API at the path of the address, which is sent with one
   assert.match(
     error ?? '',
     new RegExp(
-      `^error: what answers at http://${address}/path/ is not a Kubernetes API server: it answered 404 with JSON that is no Status; next: check server of cluster "c" in .*: http or https, address, port and path, `,
+      `^error: http://${address}/path/ is not a Kubernetes API server: it answered 404 with JSON that is not a Status; next: check server of cluster "c" in .*: scheme, address, port and path, `,
     ),
   );
   assert.deepEqual([...new Set(urls.map(url => url.split('?')[0]))], ['/path/apis/nodes.lailin.xyz/v1/nodepools']);
@@ -123,13 +123,13 @@ test('reports http to a TLS port and TLS to an http port', async () => {
   assert.match(
     await reported(path),
     new RegExp(
-      `^cannot reach the server https://${address}: it does not speak TLS as expected \\(.*\\); next: check server of cluster "[^"]+" in ${path}: whether it needs https:// or http://, and its port$`,
+      `^cannot reach the server https://${address}: unexpected TLS answer \\(.*\\); next: check https:// or http:// and the port in server of cluster "[^"]+" in ${path}$`,
     ),
   );
   http.close();
   const plain = cluster().server.replace('https:', 'http:');
   assert.match(
     await reported(await kubeconfig(plain)),
-    /: it answered 400: Client sent an HTTP request to an HTTPS server\.; next: check server of cluster "[^"]+" in .*: http or https, /,
+    /: it answered 400: Client sent an HTTP request to an HTTPS server\.; next: check server of cluster "[^"]+" in .*: scheme, address, /,
   );
 });

@@ -170,7 +170,7 @@ describe('the ports of a connection', () => {
     assert.equal(kept.metadata?.deletionTimestamp, undefined);
     const other = { ...installed, metadata: { ...(installed.metadata as object), uid: 'not-this-one' } };
     await assert.rejects(connection.crd.delete(other), {
-      message: 'CRD nodepools.nodes.lailin.xyz was deleted and created again in the meantime',
+      message: 'CRD nodepools.nodes.lailin.xyz was deleted and recreated meanwhile',
     });
     assert.equal(await connection.crd.delete(installed), 'deleted');
     await connection.crd.waitUntilGone(10_000);

@@ -230,7 +230,7 @@ test('reads JSON from a server without protobuf, by the same requests', async t 
 test('reports truncated protobuf', async t => {
   const { server } = await relay(t, cluster(), { change: body => body.subarray(0, 20) });
   const connection = await open(t, server);
-  const problem = new RegExp(`^NodepoolError: the answer of ${server} cannot be read: `);
+  const problem = new RegExp(`^NodepoolError: cannot read the answer of ${server}: `);
   await assert.rejects(connection.cluster.nodes.list(), problem);
   await assert.rejects(connection.cluster.nodes.get('plain'), problem);
 });

@@ -48,7 +48,7 @@ test('reports a certificate for another name', async () => {
   const path = await kubeconfig(cluster().server, '', `${withCa()}, tls-server-name: other.example`);
   assert.equal(
     await reported(path),
-    `the certificate of the server ${cluster().server} is not for the name other.example; next: correct the server's name, or set tls-server-name in ${path}`,
+    `the certificate of the server ${cluster().server} is not valid for the name other.example; next: correct the server's name, or set tls-server-name in ${path}`,
   );
 });
 
@@ -56,7 +56,7 @@ test('reports an invalid token', async () => {
   const path = await kubeconfig(cluster().server, 'token: bad', withCa());
   assert.equal(
     await reported(path),
-    `the server ${cluster().server} refused the credentials of user "u" (401); next: log in again, or choose another user of ${path} with --user or --context`,
+    `the server ${cluster().server} refused the credentials of user "u" (401); next: log in again, or use another user of ${path} with --user or --context`,
   );
 });
 
@@ -64,7 +64,7 @@ test('reports an expired client certificate', async () => {
   const path = await kubeconfigFor(cluster(), 'eve', { notAfter: new Date('2024-05-06T07:08:09Z') });
   assert.equal(
     await reported(path),
-    `the client certificate of user "nodepool-demo" in ${path} expired at 2024-05-06T07:08:09Z; next: renew it, or choose another user with --user or --context`,
+    `the client certificate of user "nodepool-demo" in ${path} expired at 2024-05-06T07:08:09Z; next: renew the certificate, or use another user with --user or --context`,
   );
 });
 
@@ -92,14 +92,11 @@ test('names each missing permission', async () => {
     'get on customresourcedefinitions.apiextensions.k8s.io',
   ];
   for (const [i, [what, use]] of refused.entries()) {
-    assert.equal(
-      await failure(bob, use),
-      `cannot ${what}: user "bob" lacks the permission; next: ask for a role with verb ${wanted[i]}`,
-    );
+    assert.equal(await failure(bob, use), `user "bob" may not ${what}; next: ask for a role with verb ${wanted[i]}`);
   }
   assert.equal(
     await failure(bob, ({ cluster }) => cluster.nodes.list(), { as: 'alice' }),
-    'cannot list nodes: user "bob" may not act as another; next: ask for a role with verb impersonate on users, or leave out --as',
+    'cannot list nodes: user "bob" may not impersonate users; next: ask for a role with verb impersonate on users, or leave out --as',
   );
 });
 
@@ -107,7 +104,7 @@ test('names the impersonated user with groups', async () => {
   const admin = cluster().kubeconfig;
   assert.equal(
     await failure(admin, ({ cluster }) => cluster.nodes.list(), { as: 'alice', asGroup: ['some'] }),
-    'cannot list nodes: user "alice" lacks the permission; next: ask for a role with verb list on nodes',
+    'user "alice" may not list nodes; next: ask for a role with verb list on nodes',
   );
   const options = { kubeconfig: admin, env: {}, log: () => {}, version: '0.0.0', as: 'alice' };
   const connection = await connect({ ...options, asGroup: ['some', 'system:masters'] });

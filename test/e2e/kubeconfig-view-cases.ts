@@ -148,7 +148,7 @@ export const USES: [name: string, user: string, cluster?: string][] = [
   ['a plugin of an unknown interactiveMode', `{exec: {${PLUGIN.replace('Never', 'Often')}}}`],
   ['a variable without a name', `{exec: {${PLUGIN}, env: [{value: x}]}}`],
   ['an auth-provider that was taken out', '{auth-provider: {name: gcp}}'],
-  ['an auth-provider that is not known', '{auth-provider: {name: x}}'],
+  ['an auth-provider that is unknown', '{auth-provider: {name: x}}'],
   ['oidc without an issuer', '{auth-provider: {name: oidc, config: {client-id: c}}}'],
   ['groups without a user', '{token: t, as-groups: [g]}'],
   ['a UID without a user', '{token: t, as-uid: u}'],

@@ -163,7 +163,7 @@ test('a deletion does not end while nodes without a name may be members', async 
   const stop = lies(proxy, 'nodes', OF_OBJECTS['no name'] ?? assert.fail(), false);
   const { code, shown } = await run(proxy, ['delete', 'w']);
   assert.equal(code, 1, shown);
-  assert.match(shown, /error: the answer of \S+ cannot be read: metadata\.name is missing; next: /);
+  assert.match(shown, /error: cannot read the answer of \S+: metadata\.name is missing; next: /);
   assert.notEqual((await testEnv.getPool('w'))?.metadata.deletionTimestamp, undefined);
   assert.equal((await testEnv.node('a')).metadata.labels.tier, 'gold');
   stop();

@@ -54,7 +54,7 @@ test('of two people who cordon the same nodes at once, exactly one has each', as
     assert.equal(won?.kind, 'changed');
     assert.match(
       lost?.kind === 'failed' ? lost.error.message : '',
-      new RegExp(`^it is in maintenance of ${owner} since`),
+      new RegExp(`^the node is under maintenance by ${owner} since`),
     );
   }
 });
@@ -70,7 +70,7 @@ test('who read the nodes before another cordoned them is refused at the write', 
   held.resolve();
   const { code, stdout, stderr } = await ofBob;
   assert.deepEqual([code, stdout, await state('a')], [1, '', 'cordoned alice disks']);
-  assert.match(stderr, /unable to cordon node "a": it is in maintenance of alice since /);
+  assert.match(stderr, /unable to cordon node "a": the node is under maintenance by alice since /);
 });
 
 test('--takeover is about the maintenance that was read, not about one that somebody has begun since', async t => {
@@ -85,7 +85,7 @@ test('--takeover is about the maintenance that was read, not about one that some
   held.resolve();
   const { code, stdout, stderr } = await ofBob;
   assert.deepEqual([code, stdout, await state('a')], [1, '', 'cordoned dan mine']);
-  assert.match(stderr, /unable to uncordon node "a": it is in maintenance of dan since /);
+  assert.match(stderr, /unable to uncordon node "a": the node is under maintenance by dan since /);
 });
 
 for (const how of [[], ['--rolling']])
@@ -114,13 +114,13 @@ test('a drain that said that it leaves a node alone does so, though its maintena
   await budget('web', { app: 'web' }, 0);
   const draining = background(t, NOW, '--rolling', ...bob);
   await eventually('w-1 waits', () => draining.stderr().includes(' waits for '));
-  assert.match(draining.stderr(), /^warning: node w-2 is in maintenance of alice .*; not drained/m);
+  assert.match(draining.stderr(), /^warning: node w-2 is under maintenance by alice .*; not drained/m);
   assert.equal((await cli(cluster(), ['uncordon', 'worker', '--node=w-2', ...alice])).code, 0);
   await budget('web', { app: 'web' }, 1);
   await eventually('it ends', () => draining.stderr().includes('left to drain'), 20_000);
   await draining.end('SIGCONT');
   assert.deepEqual([await names(), await state('w-2')], [['elsewhere', 'p'], 'schedulable']);
-  assert.match(draining.stderr(), /^error: .*"w-2": its maintenance ended after the drain began; /m);
+  assert.match(draining.stderr(), /^error: .*"w-2": the node's maintenance ended after the drain began; /m);
 });
 
 test('a drain leaves a node alone that somebody has taken over before its turn', async t => {
@@ -137,7 +137,7 @@ test('a drain leaves a node alone that somebody has taken over before its turn',
   await draining.end('SIGCONT');
   assert.match(
     draining.stderr(),
-    /^error: unable to cordon node "w-2": it is in maintenance of bob since \S+: mine; /m,
+    /^error: unable to cordon node "w-2": the node is under maintenance by bob since \S+: mine; /m,
   );
   assert.deepEqual(
     [await names(), await state('w-1'), await state('w-2')],
@@ -187,7 +187,7 @@ test('who may not write the condition is told so, and the node is cordoned all t
   proxy.onRequest(({ path }) => (path.endsWith('/a/status') ? answerWith(403, denial) : undefined));
   const { code, stderr } = await cli(behind, ['cordon', 'web', '--reason=disks', ...alice]);
   assert.deepEqual([code, await state('a')], [0, 'cordoned alice disks']);
-  assert.match(stderr, /^warning: the maintenance is not published as a condition of the nodes: /m);
+  assert.match(stderr, /^warning: the maintenance is not shown in the nodes' conditions: /m);
 });
 
 test('where the server does not say who is asking, the kubeconfig does, and it is marked', async () => {
@@ -203,7 +203,7 @@ test('where the server does not say who is asking, the kubeconfig does, and it i
   await raw(cluster()).expect('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/system:basic-user');
   await eventually('carol may not ask', async () => {
     const { code, stderr } = await cordon();
-    return code === 1 && /it is in maintenance of carol since/.test(stderr);
+    return code === 1 && /the node is under maintenance by carol since/.test(stderr);
   });
   const { code } = await cli(carol, ['cordon', 'web', '--takeover']);
   assert.equal(code, 0);

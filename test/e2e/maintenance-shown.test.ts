@@ -34,7 +34,7 @@ async function mixed(): Promise<void> {
   await testEnv.patchNode('e', { metadata: { annotations: { 'nodes.lailin.xyz/maintenance': 'mine' } } });
 }
 
-test('nodes has a column while a node is in maintenance, and -o wide always', async () => {
+test('nodes has a column while a node is under maintenance, and -o wide always', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web');
   assert.doesNotMatch(await ok(['nodes']), /MAINTENANCE/);
@@ -73,7 +73,7 @@ test('get -o wide counts them, without a further request, and names pools where 
 test('describe counts and lists them, overdue ones first', async () => {
   await mixed();
   const text = await ok(['describe', 'web']);
-  assert.match(text, /^Nodes: {2}4, 4 ready, 3 unschedulable, 2 in maintenance \(1 overdue\)$/m);
+  assert.match(text, /^Nodes: {2}4, 4 ready, 3 unschedulable, 2 under maintenance \(1 overdue\)$/m);
   const lines = text.split('\n');
   const at = lines.indexOf('Maintenance:');
   assert.match(
@@ -89,7 +89,7 @@ test('doctor warns of overdue ones first, then of what is stale, with the comman
   const { status, message, details } = (await doctor()).find('maintenance');
   assert.deepEqual(
     [status, message],
-    ['warning', 'maintenance is overdue on 1 node; 2 nodes have a stale annotation of one'],
+    ['warning', 'maintenance is overdue on 1 node; 2 nodes have a leftover maintenance annotation'],
   );
   const [overdue = '', stale = '', unreadable = '', active = ''] = details;
   assert.equal(
@@ -98,7 +98,7 @@ test('doctor warns of overdue ones first, then of what is stale, with the comman
   );
   assert.match(
     stale,
-    /^web: 1 node: c: stale, made schedulable by others since: alice since \S+; `kubectl nodepool uncordon web --node c`$/,
+    /^web: 1 node: c: stale, made schedulable by others afterwards: alice since \S+; `kubectl nodepool uncordon web --node c`$/,
   );
   assert.equal(
     unreadable,
@@ -110,7 +110,7 @@ test('doctor warns of overdue ones first, then of what is stale, with the comman
   await cliHere(cluster(), ['uncordon', 'web', '--node', 'c']);
   await kubectl(cluster(), ['annotate', 'node', 'e', 'nodes.lailin.xyz/maintenance-']);
   const after = (await doctor()).find('maintenance');
-  assert.deepEqual([after.status, after.message], ['ok', '1 node is in maintenance']);
+  assert.deepEqual([after.status, after.message], ['ok', '1 node is under maintenance']);
 });
 
 test('text of others neither colours nor forges lines', async () => {

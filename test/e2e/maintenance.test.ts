@@ -34,7 +34,7 @@ test('cordon writes owner, reason and end in the patch that cordons; uncordon re
   const args = ['cordon', 'web', '--reason', 'kernel upgrade', '--until', '2h', ...alice];
   const { code, stdout, stderr } = await cliHere(cluster(), args);
   assert.deepEqual([code, stdout], [0, 'node/a cordoned\nnode/b cordoned\n']);
-  assert.match(stderr, /^Maintenance of alice until 20\S+Z \(in 120m\): kernel upgrade\n$/);
+  assert.match(stderr, /^Maintenance by alice until 20\S+Z \(120m left\): kernel upgrade\n$/);
   const asked = (await readAudit(cluster())).slice(start).filter(isWrite);
   assert.deepEqual(asked.map(({ verb, resource, name }) => `${verb} ${resource} ${name}`).toSorted(), [
     'create selfsubjectreviews ',
@@ -68,7 +68,7 @@ test('a second person is refused by name, and writes nothing to that node', asyn
   await pool();
   await done('cordon', 'web', '--node=a', '--reason=disks', '--until=2099-01-01T00:00:00Z', ...alice);
   const { since } = annotationOf(await testEnv.node('a')) ?? {};
-  const why = `it is in maintenance of alice since ${since}, until 2099-01-01T00:00:00Z: disks; next: ask alice, or use --takeover`;
+  const why = `the node is under maintenance by alice since ${since}, until 2099-01-01T00:00:00Z: disks; next: ask alice, or use --takeover`;
   for (const [command, ...flags] of [['cordon'], ['cordon', '--reason=mine'], ['uncordon']] as const) {
     for (const more of [[], ['--dry-run=client'], ['--dry-run=server']]) {
       const { code, stderr } = await unchanged([command, 'web', '--node=a', ...flags, ...more, ...bob]);
@@ -86,10 +86,10 @@ test('a second person is refused by name, and writes nothing to that node', asyn
   assert.equal(drained.code, 1);
   assert.match(
     drained.stderr,
-    /^warning: node a is in maintenance of alice since .*: disks; not drained; next: ask alice/m,
+    /^warning: node a is under maintenance by alice since .*: disks; not drained; next: ask alice/m,
   );
   assert.match(drained.stderr, /^Draining 1 node of pool web, /m);
-  assert.match(drained.stderr, /^error: unable to cordon node "a": it is in maintenance of alice/m);
+  assert.match(drained.stderr, /^error: unable to cordon node "a": the node is under maintenance by alice/m);
   const none = await cliHere(cluster(), ['drain', 'web', '--node=a', '--reason=mine', '--yes', ...bob]);
   assert.deepEqual([none.code, none.stderr.match(/^(Draining|Maintenance) .*/m)], [1, null]);
   assert.match(
@@ -111,7 +111,7 @@ test('the preview of a drain counts no pod of a node that it leaves alone', asyn
   await pods.budget('theirs', { app: 'p' }, 0);
   await done('cordon', 'web', '--node=a', '--reason=disks', ...alice);
   const { stderr } = await unchanged(['drain', 'web', '--dry-run', ...bob]);
-  assert.match(stderr, /^warning: node a is in maintenance of alice since .*: disks; not drained/m);
+  assert.match(stderr, /^warning: node a is under maintenance by alice since .*: disks; not drained/m);
   assert.doesNotMatch(stderr, /PodDisruptionBudget default\/theirs/);
 });
 
@@ -128,7 +128,7 @@ test('--takeover replaces the owner, and ends the maintenance with uncordon', as
   const ended = await done('uncordon', 'web', '--takeover', ...bob);
   assert.match(
     ended,
-    /^node\/a uncordoned; maintenance of alice ended\nnode\/b uncordoned; maintenance of alice ended\n$/,
+    /^node\/a uncordoned; maintenance by alice ended\nnode\/b uncordoned; maintenance by alice ended\n$/,
   );
   assert.deepEqual([await state('a'), await state('b')], ['schedulable', 'schedulable']);
 });
@@ -149,7 +149,7 @@ test('the owner changes reason and end, and keeps what is not given', async () =
   await kubectl(cluster(), ['cordon', 'b']);
   assert.equal(
     await done('cordon', 'web', '--node=b', '--until=3d', ...bob),
-    'node/b already cordoned; maintenance begun\n',
+    'node/b already cordoned; maintenance started\n',
   );
   assert.equal(await state('b'), 'cordoned bob');
 });
@@ -157,11 +157,11 @@ test('the owner changes reason and end, and keeps what is not given', async () =
 test('refuses what is no reason and no time to come, before any request', async () => {
   await pool();
   const cases: [string, RegExp][] = [
-    ['--reason=', /^error: --reason is not one line of 1 to 256 characters; /],
-    ['--reason=a\nb', /^error: --reason is not one line /],
-    [`--reason=${'x'.repeat(257)}`, /^error: --reason is not one line /],
-    ['--until=2020-01-01T00:00:00Z', /^error: --until: 2020-01-01T00:00:00Z is past; next: write it like 2h, /],
-    ['--until=0s', /^error: --until: 0s is past; /],
+    ['--reason=', /^error: --reason must be one line of 1 to 256 characters; /],
+    ['--reason=a\nb', /^error: --reason must be one line /],
+    [`--reason=${'x'.repeat(257)}`, /^error: --reason must be one line /],
+    ['--until=2020-01-01T00:00:00Z', /^error: --until: 2020-01-01T00:00:00Z is in the past; next: write it like 2h, /],
+    ['--until=0s', /^error: --until: 0s is in the past; /],
     ['--until=soon', /^error: --until: "soon" is not a time; /],
     ['--until=2099-02-30T00:00:00Z', /^error: --until: "2099-02-30T00:00:00Z" is not a time; /],
   ];
@@ -194,12 +194,12 @@ test('an annotation on a node that others made schedulable refuses nobody, and i
   assert.equal(await state('a'), 'schedulable alice disks');
   assert.equal(
     await ok(['cordon', 'web', '--node=a', ...bob]),
-    'node/a cordoned; stale maintenance of alice removed\n',
+    'node/a cordoned; stale maintenance by alice removed\n',
   );
   assert.equal(await state('a'), 'cordoned');
   assert.equal(
     await ok(['uncordon', 'web', '--node=b', ...bob]),
-    'node/b already uncordoned; stale maintenance of alice removed\n',
+    'node/b already uncordoned; stale maintenance by alice removed\n',
   );
   assert.equal(annotationOf(await testEnv.node('b')), undefined);
 });
@@ -210,7 +210,7 @@ test('nor does one on another node with the name, nor any text that others write
   await testEnv.patchNode('a', { spec: { unschedulable: true } });
   assert.equal(
     await done('uncordon', 'web', '--node=a', '--yes', ...alice),
-    'node/a uncordoned; stale maintenance of bob removed\n',
+    'node/a uncordoned; stale maintenance by bob removed\n',
   );
   const garbage = [
     '',

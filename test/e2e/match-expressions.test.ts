@@ -48,7 +48,7 @@ test('reconcile labels the nodes that match, and the RuntimeClass selects them',
   assert.match(await ok(['describe', 'big']), /Node Selector: +zone in \(a,b\)\n +size>4\n +spot notin \(yes\)\n/);
   assert.match(
     await ok(['nodes', '--why', 'c']),
-    /pool big: it does not match\n {2}= zone in \(a,b\) +the node has zone=a\n {2}! size>4 +the node has size=4\n {2}= spot notin \(yes\) +the node has no such label/,
+    /pool big: does not match\n {2}= zone in \(a,b\) +the node has zone=a\n {2}! size>4 +the node has size=4\n {2}= spot notin \(yes\) +the node does not have this label/,
   );
 
   const edited = await cliHere(cluster(), ['edit', 'big', '--node-selector', 'size-,zone=a', '--yes', '--reconcile']);
@@ -121,33 +121,33 @@ test('add and move need nodes that meet the expressions, and no label is removed
   await refused(
     ['move', 'b', '--to', 'big'],
     1,
-    'error: node b has the label size=2, and members of pool big meet size>4; next: choose other nodes, or change it yourself: `kubectl label node b size=NUMBER --overwrite`',
+    'error: node b has the label size=2, but members of pool big meet size>4; next: use other nodes, or change the label: `kubectl label node b size=NUMBER --overwrite`',
   );
   await refused(
     ['move', 'c', '--to', 'big'],
     1,
-    'error: node c has no label size, and members of pool big meet size>4; next: choose other nodes, or change it yourself: `kubectl label node c size=NUMBER --overwrite`',
+    'error: node c has no label size, but members of pool big meet size>4; next: use other nodes, or change the label: `kubectl label node c size=NUMBER --overwrite`',
   );
   await refused(
     ['move', 'a', '--to', 'big'],
     1,
-    /^error: node a cannot leave pool sized: that selects it by size,!os, which pool big needs, too; next: select by a label of your own/,
+    /^error: node a cannot leave pool sized: that pool selects it by size,!os, which pool big also needs; next: select by a label of your own/,
   );
   await refused(
     ['remove', 'rest', 'c'],
     1,
-    /^error: node c cannot be removed from pool rest: that selects nodes without a label, !size; next: /,
+    /^error: node c cannot be removed from pool rest: that pool selects nodes without a label, !size; next: /,
   );
   await refused(
     ['remove', 'sized', 'b'],
     1,
-    'error: node b cannot be removed from pool sized: that selects it by an expression about the label size, which others may use, too; next: remove the label yourself: `kubectl label node b size-`, or change which nodes the pool has: `kubectl nodepool edit sized`',
+    'error: node b cannot be removed from pool sized: that pool selects the node by an expression on the label size, which others may also use; next: remove the label yourself: `kubectl label node b size-`, or change the selector of the pool: `kubectl nodepool edit sized`',
   );
   await testEnv.patchNode('b', { metadata: { labels: { own: 'big', size: '6' } } });
   await refused(
     ['move', 'b', '--to', 'rest'],
     1,
-    /^error: node b has the label size=6, and members of pool rest meet !size/,
+    /^error: node b has the label size=6, but members of pool rest meet !size/,
   );
   // It is in sized until that, and no label of sized can go.
   await testEnv.pool('own', { nodeSelector: { mine: '' } });
@@ -166,7 +166,7 @@ test('create says how many nodes a selector by absence gets, and diff shows them
   assert.equal(code, 0);
   assert.match(
     stderr,
-    /^warning: pool rest selects 2 nodes, 1 of them of the control plane: cp; it requires no label, so that new nodes join by themselves; next: leave the control plane out with `kubectl nodepool edit rest --node-selector '!node-role/m,
+    /^warning: pool rest selects 2 nodes, 1 of them in the control plane: cp; its selector requires no label, so new nodes join automatically; next: exclude the control plane with `kubectl nodepool edit rest --node-selector '!node-role/m,
   );
   const diff = await unchanged(['diff']);
   assert.deepEqual([diff.code, diff.stdout.match(/^joins .*/gm)], [1, ['joins pool rest: 2 nodes (a, cp)']]);

@@ -53,7 +53,7 @@ test('a process that may not review lets nobody in, and says what it lacks', asy
   ]);
   const watching = await startWatching(t, { ...cluster(), kubeconfig }, ...LOCAL);
   assert.equal((await scrape(metricsAddress(watching.log()), token, ANY)).status, 500);
-  assert.match(watching.log(), /no reader can be let in: .*tokenreviews/);
+  assert.match(watching.log(), /cannot authorize any reader: .*tokenreviews/);
 });
 
 test('serves the certificate of the folder, and the next one after it was renewed', { timeout: 60_000 }, async t => {

@@ -20,7 +20,7 @@ export interface Run {
   optional?: RegExp;
 }
 
-/** Whether a controller runs. */
+/** Whether a controller is running. */
 const LEASES = /^get leases$/;
 const OVERLAPS = /^list node(pool)?s$/;
 

@@ -33,11 +33,11 @@ for (const resume of RESUMES) {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^error: taints with the effect NoExecute evict 1 pod at once, from 1 node \(n\): default\/p; .*; nothing was changed; next: .*--yes$/m,
+      /^error: NoExecute taints evict 1 pod at once from 1 node \(n\): default\/p; .*; nothing was changed; next: .*--yes$/m,
     );
     const rehearsed = await unchanged([...resume, '--dry-run=server']);
     assert.equal(rehearsed.code, 0);
-    assert.match(rehearsed.stderr, /^taints with the effect NoExecute evict 1 pod at once/);
+    assert.match(rehearsed.stderr, /^NoExecute taints evict 1 pod at once/);
     const agreed = await cliHere(cluster(), [...resume, '--yes']);
     assert.equal(agreed.code, 0, agreed.stderr);
     assert.equal(await isPaused(), false);

@@ -63,7 +63,7 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   );
   assert.equal(
     progressing.message,
-    '0 of 3 nodes updated, 1 settling (a), the canary of 1 has to settle first',
+    '0 of 3 nodes updated, 1 settling (a), waiting for the canary (1) to settle',
     applied.reason,
   );
 

@@ -56,7 +56,7 @@ test('the watch: only nodes that wait have their pods listed, and what blocks is
     watching.log(),
     /web: evicting pods from nodes before they get taint dedicated=x:NoExecute, first on [ab]/,
   );
-  assert.doesNotMatch(watching.log(), /web: .*PodDisruptionBudgets are not respected/);
+  assert.doesNotMatch(watching.log(), /web: .*taints ignore PodDisruptionBudgets/);
   await testEnv.edit('web', { spec: { taints: null } });
   await eventually('the stand-in is taken back', async () => (await taints('a')).join() === '');
   await testEnv.edit('web', { spec: { taints: [TAINT], paused: true } });

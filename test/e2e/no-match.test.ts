@@ -23,7 +23,7 @@ async function warned(args: string[], kubeconfig?: string): Promise<[code: numbe
 const noMatch = (pool: string, why: string) =>
   `warning: no node matches pool ${pool} ${why}; next: label nodes, or change the selector with \`kubectl nodepool edit ${pool}\`\n`;
 const takes = (pool: string, nodes: string) =>
-  `warning: pool ${pool} selects ${nodes}; next: leave the control plane out with \`kubectl nodepool edit ${pool} --node-selector '!node-role.kubernetes.io/control-plane'\`, or see them with \`kubectl get nodes -l kubernetes.io/os=linux\`\n`;
+  `warning: pool ${pool} selects ${nodes}; next: exclude the control plane with \`kubectl nodepool edit ${pool} --node-selector '!node-role.kubernetes.io/control-plane'\`, or see them with \`kubectl get nodes -l kubernetes.io/os=linux\`\n`;
 
 const EDGE = 'node-role.kubernetes.io/edge';
 const edge = noMatch('edge', `(${EDGE}=): 2 nodes have ${EDGE}=true`);
@@ -113,7 +113,7 @@ test('create, edit, diff and reconcile name the control-plane nodes that a pool 
     { name: 'cp-1', labels: { ...OS, ...CONTROL_PLANE } },
     { name: 'w', labels: { ...OS, ...role('w') } },
   );
-  const text = takes('all', '2 nodes, 1 of them of the control plane: cp-1');
+  const text = takes('all', '2 nodes, 1 of them control-plane nodes: cp-1');
   const selector = ['--node-selector', 'kubernetes.io/os=linux'];
   assert.deepEqual(await warned(['create', 'all', ...selector, '--label', 'tier=gold']), [0, text]);
   const [, diffed] = await warned(['diff', 'all']);
@@ -121,13 +121,13 @@ test('create, edit, diff and reconcile name the control-plane nodes that a pool 
   assert.deepEqual(await warned(['reconcile', 'all']), [0, text]);
   assert.deepEqual(await warned(['reconcile', 'all']), [0, ''], 'they have joined');
   await testEnv.nodes({ name: 'cp-2', labels: { ...OS, ...CONTROL_PLANE } });
-  const more = takes('all', '3 nodes, 2 of them of the control plane: cp-1, cp-2');
+  const more = takes('all', '3 nodes, 2 of them control-plane nodes: cp-1, cp-2');
   assert.deepEqual(await warned(['reconcile', 'all']), [0, more]);
   await testEnv.delete(['all']);
   await testEnv.pool('w', { nodeSelector: { grp: 'w' } });
   assert.deepEqual(await warned(['edit', 'w', '--node-selector', 'kubernetes.io/os=linux,grp-', '--yes']), [
     0,
-    takes('w', '3 nodes, 2 of them of the control plane: cp-1, cp-2'),
+    takes('w', '3 nodes, 2 of them control-plane nodes: cp-1, cp-2'),
   ]);
   const named = ['create', 'cp', '--node-selector', `${Object.keys(CONTROL_PLANE)[0]}=`, '--dry-run=server'];
   assert.doesNotMatch((await warned(named))[1], /of the control plane/, 'they are named');
@@ -142,5 +142,5 @@ test('create --reconcile names the control-plane nodes of a selector with expres
     'kubernetes.io/os=linux,!spot',
     '--reconcile',
   ]);
-  assert.deepEqual([code, stderr.match(/1 of them of the control plane/g)?.length], [0, 1], stderr);
+  assert.deepEqual([code, stderr.match(/1 of them in the control plane/g)?.length], [0, 1], stderr);
 });

@@ -56,10 +56,10 @@ async function portOf(t: TestContext, server: Server): Promise<number> {
 }
 
 test('a download that is cut, or is none', async t => {
-  const cut = 'the connection was closed before the whole answer had come; next: try again';
+  const cut = 'the connection was closed before the answer was complete; next: try again';
   const compressed =
-    'the server sent it compressed, which was not asked for; next: download it with another tool, and pipe it to -f -';
-  const odd = 'it answered with something else than valid HTTP; next: check the URL';
+    'the server sent a compressed file, which was not requested; next: download the file with another tool and pipe it to -f -';
+  const odd = 'the answer is not valid HTTP; next: check the URL';
   const pool = JSON.stringify({ apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'w' } });
   const half = Buffer.concat([
     Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'),

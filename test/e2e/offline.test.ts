@@ -9,7 +9,7 @@ import { productCommand } from '../cluster/product.ts';
 import { run } from '../cluster/run.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'nodepool-no-network-'));
-const NO_ROUTE = 'no route to it, or it does not answer';
+const NO_ROUTE = 'no route to the host, or no answer';
 
 after(() => rmSync(folder, { recursive: true }));
 

@@ -47,8 +47,8 @@ test(PAGE, { timeout: 300_000 }, async () => {
     { status, message, remedy },
     {
       status: 'warning',
-      message: 'karpenter.sh also serves nodepools: `kubectl get nodepools` may show those',
-      remedy: 'with kubectl, write `npool` or `nodepools.nodes.lailin.xyz`',
+      message: 'karpenter.sh also serves nodepools: `kubectl get nodepools` may show the other resource',
+      remedy: 'with kubectl, use `npool` or `nodepools.nodes.lailin.xyz`',
     },
   );
 

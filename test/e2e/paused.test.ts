@@ -10,7 +10,7 @@ import { eventually, startWatching } from './watching.ts';
 
 const testEnv = useTestEnv({ audit: true });
 const { ok, refused, unchanged } = commandsOf(testEnv.cluster);
-const RESUME = 'resume it with `kubectl nodepool rollout resume web`';
+const RESUME = 'resume the pool with `kubectl nodepool rollout resume web`';
 const pause = (paused: boolean | null) => testEnv.edit('web', { spec: { paused } });
 
 /** Versions of all nodes: equal where none was written. */
@@ -40,7 +40,7 @@ test('join, leave, drift and a new spec wait, are counted and told, and come aft
   assert.deepEqual([status, reason], ['False', 'Paused']);
   assert.equal(
     message,
-    'the pool is paused, and 2 of 2 nodes wait for its changes: no node is written until `kubectl nodepool rollout resume web`',
+    'the pool is paused and 2 of 2 nodes wait for its changes: no node is written until `kubectl nodepool rollout resume web`',
   );
   assert.deepEqual([condition(pool, 'Applied').status, condition(pool, 'Applied').reason], ['False', 'Paused']);
   assert.deepEqual([condition(pool, 'Ready').status, condition(pool, 'Reconciling').status], ['True', 'True']);
@@ -64,7 +64,7 @@ test('join, leave, drift and a new spec wait, are counted and told, and come aft
   const line = await ok(['reconcile']);
   assert.match(
     line,
-    /^web {2}Paused {2}2 nodes \(unchanged\) .* the pool is paused, and 2 of 2 nodes wait for its changes: /,
+    /^web {2}Paused {2}2 nodes \(unchanged\) .* the pool is paused and 2 of 2 nodes wait for its changes: /,
   );
   assert.match(await ok(['reconcile', '-o', 'json']), /"reason": "Paused"/);
   assert.deepEqual(await versions(), before);
@@ -87,7 +87,7 @@ test('add, remove and move refuse, and say how to resume; the RuntimeClass is ke
   await testEnv.patchNode('c', { metadata: { labels: { other: '' } } });
   await testEnv.reconcile();
   await testEnv.edit('web', { spec: { paused: true, handler: 'runc' } });
-  const error = (what: string) => `error: ${what}: nodepool web is paused; next: ${RESUME}`;
+  const error = (what: string) => `error: ${what}: pool web is paused; next: ${RESUME}`;
   await refused(['add', 'web', 'c'], 1, error('no node is added'));
   await refused(['remove', 'web', 'a'], 1, error('no node is removed'));
   await refused(['move', 'c', '--to', 'web'], 1, error('no node is added'));
@@ -199,7 +199,7 @@ test('a paused pool of 100 nodes: no command and no watch writes a node, and dri
   const [before, mark] = [await all(), (await readAudit(testEnv.cluster())).length];
   const says = async (text: string) => {
     const { message } = condition(await testEnv.getPool('web'), 'Progressing');
-    assert.ok(message.startsWith(`the pool is paused, and ${text} `), message);
+    assert.ok(message.startsWith(`the pool is paused and ${text} `), message);
   };
   // Two are of every test; ten have left by their labels.
   await testEnv.reconcile();

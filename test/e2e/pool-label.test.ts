@@ -47,7 +47,7 @@ test('a label that no pool has set stays, and doctor and nodes --why name it', a
   const next = 'remove it: `kubectl label node forged nodes.lailin.xyz/pool-`';
   assert.match(
     await ok(['nodes', '--why', 'forged']),
-    new RegExp(`^! no pool set the label ${POOL}=big here; next: ${next}$`, 'm'),
+    new RegExp(`^! no pool set the label ${POOL}=big on this node; next: ${next}$`, 'm'),
   );
   assert.doesNotMatch(await ok(['nodes', '--why', 'member']), /no pool set/);
   const { checks } = JSON.parse((await cliHere(cluster(), ['doctor', '-o', 'json'])).stdout);
@@ -55,20 +55,18 @@ test('a label that no pool has set stays, and doctor and nodes --why name it', a
   assert.deepEqual([status, details], ['warning', [`${POOL}=big: forged`]]);
   assert.equal(remedy, next.replace('forged', 'NODE'));
   await label('forged', { [POOL]: null });
-  assert.doesNotMatch((await cliHere(cluster(), ['doctor'])).stdout, /no pool has set it/);
+  assert.doesNotMatch((await cliHere(cluster(), ['doctor'])).stdout, /but no pool set it/);
 });
 
 test('create and doctor warn that a kubelet may draw the pods of the RuntimeClass to its node', async () => {
   const flags = ['--node-selector', 'node-role.kubernetes.io/big', '--handler', 'runc'];
   const risk =
-    'has a RuntimeClass that selects by nodes.lailin.xyz/pool, which a kubelet may set on its own node to get its pods';
+    'has a RuntimeClass that selects by nodes.lailin.xyz/pool; kubelets can set these labels on their own node and so attract its pods';
   const { code, stderr } = await cliHere(cluster(), ['create', 'big', ...flags]);
   assert.deepEqual(
     [
       code,
-      stderr.includes(
-        `warning: pool big ${risk}; next: run \`kubectl nodepool install --policies\`, once for the cluster`,
-      ),
+      stderr.includes(`warning: pool big ${risk}; next: run \`kubectl nodepool install --policies\` once per cluster`),
     ],
     [0, true],
     stderr,
@@ -80,7 +78,7 @@ test('create and doctor warn that a kubelet may draw the pods of the RuntimeClas
   const { status, message, details } = await membership();
   assert.deepEqual(
     [status, message, details],
-    ['warning', 'RuntimeClasses of pools select by labels that a kubelet may set', [`big ${risk}`]],
+    ['warning', 'RuntimeClasses of pools select by labels that kubelets can set', [`big ${risk}`]],
   );
   // The second one bounds what a registration may contain.
   for (const policy of ['protect-membership', 'protect-records'])

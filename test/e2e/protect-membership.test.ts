@@ -78,7 +78,7 @@ test('a new node may register with the labels of a pool, unless the pool gives r
     message(refused),
     /may not register a node into pool pci, which gives labels of node-restriction.kubernetes.io; register it without the label eks.amazonaws.com\/nodegroup, or allow/,
   );
-  const refusal = `selects by ${GROUP} and gives ${SECRET}: the admission policy refuses new nodes that register with the labels by which the pool selects`;
+  const refusal = `selects by ${GROUP} and sets ${SECRET}: the admission policy refuses new nodes that register with the pool's membership labels`;
   const { status: closed, details: named } = (await doctorOf(cluster)()).find('membership');
   assert.deepEqual([closed, named], ['warning', [`pci ${refusal}`]]);
   const created = ['create', 'gpu', '--node-selector', `${GROUP}=pci`, '--label', `${SECRET}=yes`, '--dry-run=server'];
@@ -105,7 +105,7 @@ test('a new node may register with the labels of a pool, unless the pool gives r
   const { status, details } = (await doctorOf(cluster)()).find('membership');
   assert.equal(status, 'warning', 'doctor does not say that all is well');
   assert.deepEqual(details, [
-    `edge selects by ${GROUP}, with which a kubelet may register a new node: it gets the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
+    `edge selects by ${GROUP}; kubelets that register a new node get the label node-role.kubernetes.io/ingress, and the taint dedicated=pci:NoSchedule`,
   ]);
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
 });

@@ -24,7 +24,7 @@ test('the older of two overlapping pools owns the node, the other has status 409
   const young = await testEnv.getPool('young');
   assert.equal(young?.status?.nodeCount, 1, 'the lost node is not counted');
   const message =
-    'node both belongs to pool old and also matches pool young; not applied there: from, young:NoSchedule';
+    'node both belongs to pool old but also matches pool young; not applied there: from, young:NoSchedule';
   assert.equal(condition(young, 'Conflict').message, message);
 
   const versions = async () => [

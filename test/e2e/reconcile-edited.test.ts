@@ -13,7 +13,7 @@ const testEnv = useTestEnv();
 const NODES = ['a', 'b', 'c'];
 const tiers = () => Promise.all(NODES.map(async node => (await testEnv.node(node)).metadata.labels.tier));
 const CHANGED =
-  'the spec of nodepool w was changed while it was reconciled: nodes may have been written as it was before; next: run `kubectl nodepool reconcile w`\n';
+  'the spec of pool w changed during the reconcile: nodes may have the previous spec; next: run `kubectl nodepool reconcile w`\n';
 
 /** Runs a command, and `edit` after its first request to the path: the first node write, as it has --concurrency 1. */
 async function editedDuring(t: TestContext, args: string[], edit: () => Promise<unknown>, after = '/api/v1/nodes/') {

@@ -15,9 +15,9 @@ const testEnv = useTestEnv({ audit: true });
 const SPEC = { labels: { tier: 'gold' }, taints: [{ key: 'gold', value: 'yes', effect: 'NoSchedule' as const }] };
 const NO_STATUS = /the CRD nodepools.nodes.lailin.xyz serves no status subresource/;
 const DROPPED =
-  'the CRD nodepools.nodes.lailin.xyz is of another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount, status.updatedNodeCount; next: run `kubectl nodepool install`';
+  'the CRD nodepools.nodes.lailin.xyz is from another version and drops status.conditions, status.observedGeneration, status.readyNodeCount, status.unschedulableNodeCount, status.updatedNodeCount; next: run `kubectl nodepool install`';
 const LOST =
-  'the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status; next: run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
+  'the CRD nodepools.nodes.lailin.xyz is from another version and drops fields of the status; next: run `kubectl nodepool install`, then `kubectl nodepool reconcile`';
 
 const run = (...args: string[]) => cli(testEnv.cluster(), args);
 const tierOf = async (node: string) => (await testEnv.node(node)).metadata.labels.tier;
@@ -101,8 +101,8 @@ test('reconcile, get and doctor report a CRD that drops status fields until inst
   const got = await run('get');
   assert.deepEqual([got.code, got.stderr], [0, `warning: ${LOST}\n`]);
   const { stdout } = await run('doctor');
-  assert.match(stdout, /there is no field status.observedGeneration/);
-  assert.match(stdout, /w: the CRD nodepools.nodes.lailin.xyz is of another version and drops fields of the status/);
+  assert.match(stdout, /field {2}is missingstatus.observedGeneration/);
+  assert.match(stdout, /w: the CRD nodepools.nodes.lailin.xyz is from another version and drops fields of the status/);
 
   assert.equal((await run('install')).code, 0);
   const second = await run('reconcile');
@@ -175,7 +175,7 @@ test('without permission for nodepools/status nodes are reconciled, and events a
   assert.match(stdout, /^w +Failing +1 node \(1 joined\).* 1 write failed\n$/);
   assert.equal(
     stderr,
-    'error: w: cannot patch the status of NodePool "w": user "no-status" lacks the permission; next: ask for a role with verb patch on nodepools.nodes.lailin.xyz/status\n',
+    'error: w: user "no-status" may not patch the status of NodePool "w"; next: ask for a role with verb patch on nodepools.nodes.lailin.xyz/status\n',
   );
   assert.equal(await tierOf('a'), 'gold');
   assert.deepEqual(await reasons('w'), ['NodeJoined', 'ReconcileFailed']);

@@ -26,7 +26,7 @@ test('--wait takes step after step until all nodes have settled, prints progress
   assert.equal(once.code, 0);
   assert.match(
     once.stdout,
-    /1 of 6 nodes updated, 1 settling .*; the next step is due in \ds; `kubectl nodepool reconcile \w+ --wait` takes the next steps\n$/,
+    /1 of 6 nodes updated, 1 settling .*; the next step is due in \ds; to continue, run `kubectl nodepool reconcile \w+ --wait`\n$/,
   );
   const { code, stdout, stderr } = await run('reconcile', 'web', '--wait', '--timeout=2m');
   assert.equal(code, 0, stderr);
@@ -57,7 +57,7 @@ test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with 
   assert.equal(late.code, 1);
   assert.match(
     late.stderr,
-    /^error: web: timed out after 5 s: 1 of 6 nodes updated, .*; next: go on with `kubectl nodepool reconcile web --wait`, and a longer --timeout$/m,
+    /^error: web: timed out after 5 s: 1 of 6 nodes updated, .*; next: continue with `kubectl nodepool reconcile web --wait` and a longer --timeout$/m,
   );
   await setReady(testEnv.cluster(), 'a', false);
   const stopped = await run('reconcile', 'web', '--wait');
@@ -67,7 +67,7 @@ test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with 
   for (const args of [['web', '--quiet'], []]) {
     const paused = await run('reconcile', ...args, '--wait');
     assert.equal(paused.code, 3, paused.stderr);
-    assert.match(paused.stderr, /^web: paused, with nodes that are due; .*`kubectl nodepool rollout resume web`$/m);
+    assert.match(paused.stderr, /^web: paused, with changes due; .*`kubectl nodepool rollout resume web`$/m);
   }
   for (const args of [['--watch'], ['--dry-run=server']])
     assert.equal((await run('reconcile', '--wait', ...args)).code, 2);
@@ -89,7 +89,7 @@ test('rollout status says at once that no controller holds the lease', async () 
   const followed = await run('rollout', 'status', 'web', '--timeout=3s');
   assert.equal(
     followed.stderr,
-    'warning: no controller holds the lease: unless `reconcile --watch` runs elsewhere, nobody reconciles this pool; next: run `kubectl nodepool reconcile web --wait`\nerror: timed out waiting for the condition\n',
+    'warning: no controller is running: this pool is not reconciled, unless `reconcile --watch` runs elsewhere; next: run `kubectl nodepool reconcile web --wait`\nerror: timed out waiting for the condition\n',
   );
   await testEnv.edit('web', { spec: { paused: true } });
   const paused = await run('rollout', 'status', 'web', '--timeout=3s');

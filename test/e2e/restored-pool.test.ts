@@ -55,7 +55,7 @@ for (const hasCaches of [true, false]) {
       hasCaches,
     });
     await assert.rejects(reconciler.reconcile('w'), {
-      message: 'the server has an older version of nodepool w than it had before (etcd was restored)',
+      message: 'the server returned an older version of pool w than before (etcd was restored)',
       next: 'run `kubectl nodepool reconcile w`',
     });
     assert.equal(reads, 1);

@@ -56,7 +56,7 @@ test('limits writes when another operator overwrites the status and strips the f
   assert.equal(counts['patch nodepools bare'], 10, 'the limit of a minute');
   const pool = await testEnv.getPool('bare');
   assert.equal(pool?.status?.status, 500);
-  const says = `finalizer ${FINALIZER} of nodepool bare was written 10 times within a minute, which is the limit: something else keeps removing it`;
+  const says = `finalizer ${FINALIZER} of pool bare reached the limit of 10 writes within a minute: something else keeps removing it`;
   assert.equal(condition(pool, 'Applied').message, says);
   await eventually('an event says so', async () =>
     (await testEnv.events('bare')).some(({ type, note }) => type === 'Warning' && note === says),
@@ -92,7 +92,7 @@ test('limits writes under an earlier CRD, with flapping nodes, and when the take
   }
   // Setting its finalizer is one more.
   assert.equal(counts['patch nodepools stripped'], 11, 'the limit of a minute');
-  const says = `annotation ${TAKEOVER_ANNOTATION} of nodepool stripped was written 10 times within a minute, which is the limit: something else (field manager rival-operator) keeps removing it`;
+  const says = `annotation ${TAKEOVER_ANNOTATION} of pool stripped reached the limit of 10 writes within a minute: something else (field manager rival-operator) keeps removing it`;
   await eventually('an event says so', async () =>
     (await testEnv.events('stripped')).some(({ type, note }) => type === 'Warning' && note === says),
   );

@@ -54,7 +54,7 @@ test('nodes that an earlier rollout changed are no canary of the switch to unman
   for (const name of names(5)) await testEnv.patchNode(name, { metadata: { labels: { gpu: 'driver' } } });
   await testEnv.edit('web', { spec: { unmanaged: 'Remove', rollout: { canary: 1, settleSeconds: 600 } } });
   const { stdout } = await unchanged(['diff']);
-  assert.match(stdout, /^pool web: 1 node now, of the canary of 1, 8 settling; then 4 nodes /m);
+  assert.match(stdout, /^pool web: 1 node now \(canary of 1\), 8 settling; then 4 nodes /m);
   await testEnv.reconcile();
   await testEnv.reconcile();
   const left = (await labelsOf(5)).map(({ gpu }) => gpu);

@@ -66,9 +66,12 @@ test('a pool whose nodes are all NotReady waits, says so, and goes on once one i
   const watching = await startWatching(t, testEnv.cluster());
   await edit({ labels: { tier: '2' } });
   const waits =
-    /the canary of 1 has to settle first; nodes n0, n1, n2 are NotReady: fix them, or continue without them /;
+    /waiting for the canary (1) to settle; nodes n0, n1, n2 are NotReady: fix them, or continue without them /;
   await eventually('it waits', says(waits));
-  assert.match((await unchanged(['diff'])).stdout, /^pool web: none now, as no Ready node can be the canary; then 3 /m);
+  assert.match(
+    (await unchanged(['diff'])).stdout,
+    /^pool web: none now, because no Ready node can be the canary; then 3 /m,
+  );
   await setReady(testEnv.cluster(), 'n2', true);
   await eventually('all are changed', async () => (await withTier(names(3), '2')).length === 3);
   await setReady(testEnv.cluster(), 'n2', false);

@@ -44,12 +44,12 @@ test('one-shot: a step at a time, and what is left; diff tells the steps; joins 
   assert.equal(diff.code, 1);
   assert.match(diff.stdout, /^node n0000 \(pool web\)\n {2}~ label tier: 1 -> 2 {2}\(spec\)$/m);
   assert.match(diff.stdout, /^pool web: 9 nodes, later \(n0001, n0002, n0003 and 6 more\)$/m);
-  assert.match(diff.stdout, /^pool web: 1 node now, of the canary of 1; then 9 nodes in 3 steps of at most 3$/m);
+  assert.match(diff.stdout, /^pool web: 1 node now \(canary of 1\); then 9 nodes in 3 steps of at most 3$/m);
   assert.match(diff.stdout, /^1 node would change: 1 changed; 9 nodes would change later$/m);
   const first = await ok(['reconcile']);
   assert.match(
     first,
-    /^web {2}Progressing {2}10 nodes \(1 updated\) .* 1 of 10 nodes updated, 1 settling \(n0000\), the canary of 1 has to settle first; the next step is due in \d+s; `kubectl nodepool reconcile web --wait` takes the next steps$/m,
+    /^web {2}Progressing {2}10 nodes \(1 updated\) .* 1 of 10 nodes updated, 1 settling \(n0000\), waiting for the canary (1) to settle; the next step is due in \d+s; to continue, run `kubectl nodepool reconcile web --wait`$/m,
   );
   assert.match(changed(await testEnv.node('n0000')) ?? '', /^\d{4}-.*Z$/);
   const pool = await testEnv.getPool('web');

@@ -36,24 +36,24 @@ test('why explains a node by its short name, and a value that nearly matches', a
     await ok(['why', 'ip-10-0-2-15']),
     `node ${C} is in no pool
 
-pool worker: it does not match
-  ! pool=worker  the node has pool=workers; the selector wants pool=worker
+pool worker: does not match
+  ! pool=worker  the node has pool=workers; the selector requires pool=worker
 
-pool gpu: it does not match
-  ! node-role.kubernetes.io/gpu=  the node has no such label
+pool gpu: does not match
+  ! node-role.kubernetes.io/gpu=  the node does not have this label
 `,
   );
   const one = `node ${B} is in pool gpu
 
-pool gpu: the node is its member
-  = node-role.kubernetes.io/gpu=  the node has it
+pool gpu: owns the node
+  = node-role.kubernetes.io/gpu=  the node has this label
   the pool set tier=gold
 `;
   assert.equal(await ok(['why', `node/${B}`, 'gpu']), one);
   assert.equal(await ok(['nodes', 'gpu', '--why', 'ip-10-0-1-15']), one);
   const answer = JSON.parse(await ok(['why', 'ip-10-0-1-15', '-o', 'json'])) as { node: string; applied: object };
   assert.deepEqual([answer.node, answer.applied], [B, { labels: { tier: 'gold' }, taints: [], annotations: {} }]);
-  const order = `error: node "gpu" not found: it is a pool; next: the node comes first: \`kubectl nodepool why ip-10-0-1-1 gpu\``;
+  const order = `error: node "gpu" not found: it is a pool; next: write the node first: \`kubectl nodepool why ip-10-0-1-1 gpu\``;
   await refused(['why', 'gpu', 'ip-10-0-1-1'], 1, order);
   await refused(['why', 'ip-10-0-115'], 1, `error: node "ip-10-0-115" not found; did you mean "${B}"?`);
 });
@@ -68,7 +68,7 @@ test('commands that change nodes take short names, and say the whole ones', asyn
 
 test('refuses short names of several nodes, and of nodes outside the pool', async () => {
   await fill();
-  const ambiguous = 'error: node "twin" is ambiguous: twin.a, twin.b; next: write the whole name';
+  const ambiguous = 'error: node "twin" is ambiguous: twin.a, twin.b; next: use the full name';
   for (const args of [
     ['why', 'twin'],
     ['remove', 'gpu', 'twin'],

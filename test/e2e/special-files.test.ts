@@ -52,7 +52,7 @@ test('refuses a FIFO or device in a kubeconfig without waiting for it', async ()
       const of = field === 'certificate-authority' ? 'cluster' : 'user';
       assert.equal(
         stderr,
-        `error: cannot read the ${field} of ${of} "nodepool-demo", ${file}: it is ${kind}, and only regular files are read; next: correct the path\n`,
+        `error: cannot read the ${field} of ${of} "nodepool-demo", ${file}: it is ${kind}, not a regular file; next: correct the path\n`,
       );
     }
   }

@@ -255,9 +255,9 @@ test('create and edit take them by flags; describe, diff, nodes and --why show t
   const why = await ok(['nodes', '--why', 'a']);
   assert.match(
     why,
-    /startup taint agent=starting:NoSchedule: there until the condition AgentReady of the node is True\n/,
+    /startup taint agent=starting:NoSchedule: on the node until the condition AgentReady of the node is True\n/,
   );
-  assert.match(why, /startup taint setup:NoSchedule: lifted or removed, or not given; it is not given again/);
+  assert.match(why, /startup taint setup:NoSchedule: lifted, removed or never set; not set again/);
   await agentReady('a', 'True');
   assert.match((await unchanged(['diff'])).stdout, /^ {2}- taint agent=starting:NoSchedule +\(condition\)$/m);
   await ok(['edit', 'p', '--startup-taint', 'agent:NoSchedule-', '--startup-taint', 'setup=v2:NoSchedule']);
@@ -266,9 +266,13 @@ test('create and edit take them by flags; describe, diff, nodes and --why show t
   await refused(
     ['edit', 'p', '--startup-taint', 'until=AgentReady'],
     2,
-    /^error: --startup-taint "until=AgentReady": there is no taint before "until=AgentReady"/,
+    /^error: --startup-taint "until=AgentReady": the taint before "until=AgentReady" is missing/,
   );
-  await refused(['edit', 'p', '--taint', 'setup:NoSchedule'], 1, /spec\.startupTaints: spec\.taints has key "setup"/);
+  await refused(
+    ['edit', 'p', '--taint', 'setup:NoSchedule'],
+    1,
+    /spec\.startupTaints: spec\.taints also has key "setup"/,
+  );
   const stdin = poolYaml('q', '{startupTaints: [{key: a, effect: NoSchedule, until: {condition: Ready}}]}');
   await refused(['create', '-f', '-'], 1, /spec\.startupTaints\[0\]\.until/, { stdin });
 });

@@ -57,7 +57,7 @@ test('create and edit warn about such a key, doctor names it, and it is not repa
   assert.equal(created.code, 0, created.stderr);
   assert.match(
     created.stderr,
-    /taint UpdateInProgress, which Machine Config Operator sets .*; next: remove it from the pool/,
+    /taint UpdateInProgress, which Machine Config Operator sets .*; next: remove the taint from the pool/,
   );
   const edited = await run('edit', 'one', '--label', 'nvidia.com/mig.config.state=success');
   assert.match(edited.stderr, /label nvidia.com\/mig.config.state, which NVIDIA GPU Operator sets /);
@@ -67,7 +67,7 @@ test('create and edit warn about such a key, doctor names it, and it is not repa
   assert.equal((await run('diff')).code, 0);
   await testEnv.reconcile();
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);
-  assert.match((await run('doctor')).stdout, /warning +specs .*other software marks a state/);
+  assert.match((await run('doctor')).stdout, /warning +specs .*other software uses to mark a state/);
 });
 
 test('delete, edit, reconcile, remove and move do not set a NoExecute taint again unasked', async () => {

@@ -39,7 +39,7 @@ test('the end of a maintenance leaves a node cordoned that was so before, and sa
     code: 0,
     stdout: 'node/a stays cordoned, as before its maintenance\nnode/b uncordoned\n',
     stderr:
-      'warning: 1 node was cordoned before the maintenance; next: to make it schedulable, run `kubectl nodepool uncordon web --node a` (a script needs --yes)\n',
+      'warning: 1 node was cordoned before the maintenance; next: to make it schedulable, run `kubectl nodepool uncordon web --node a` (scripts need --yes)\n',
   });
   assert.deepEqual(await states(), ['cordoned', 'schedulable']);
   assert.equal(annotationOf(await testEnv.node('a')), undefined);
@@ -52,7 +52,7 @@ test('an uncordon without a maintenance names the cordons of others, and a scrip
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: 1 node was cordoned by others: a \(kubectl, 20\S+Z\); nothing was changed; next: if that is meant, run the command again with --yes\n$/,
+    /^error: 1 node was cordoned by others: a \(kubectl, 20\S+Z\); nothing was changed; next: to continue, run the command again with --yes\n$/,
   );
   const dry = await unchanged(['uncordon', 'web', '--dry-run=server']);
   assert.match(dry.stderr, /^warning: 1 node was cordoned by others: a \(kubectl, /);
@@ -74,7 +74,7 @@ test('cordons of this program are lifted without a question', async () => {
   });
 });
 
-test('asks about a node in maintenance whose annotation is older, or that was cordoned by others since', async () => {
+test('asks about a node under maintenance whose annotation is older, or that was cordoned by others since', async () => {
   await pool();
   await writeMaintenance(testEnv, 'a', { owner: 'alice' });
   assert.equal((await run('cordon', 'web', '--node=b', '--reason=disks', ...alice)).code, 0);

@@ -32,13 +32,13 @@ test('refuses while nodes have records of deleted pools, with their number and t
   await refused(
     ['uninstall', '--yes'],
     1,
-    `error: ${nodes}; next: release them with \`kubectl nodepool reconcile\`, or add --cascade`,
+    `error: ${nodes}; next: release the nodes with \`kubectl nodepool reconcile\`, or add --cascade`,
   );
   await testEnv.pool('b');
   await refused(
     ['uninstall', '--yes'],
     1,
-    `error: 1 pool exists: b; ${nodes}; next: delete them first, or add --cascade, which releases their nodes and deletes them`,
+    `error: 1 pool exists: b; ${nodes}; next: first delete the pools, or add --cascade to release their nodes and delete them`,
   );
   const said = `nodepool.nodes.lailin.xyz "b" deleted (dry run)\n2 nodes of deleted pool "a" released (dry run)\n${CRD} deleted (dry run)\n`;
   const { code, stdout, stderr } = await unchanged(['uninstall', '--cascade', '--dry-run']);
@@ -57,7 +57,7 @@ test('warns about a displaced NoExecute taint that would be restored', async t =
   t.after(() => deletePods(testEnv.cluster()));
   const spec = { containers: [container('c', {})], tolerations: [{ key: 'd', value: 'ours' }] };
   for (const name of ['m', 'n']) await createPods(testEnv.cluster(), name, [{ name: 'web', spec }]);
-  const reported = /^taints with the effect NoExecute evict 2 pods at once, from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
+  const reported = /^NoExecute taints evict 2 pods at once from 2 nodes:\n.*\nm .*m-web\nn .*n-web\n/;
   const dry = await unchanged(['uninstall', '--cascade', '--dry-run']);
   assert.equal(dry.code, 0);
   assert.match(dry.stderr, reported);
@@ -93,7 +93,7 @@ test('does not delete a CRD that was recreated after it was read', async () => {
       },
       { ...connection, releasing, stoppable, approve, actionOf: () => '' },
     ),
-    /was deleted and created again in the meantime/,
+    /was deleted and recreated meanwhile/,
   );
   const kept = (await crd.get()) as { metadata: { deletionTimestamp?: string } } | undefined;
   assert.deepEqual([kept === undefined, kept?.metadata.deletionTimestamp], [false, undefined]);

@@ -50,7 +50,7 @@ test('each key of the help works at two sizes', async t => {
     await press('q', /^>backend /m);
     await press('t', / CPU REQ .*\n>backend .* 0%/m);
     await press('C', / CPU REQ[↑↓]/);
-    await press('V', /^V sorts by used resources, which are not known/m);
+    await press('V', /^V sorts by used resources, which are unknown/m);
     await press('W', /^W sorts by used resources/m);
     await press('t', / ↓?CPU +MEMORY /);
     for (const key of ['M', 'P', 'S', 'A', 'Z', 'R', 'X', 'B', 'F', 'T', 'Y', 'K', 'U', 'N']) {

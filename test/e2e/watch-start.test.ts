@@ -33,8 +33,8 @@ test('--log-format json logs a start-up error as one entry, with the same exit c
   const { port } = busy.address() as AddressInfo;
   const bob = await kubeconfigFor(cluster(), 'bob');
   const cases: [args: string[], code: number, message: RegExp, next: RegExp][] = [
-    [['--kubeconfig', '/nowhere'], 1, /^--kubeconfig: there is no file \/nowhere$/, /^check the path$/],
-    [['--kubeconfig', bob], 1, /^cannot list nodepools: user "bob" lacks the permission$/, /^ask for a role with verb/],
+    [['--kubeconfig', '/nowhere'], 1, /^--kubeconfig: no such file: \/nowhere$/, /^check the path$/],
+    [['--kubeconfig', bob], 1, /^user "bob" may not list nodepools$/, /^ask for a role with verb/],
     [['--metrics-bind-address', String(port)], 1, /^--metrics-bind-address \d+: .*EADDRINUSE/, /another address$/],
     [['--resync', 'soon'], 2, /^--resync: "soon" is not a duration$/, /^write it like 30s/],
     [['--nope'], 2, /^unknown flag --nope$/, /^see 'kubectl nodepool reconcile --help'$/],

@@ -31,7 +31,7 @@ export const BAD_SPECS: Record<string, [spec: unknown, reason: string]> = {
       handler: 'h\u009b',
       nodeSelector: { 'k\r': '\u2066' },
     },
-    'spec.labels[a\u0007b]: the name of key "a\\u0007b" must be of letters',
+    'spec.labels[a\u0007b]: the name of key "a\\u0007b" must consist of letters',
   ],
 };
 

@@ -115,9 +115,13 @@ row(
     await change(model);
     await forging;
     await judge(testEnv, run);
-    assert.equal(child.lines(/a line of the watch is no event; skipped/).length, NO_EVENTS.length * 3, child.log());
-    assert.equal(child.lines(/an event is skipped: it has no name/).length, 3);
-    assert.equal(child.lines(/an event is skipped: (stays|joins) has no UID or resourceVersion/).length, 6);
+    assert.equal(
+      child.lines(/skipped a line of the watch that is not an event/).length,
+      NO_EVENTS.length * 3,
+      child.log(),
+    );
+    assert.equal(child.lines(/skipped an event: no name/).length, 3);
+    assert.equal(child.lines(/skipped an event: (stays|joins) has no UID or resourceVersion/).length, 6);
     assert.equal(child.lines(/next attempt in/).length, 0);
     assert.equal(lists(proxy.requests.slice(begun)), 0);
     assert.equal(await child.end(), 0);
@@ -174,8 +178,8 @@ row(
     assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);
     assert.equal(child.lines(/nodes: .*JSON.*next attempt in/).length, 1, child.log());
     assert.equal(child.lines(/runtimeclasses: .*next attempt in/).length, noPages.length, child.log());
-    assert.equal(child.lines(/a line of the list is no event; skipped/).length, NO_EVENTS.length * 2);
-    assert.equal(child.lines(/an object of the list is skipped/).length, NO_OBJECTS.length * 2);
+    assert.equal(child.lines(/skipped a line of the list that is not an event/).length, NO_EVENTS.length * 2);
+    assert.equal(child.lines(/skipped an object of the list/).length, NO_OBJECTS.length * 2);
     assert.ok(child.lines(/is not a Kubernetes API server/).length >= noAnswers.length);
     assertNeverBack(proxy.requests);
     assert.equal(await child.end(), 0);
@@ -203,7 +207,7 @@ row(
     other.onRequest(({ path }) => (path === '/api/v1/nodes' ? samePage : undefined));
     const { code, stderr } = await cli({ ...testEnv.cluster(), kubeconfig: other.kubeconfig }, ['reconcile']);
     assert.equal(code, 1);
-    assert.match(stderr, /cannot list nodes: .* gave the same continue token twice, so the list does not end; next: /);
+    assert.match(stderr, /cannot list nodes: .* sent the same continue token twice, so the list does not end; next: /);
     assert.ok(other.requests.filter(({ path }) => path === '/api/v1/nodes').length <= 3);
 
     let refused = 0;

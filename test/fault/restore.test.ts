@@ -93,7 +93,7 @@ row(
     const mark = await auditMark(testEnv.cluster());
     const before = await restore();
     const back = performance.now();
-    const noticed = /dropping the caches/;
+    const noticed = /clearing the caches/;
     await eventually('it notices', () => child.lines(noticed).length > 0, 60_000);
     facts.noticedAfterSeconds = Math.round((performance.now() - back) / 1000);
     await converged(before, proxy);
@@ -145,7 +145,7 @@ row(
     const begun = proxy.requests.length;
     unhold();
     opened.resolve();
-    await eventually('it notices', () => child.lines(/dropping the caches/).length > 0, 60_000);
+    await eventually('it notices', () => child.lines(/clearing the caches/).length > 0, 60_000);
     facts.historyWrites = proxy.requests.slice(begun).filter(isHistory).length;
     assert.ok(facts.historyWrites < 30, `it writes the history ${facts.historyWrites} times`);
     await converged(before, proxy);
@@ -178,7 +178,7 @@ row(
     await sleep(Math.max(0, stoppedAt + NOTICED_MS - performance.now()));
     const mark = await auditMark(testEnv.cluster());
     child.signal('SIGCONT');
-    await eventually('it notices', () => child.lines(/dropping the caches/).length > 0, 60_000);
+    await eventually('it notices', () => child.lines(/clearing the caches/).length > 0, 60_000);
     await converged(before, proxy);
     assert.deepEqual(await writes(testEnv.cluster(), mark), { 'patch nodes drifts': 1 });
     assert.equal(await child.end(), 0);

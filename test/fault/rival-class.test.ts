@@ -14,7 +14,7 @@ const ADMISSION = '/apis/admissionregistration.k8s.io/v1';
 const CLASSES = '/apis/node.k8s.io/v1/runtimeclasses';
 const NAME = 'node-pool-p';
 const WATCHED_MS = 5_000;
-const SAYS = /RuntimeClass node-pool-p was changed by an admission policy or webhook while it was written/;
+const SAYS = /an admission policy or webhook changed RuntimeClass node-pool-p during the write/;
 
 async function rewriteClasses(t: { after(fn: () => unknown): void }): Promise<void> {
   const client = raw(testEnv.cluster());

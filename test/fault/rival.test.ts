@@ -165,7 +165,7 @@ row(
     assert.equal(pool?.status?.status, 500);
     assert.match(
       condition(pool, 'Applied').message,
-      /; node fought was written 10 times within a minute, which is the limit: something else \(field manager rival-operator\) keeps changing label tier from "ours" to "theirs"$/,
+      /; node fought reached the limit of 10 writes within a minute: something else \(field manager rival-operator\) keeps changing label tier from "ours" to "theirs"$/,
     );
     const statusWrites = (await writes(testEnv.cluster(), mark))['patch nodepools/status fought'] ?? 0;
     assert.ok(statusWrites <= 3, `${statusWrites} writes of the status`);

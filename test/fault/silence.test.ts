@@ -112,7 +112,7 @@ row(
     await sleep(500);
     speak();
 
-    const noticed = () => child.lines(/the watch fell silent/);
+    const noticed = () => child.lines(/the watch stalled/);
     await eventually('the watches are noticed', () => noticed().length === 3, 60_000);
     const seconds = noticed().map(line => (Date.parse(line.split(' ', 1)[0] ?? '') - since) / 1000);
     assert.ok(Math.max(...seconds) < 45, `noticed after ${seconds.join(', ')} s`);
@@ -165,7 +165,7 @@ row(
     const again = [...hung.values()].map(first => sentAgainAfter(proxy, first));
     // The page is retried without a log line if another list found the connections dead just before its deadline.
     for (const name of ['nodes', 'nodepools']) {
-      const why = new RegExp(` ${name}: the list did not get on.*next attempt in`);
+      const why = new RegExp(` ${name}: the list stalled.*next attempt in`);
       assert.equal(child.lines(why).length, 1, child.log());
     }
     assert.deepEqual(await createsAndDeletes(testEnv.cluster(), mark), CREATES_AT_START);

@@ -123,7 +123,7 @@ test('a paused pool is InProgress and Suspended while nodes wait, and then Curre
   await testEnv.pool('idle', { labels: { tier: 'gold' }, paused: true });
   await testEnv.reconcile('idle');
   assert.equal(await statesOf('idle'), 'InProgress,Suspended');
-  for (const { message } of await readings('idle')) assert.match(message, /^the pool is paused, and 1 of 1 node waits/);
+  for (const { message } of await readings('idle')) assert.match(message, /^the pool is paused and 1 of 1 node waits/);
   await testEnv.edit('idle', { spec: { labels: null } });
   await testEnv.reconcile('idle');
   assert.equal(await statesOf('idle'), 'Current,Suspended');
