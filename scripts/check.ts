@@ -26,7 +26,7 @@ const STEPS: Record<string, string[]> = {
   imports: ['scripts/check-imports.ts'],
   surface: [
     '--test-isolation=none',
-    ...tests('test/contract/{command-surface,command-help,imports,named-tests}.test.ts'),
+    ...tests('test/contract/{command-surface,command-help,imports,named-tests,texts}.test.ts'),
   ],
   unit: together(file => ![NETWORK, PROPERTIES, SCREENS].some(each => each.test(file))),
   screens: together(file => SCREENS.test(file)),
