@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseInt64 } from '../../../src/nodepool/json.ts';
 
-test("reads 64-bit integers as Go's strconv.ParseInt", () => {
+test('reads 64-bit integers as strconv.ParseInt of Go does', () => {
   const cases: [text: string, value: bigint | undefined][] = [
     ['0', 0n],
     ['-0', 0n],

@@ -49,7 +49,7 @@ for (const key of ['constructor', 'toString', 'hasOwnProperty', '__proto__']) {
       assert.equal(matchesQuery({ matchLabels: only(key, 'x') }, only(key, 'x')), true);
     });
 
-    test('flags set it, edits add and remove it, patches contain it', () => {
+    test('flags set the key, edits add and remove it, patches contain it', () => {
       if (key === '__proto__') assert.throws(() => parseLabels([`${key}=x`]), /a letter or digit first/);
       else {
         assert.deepEqual(Object.entries(parseLabels([`${key}=x`])), [[key, 'x']]);

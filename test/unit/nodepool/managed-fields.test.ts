@@ -8,7 +8,7 @@ const label = (manager: string, time: string | undefined, ...keys: string[]) => 
 });
 const PATH = ['metadata', 'labels', 'tier'];
 
-test('the other manager that wrote last of those that manage the field', () => {
+test('setterOf() returns the other manager that last wrote the field', () => {
   const fields = [
     label('old', '2026-01-01T00:00:00Z', 'tier'),
     label('new', '2026-01-02T00:00:00Z', 'tier'),
@@ -23,7 +23,7 @@ test('the other manager that wrote last of those that manage the field', () => {
   assert.equal(setterOf(fields.slice(2), PATH), undefined);
 });
 
-test('who created an object: of several in that second, the only one that has its spec', () => {
+test('creatorOf() returns the only manager that wrote the spec in the second of creation', () => {
   const [then, later] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'];
   const finalizer = label('kubectl-nodepool', then, 'tier');
   const spec = (manager: string, time: string) => ({
@@ -37,7 +37,7 @@ test('who created an object: of several in that second, the only one that has it
   assert.equal(creator(spec('kubectl-create', later)), undefined);
 });
 
-test('what has not the form of an entry is left out', () => {
+test('skips malformed entries', () => {
   for (const wrong of [undefined, null, {}, 'x', [null, 'x', 1, {}, { manager: 1 }, [label('a', undefined, 'tier')]]])
     assert.deepEqual(readManagedFields(wrong), []);
   const [odd] = readManagedFields([{ manager: 'a', time: 1, subresource: '', fieldsV1: 'x' }]);

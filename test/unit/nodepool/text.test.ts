@@ -39,7 +39,7 @@ test('forms the resource name of a kind', () => {
   }
 });
 
-test('no other file forms plurals', () => {
+test('no other file forms plurals by hand', () => {
   const byHand = /=== 1 \? '(\w+)' : '\1s'|=== 1 \? '' : 's'|toLowerCase\(\)\}s\b/;
   const files = globSync('src/**/*.ts').filter(file => byHand.test(readFileSync(file, 'utf8')));
   assert.deepEqual(files, []);

@@ -25,7 +25,7 @@ function adopted(...annotations: ReturnType<typeof annotated>[]) {
   return Object.fromEntries(found.map(({ value, pool }) => [value, pool.spec.annotations]));
 }
 
-test('takes those that commands set on all nodes of the group with one value', () => {
+test('takes annotations that commands set on all nodes of the group with the same value', () => {
   const all = { 'example.com/owner': 'team a, b', note: '' };
   const setters = { note: 'kubectl-edit' };
   const pools = adopted(
@@ -48,7 +48,7 @@ test('takes none that another program writes, on whichever node, and none whose 
   assert.deepEqual(adopted(annotated('x-1', { key: '1' }, { key: 'kubelet' }, 'status')), { x: undefined });
 });
 
-test('that a pool has set one on nodes of another group does not matter', () => {
+test('adopts an annotation although a pool sets it on nodes of another group', () => {
   const pools = adopted(
     annotated('x-1', { key: '1' }),
     annotated('y-1', { key: '1' }, { key: 'kubectl-nodepool' }),
@@ -57,7 +57,7 @@ test('that a pool has set one on nodes of another group does not matter', () => 
   assert.deepEqual(pools, { x: { key: '1' }, y: undefined, z: undefined });
 });
 
-test('takes none in the domain of an owner, though a person has set it', () => {
+test('skips annotations in a domain with an owner, even when a person set them', () => {
   const keys = [
     'volumes.kubernetes.io/controller-managed-attach-detach',
     'csi.volume.kubernetes.io/nodeid',
@@ -78,7 +78,7 @@ test('takes none in the domain of an owner, though a person has set it', () => {
   assert.deepEqual(adopted(annotated('x-1', { 'mykubernetes.io/a': '1' })), { x: { 'mykubernetes.io/a': '1' } });
 });
 
-test('takes none that belongs to single nodes', () => {
+test('skips annotations that are specific to single nodes', () => {
   assert.deepEqual(adopted(annotated('x-1', { self: 'x-1' })), { x: undefined });
   // In x nobody could tell.
   const rack = (uid: string, value: string) => annotated(uid, { rack: value });
@@ -89,7 +89,7 @@ test('takes none that belongs to single nodes', () => {
   assert.equal(pool?.pool.spec.annotations, undefined);
 });
 
-test('takes as many as a pool may have, and none that is too long', () => {
+test('adopts at most the number of annotations that a pool may have, and no long ones', () => {
   const many = Object.fromEntries(Array.from({ length: 70 }, (_, at) => [`key-${at}`, '1']));
   assert.equal(Object.keys(adopted(annotated('x-1', many)).x ?? {}).length, 64);
   const long = { a: 'x'.repeat(40_000), b: 'x'.repeat(40_000), c: '1', d: 'é'.repeat(70_000) };

@@ -117,7 +117,7 @@ test('proposes no pool with the name of a node', () => {
   assert.deepEqual(lines(nodes, owned)[0], `EKS ${EKS}=DB db db,db-2 adopted`);
 });
 
-test('does not take a pool with further nodes for adopted', () => {
+test('does not treat a pool that has other nodes as already adopted', () => {
   const nodes = [node('a', { [EKS]: 'one' }), node('b', {})];
   assert.deepEqual(lines(nodes, { ownerOf: () => 'all' }), [`EKS ${EKS}=one one a overlap:all`]);
 });

@@ -148,7 +148,7 @@ for (const [name, pods, budgets, expected] of CASES) {
   test(name, () => assert.deepEqual(forecastBudgets(pods, budgets), expected));
 }
 
-test('counts many pods of one budget', () => {
+test('counts the disruptions of many pods of one budget', () => {
   const pods = Array.from({ length: 1_000 }, (_, at) => web(`p-${at}`));
   assert.deepEqual(forecastBudgets(pods, [makeBudget()]), [
     { kind: 'waits', budget: 'ns/web', pods: 1_000, allowed: 1 },

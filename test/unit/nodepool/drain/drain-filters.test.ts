@@ -94,13 +94,13 @@ describe('pod filters', () => {
   }
 });
 
-test('looks up only a DaemonSet that matters', () => {
+test('looks up DaemonSets only for pods whose outcome depends on them', () => {
   assert.equal(daemonSetOf(agent), 'agent');
   assert.equal(daemonSetOf(managed), undefined);
   assert.equal(daemonSetOf(pod({ controller: daemonSet, phase: 'Succeeded' })), undefined);
 });
 
-test('groups pods with one outcome on a line, and cuts long lists', () => {
+test('groups pods with the same outcome on one line, and cuts long lists', () => {
   const outcomes = ['a', 'b', 'a'].map((what, index) => ({ what, pod: `ns/${index}` }));
   assert.deepEqual(groupByOutcome(outcomes), ['a: ns/0, ns/2', 'b: ns/1']);
   const many = Array.from({ length: 12 }, (_, index) => ({ what: 'w', pod: `${index}` }));

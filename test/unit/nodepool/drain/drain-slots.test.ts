@@ -9,7 +9,7 @@ const nodes = [
   { name: 'd', ready: true },
 ];
 
-test('orders nodes by name, with --max-unavailable unavailable ones first', () => {
+test('orders nodes by name; with --max-unavailable, unavailable nodes first', () => {
   const names = (pace: Parameters<typeof drainOrder>[1]) => drainOrder(nodes, pace).map(({ name }) => name);
   assert.deepEqual(names({ kind: 'parallel', nodes: 1 }), ['a', 'b', 'c', 'd']);
   assert.deepEqual(names({ kind: 'max unavailable', nodes: 1 }), ['c', 'a', 'b', 'd']);
@@ -37,7 +37,7 @@ describe('free slots', () => {
     assert.equal(slots.acquire('b'), false);
   });
 
-  test('--max-unavailable drains more unavailable nodes than slots, within the limit at a time', () => {
+  test('--max-unavailable drains more unavailable nodes than it has slots, within the parallel limit', () => {
     const down = ['a', 'b', 'c'].map(name => ({ name, ready: false }));
     const slots = new DrainSlots({ kind: 'max unavailable', nodes: 2 }, down);
     assert.deepEqual(

@@ -26,7 +26,7 @@ const FULL: Maintenance = {
 };
 const JSON_OF = { owner: 'alice', since: '2026-11-24T10:00:00Z', uid: 'u' };
 
-test('is read as it was written, the longest one too', () => {
+test('reads maintenance annotations as they were written, up to the maximum length', () => {
   const longest: Maintenance = {
     ...FULL,
     owner: { name: '\u0001'.repeat(MAX_OWNER_LENGTH), from: 'kubeconfig' },
@@ -44,7 +44,7 @@ test('is read as it was written, the longest one too', () => {
   );
 });
 
-test('what this program does not write is unreadable; fields of later versions are not', () => {
+test('rejects annotations in a foreign format, but accepts unknown fields of later versions', () => {
   const wrong: object[] = [
     { owner: '' },
     { owner: 7 },
@@ -64,14 +64,14 @@ test('what this program does not write is unreadable; fields of later versions a
   assert.ok(parseMaintenance(JSON.stringify({ ...JSON_OF, later: [1] })));
 });
 
-test('is kept of a node up to a length', () => {
+test('cuts an annotation that is longer than the limit', () => {
   const key = 'nodes.lailin.xyz/maintenance';
   assert.deepEqual(maintenanceIn({}), {});
   assert.deepEqual(maintenanceIn({ [key]: '' }), { maintenance: '' });
   assert.equal(maintenanceIn({ [key]: 'x'.repeat(250_000) }).maintenance?.length, MAX_MAINTENANCE_LENGTH);
 });
 
-test('holds while the node is cordoned and the same', () => {
+test('maintenance holds while the node stays cordoned and is not recreated', () => {
   const maintenance = formatMaintenance(FULL);
   const kind = (unschedulable: boolean, uid = 'u') => {
     const state = maintenanceOf({ maintenance, unschedulable, uid });
@@ -81,7 +81,7 @@ test('holds while the node is cordoned and the same', () => {
   assert.equal(maintenanceOf({ unschedulable: true, uid: 'u' }), undefined);
 });
 
-test('is overdue from its end on; an open one never', () => {
+test('maintenance is overdue once its end has passed; maintenance without an end never is', () => {
   assert.equal(isOverdue({ until: '2026-11-24T12:00:00Z' }, NOW), true);
   assert.equal(isOverdue({ until: '2026-11-24T13:00:01+01:00' }, NOW), false);
   assert.equal(isOverdue({}, NOW), false);
@@ -95,7 +95,7 @@ test('is overdue from its end on; an open one never', () => {
   );
 });
 
-test('a reason is one line', () => {
+test('isReason() accepts one line of at most 256 characters', () => {
   for (const text of ['x', 'new disks, 日本 👍']) assert.equal(isReason(text), true);
   for (const text of ['', '  ', 'a\nb', 'a\tb', '\u2028', '\u0085', 'x'.repeat(257)])
     assert.equal(isReason(text), false);

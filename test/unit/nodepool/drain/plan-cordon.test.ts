@@ -203,7 +203,7 @@ const cases: [
 for (const [what, node, change, owner, plan] of cases)
   test(what, () => assert.deepEqual(planCordon(node, change, owner, NOW), plan));
 
-test('the server is asked for the owner only where that decides', () => {
+test('needsOwner() is true only where the owner decides the outcome', () => {
   assert.deepEqual(
     [open, closed, stale, garbage].map(node => needsOwner(node, CORDON)),
     [false, false, false, false],
@@ -211,7 +211,7 @@ test('the server is asked for the owner only where that decides', () => {
   assert.deepEqual([needsOwner(held, UNCORDON), needsOwner(open, { ...CORDON, maintenance: {} })], [true, true]);
 });
 
-test('an annotation in another form is not written again for its owner', () => {
+test('does not rewrite an annotation that has another format for the same owner', () => {
   const spaced = { ...held, maintenance: JSON.stringify({ later: 1, ...JSON.parse(held.maintenance) }, null, 2) };
   assert.deepEqual(planCordon(spaced, CORDON, BOB, NOW), { kind: 'already' });
 });

@@ -59,7 +59,7 @@ function plan(node: Node, ...pools: NodePool[]) {
 
 const bare = aNode({ labels: { group: 'a', kept: 'x' }, ...KEPT });
 
-test('the first write of a born node is the record that a reconcile would have written, and removes the birth record', () => {
+test('the first write of a node with a birth record replaces it by the usual record', () => {
   const { changes, patch, previous, owner } = plan(born(), aPool(SPEC));
   const expected = plan(bare, aPool(SPEC)).patch?.record;
   assert.deepEqual(changes, []);
@@ -68,7 +68,7 @@ test('the first write of a born node is the record that a reconcile would have w
   assert.deepEqual([previous, owner], [undefined, 'worker'], 'it joins');
 });
 
-test('a slot that changed since is somebody else’s, and displaced like any other', () => {
+test('treats a key that changed after birth as set by somebody else, and displaces its value', () => {
   const node = born({ labels: { group: 'a', kept: 'x', tier: 'theirs' }, taints: [taint('dedicated=b:NoSchedule')] });
   const { patch } = plan(node, aPool(SPEC));
   const { birthRecord: _birthRecord, record: _record, annotations: _annotations, ...same } = node;
@@ -79,7 +79,7 @@ test('a slot that changed since is somebody else’s, and displaced like any oth
   );
 });
 
-test('what left the spec between birth and the first reconcile goes, and what was there stays', () => {
+test('removes keys that left the spec after birth, and keeps what the node had before', () => {
   const { patch } = plan(born(), aPool({ nodeSelector: { group: 'a' }, labels: { kept: 'y' } }));
   assert.deepEqual(patch?.labels, { kept: 'y', tier: null });
   assert.deepEqual([patch?.taints, patch?.annotations], [[], { note: null }]);
@@ -105,7 +105,7 @@ test('a startup taint of the birth stays until it is lifted, and is not set agai
   assert.deepEqual([given?.taints, given?.record], [[], null]);
 });
 
-test('a node that leaves before the first reconcile, or whose pool is gone, loses what it was given', () => {
+test('a node that leaves before the first reconcile loses what its birth record set', () => {
   for (const pools of [[], [aPool({ ...SPEC, nodeSelector: { group: 'b' } })]]) {
     const { patch, previous } = plan(born(), ...pools);
     assert.deepEqual(patch?.labels, { tier: null });
@@ -114,21 +114,21 @@ test('a node that leaves before the first reconcile, or whose pool is gone, lose
   }
 });
 
-test('another pool that owns it by now has displaced nothing of the first', () => {
+test('another pool that takes the node records no displaced values from the birth record', () => {
   const other = aPool({ ...SPEC, labels: { tier: 'silver' } }, { name: 'other' });
   const { patch } = plan(born(), other);
   assert.deepEqual(patch?.labels, { tier: 'silver' });
   assert.equal(patch?.record?.includes('displaced'), false);
 });
 
-test('the pool that gave keeps the node, as a pool with a record does', () => {
+test('the pool in the birth record keeps the node against an older pool', () => {
   const older = aPool(SPEC, { name: 'older', creationTimestamp: '2020-01-01T00:00:00Z' });
   const index = new PoolIndex([older, aPool(SPEC)], []);
   assert.deepEqual(index.ownership(born()).owner, 'worker');
   assert.deepEqual(index.ownership(bare).owner, 'older');
 });
 
-test('a forged birth record claims at most what is on the node, and adds nothing', () => {
+test('a forged birth record claims only keys that are on the node, and adds none', () => {
   const forged = {
     pool: 'worker',
     labels: { absent: 'x', kept: 'y', __proto__: 'x', constructor: 'x', 'not valid': 'x', gone: null },
@@ -143,7 +143,7 @@ test('a forged birth record claims at most what is on the node, and adds nothing
   assert.deepEqual(patch, { resourceVersion: '7', record: null, dropsBirthRecord: true });
 });
 
-test('a birth record that cannot be read counts for nothing, and goes with the first write', () => {
+test('ignores an unreadable birth record, and removes it with the first write', () => {
   for (const record of ['', '{', '[]', '{"pool":3}', 'x'.repeat(200_000)]) {
     const node = born({ record });
     const { patch } = plan(node, aPool(SPEC));
@@ -154,7 +154,7 @@ test('a birth record that cannot be read counts for nothing, and goes with the f
   }
 });
 
-test('a birth record without a pool is no record: the node joins as if it had none, with startup taints', () => {
+test('ignores a birth record without a pool: the node joins with startup taints', () => {
   const annotations = { [BORN_ANNOTATION]: '{"since":"2026-01-01T00:00:00Z older","labels":{}}' };
   assert.deepEqual([recordIn(annotations), birthRecordIn(annotations)], [undefined, { birthRecord: 'unused' }]);
   const node: Node = { ...bare, ...birthRecordIn(annotations) };
@@ -165,7 +165,7 @@ test('a birth record without a pool is no record: the node joins as if it had no
   assert.equal(plan(node).patch, undefined);
 });
 
-test('a birth record beside a record is not read, and goes with the next write of the record', () => {
+test('ignores a birth record beside a record, and removes it with the next record write', () => {
   const record = formatRecord(new PoolIndex([aPool(SPEC)], []).ownership(born()).record ?? assert.fail('no record'));
   assert.deepEqual(birthRecordIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), { birthRecord: 'unused' });
   assert.equal(recordIn({ [RECORD_ANNOTATION]: record, [BORN_ANNOTATION]: 'x' }), record);
@@ -174,7 +174,7 @@ test('a birth record beside a record is not read, and goes with the next write o
   assert.deepEqual([patch?.labels, patch?.dropsBirthRecord], [{ kept: 'x' }, true]);
 });
 
-test('an empty record does not hide a birth record, and is a record where there is no birth record', () => {
+test('prefers a birth record to an empty record, which is valid on its own', () => {
   const [empty, birth] = [{ [RECORD_ANNOTATION]: '' }, '{"pool":"worker","labels":{}}'];
   assert.equal(recordIn({ ...empty, [BORN_ANNOTATION]: birth }), birth);
   assert.deepEqual(birthRecordIn({ ...empty, [BORN_ANNOTATION]: birth }), { birthRecord: 'record' });
@@ -183,7 +183,7 @@ test('an empty record does not hide a birth record, and is a record where there 
   }
 });
 
-test('a birth record does not show that this program has reconciled an inherited pool', () => {
+test('a birth record does not mark an inherited pool as reconciled', () => {
   const inherited = aPool(SPEC, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   assert.equal(new PoolIndex([inherited], [born()]).isInherited('worker'), true);
   assert.equal(new PoolIndex([inherited], [born({ birthRecord: 'unused' })]).isInherited('worker'), false);

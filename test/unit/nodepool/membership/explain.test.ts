@@ -51,7 +51,7 @@ test("lists each expression of a selector with the node's value", () => {
   ]);
 });
 
-test('names labels that nearly match, and lists their pools before the others', () => {
+test('lists labels that nearly match, with their pools first', () => {
   const labels = { pool: 'workers', Zone: 'a', 'cloud.google.com/gke-nodepool': 'gpu', tier: 'gold' };
   const wanted = { pool: 'worker', zone: 'a', 'cloud.google.com/gke-node-pool': 'gpu' };
   const { pools } = why(aNode({ labels }), pool('a', { pool: 'x' }), pool('b', wanted), pool('c', { tier: 'silver' }));
@@ -70,7 +70,7 @@ test('names labels that nearly match, and lists their pools before the others', 
   );
 });
 
-test('explains the owner of several matches: current owner, older, smaller name', () => {
+test('explains which of several matching pools owns the node: current, older, smaller name', () => {
   const node = aNode({ labels: { a: '1' } });
   assert.deepEqual(verdicts(node, pool('x', { a: '1' })), { x: { kind: 'member', over: [] } });
   assert.deepEqual(verdicts(node, pool('x', { a: '1' }), pool('w', { a: '1' })), {
@@ -88,7 +88,7 @@ test('explains the owner of several matches: current owner, older, smaller name'
   });
 });
 
-test('explains pools that get no nodes: being deleted, invalid, unreadable selector', () => {
+test('explains why pools get no nodes: being deleted, invalid, unreadable selector', () => {
   const node = aNode({ labels: { a: '1' }, record: recordOf({ pool: 'unread' }) });
   const invalid = { ...pool('invalid', { a: '1' }), spec: { nodeSelector: { a: '1' }, handler: 'NO' } };
   const unread = { ...pool('unread', {}), unreadable: [{ field: 'spec.nodeSelector', message: 'wrong' }] };
@@ -105,7 +105,7 @@ test('explains pools that get no nodes: being deleted, invalid, unreadable selec
   assert.deepEqual(found.unread, { kind: 'unknown selector', keeps: true });
 });
 
-test('lists what a pool that lost the node or was deleted left on it', () => {
+test('lists what a deleted pool, or one that lost the node, left on it', () => {
   const node = aNode({ labels: { a: '1' }, record: recordOf({ pool: 'before', labels: { x: 'y' } }) });
   const left = why(node, pool('before', { b: '1' }), pool('now', { a: '1' }));
   assert.deepEqual(
@@ -146,7 +146,7 @@ test('agrees with PoolIndex.ownership for every node', () => {
   }
 });
 
-test('explains the startup taints in the record of the owner, and those of no other', () => {
+test('explains only the startup taints in the record of the owner', () => {
   const startup = { 'agent:NoSchedule': 'x', 'gone:NoSchedule': 'y', 'lifted:NoExecute': null };
   const node = aNode({
     labels: { a: '1' },

@@ -130,7 +130,7 @@ for (const [title, spec, want] of [
   });
 }
 
-test('names both what members gain and what the RuntimeClass gives away', () => {
+test('names what members gain and what the RuntimeClass exposes', () => {
   const spec = { matchExpressions: [expression('a', 'Exists')], handler: 'runc', taints: TAINTS };
   assert.equal(
     kubeletRiskText(kubeletRisk(aPool(spec)) ?? assert.fail()),

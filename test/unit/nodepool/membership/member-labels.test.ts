@@ -61,7 +61,7 @@ describe('labelsToJoin', () => {
     });
   });
 
-  test('names the label of the cluster that keeps a node in its pool, and the steps that let it go', () => {
+  test("names the cluster's label that keeps a node in its pool, and the next steps", () => {
     const labels = { 'cloud.google.com/gke-nodepool': 'a' };
     const adopted = selecting('pool-a', labels);
     assert.throws(() => labelsToJoin(aNode({ labels }), undefined, selecting('gpu', { gpu: '' }), adopted), {
@@ -89,7 +89,7 @@ describe('labelsToLeave', () => {
     assert.deepEqual(labelsToLeave(node, byRole, [], true), { [ROLE]: null });
   });
 
-  test('keeps labels that another pool selects by, when others suffice', () => {
+  test('keeps labels that another pool selects by, when removing others suffices', () => {
     const [narrow, wide] = [selecting('n', { env: 'prod', tier: 'gold' }), selecting('w', { env: 'prod' })];
     assert.deepEqual(labelsToLeave(node, narrow, [wide], true), { tier: null });
     assert.deepEqual(labelsToLeave(node, wide, [narrow], true), { env: null }, 'its own pool may take the last one');
@@ -98,7 +98,7 @@ describe('labelsToLeave', () => {
     });
   });
 
-  test('keeps labels of the cluster, and refuses when there are no others', () => {
+  test('keeps labels of the cluster, and refuses when no other label can be removed', () => {
     const zoned = selecting('z', {
       'topology.kubernetes.io/zone': 'a',
       'cloud.google.com/gke-nodepool': 'p',
@@ -120,7 +120,7 @@ describe('expressions', () => {
   const meeting = (name: string, ...matchExpressions: ReturnType<typeof has>[]) =>
     aPool({ matchExpressions }, { name });
 
-  test('a node joins where it meets them', () => {
+  test('a node that meets the expressions joins without new labels', () => {
     const pool = aPool({ nodeSelector: { a: '1' }, matchExpressions: [has('cpu', 'Gt', '4')] }, { name: 'p' });
     assert.deepEqual(labelsToJoin(aNode({ labels: { cpu: '8' } }), undefined, pool), { a: '1' });
   });
@@ -158,7 +158,7 @@ describe('expressions', () => {
     next: `remove the label yourself: \`kubectl label node n1 ${key}-\`, or change the selector of the pool: \`kubectl nodepool edit ${of}\``,
   });
 
-  test('no label is removed for an expression: the error names it', () => {
+  test('refuses to remove labels for an expression, and names it in the error', () => {
     const node = aNode({ labels: { zone: 'a', gpu: '', env: 'prod', 'kubernetes.io/os': 'linux' } });
     const pool = meeting('p', has('spot', 'DoesNotExist'), has('kubernetes.io/os', 'Exists'), has('gpu', 'Exists'));
     const removed = 'cannot be removed from pool p';
@@ -173,7 +173,7 @@ describe('expressions', () => {
     });
   });
 
-  test('nobody is told to remove a role of the control plane', () => {
+  test('does not suggest removing a control plane role', () => {
     const key = 'node-role.kubernetes.io/control-plane';
     const node = aNode({ labels: { [key]: '' } });
     const next = 'change the selector of the pool: `kubectl nodepool edit p`';
@@ -181,7 +181,7 @@ describe('expressions', () => {
     assert.throws(() => labelsToLeave(node, meeting('p', has(key, 'Exists')), [], true), { message: cannot, next });
   });
 
-  test('a node cannot leave by a label that it does not have', () => {
+  test('refuses when a node lacks the label that would have to be removed', () => {
     assert.throws(() => labelsToLeave(aNode(), meeting('p', has('spot', 'DoesNotExist')), [], true), {
       message: 'node n1 cannot be removed from pool p: that pool selects nodes without a label, !spot',
       next: /`kubectl label nodes -l '!spot' node-role.kubernetes.io\/p=`, then `kubectl nodepool edit p --node-selector/,
@@ -192,7 +192,7 @@ describe('expressions', () => {
     );
   });
 
-  test('a move keeps what the new pool needs, and what expressions of the old one are about', () => {
+  test('a move keeps labels of the new pool, and refuses to change labels in expressions', () => {
     const old = aPool({ nodeSelector: { gpu: 'yes', tier: 'a' } }, { name: 'old' });
     const node = aNode({ labels: { gpu: 'yes', tier: 'a' } });
     assert.deepEqual(labelsToJoin(node, undefined, meeting('p', has('gpu', 'Exists')), old), { tier: null });

@@ -37,7 +37,7 @@ test('an inherited pool owns taints with its value; a missing value equals the e
   });
 });
 
-test('a pool is inherited only with finalizer and status, and not on nodes with a record, readable or not', () => {
+test('inherits a pool only with finalizer and status, and only on nodes without a record', () => {
   const status = { status: 200, nodeCount: 1 };
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
   const recordBy = (pool: Parameters<typeof aPool>[1], record?: string) =>
@@ -51,7 +51,7 @@ test('a pool is inherited only with finalizer and status, and not on nodes with 
   assert.equal(recordBy({ finalizers: [FINALIZER], status }, 'not json'), undefined);
 });
 
-test('a record ends the inheritance of an unmarked pool only on a node that the pool matches', () => {
+test('a record ends the inheritance of an unmarked pool only on nodes that match the pool', () => {
   const role = { 'node-role.kubernetes.io/worker': '' };
   const pool = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const started = { ...pool, metadata: { ...pool.metadata, annotations: { [TAKEOVER_ANNOTATION]: 'started' } } };
@@ -94,7 +94,7 @@ test('affectsMembership is true only for labels in a selector', () => {
   assert.equal(index.affectsMembership({}), false);
 });
 
-test('errors() returns the errors of the spec, and none for an unknown pool', () => {
+test('errors() returns the errors of the spec, and an empty list for an unknown pool', () => {
   const index = new PoolIndex([aPool({ handler: 'NO' }), gpu]);
   assert.deepEqual(
     index.errors('worker').map(({ field }) => field),
@@ -119,7 +119,7 @@ test('sameOwnership is false only when UID, generation, deletion or observedGene
   for (const other of others) assert.equal(sameOwnership(pool, other), false, JSON.stringify(other));
 });
 
-test('expressions: a pool keeps its nodes by the same rules, and every label that they name affects membership', () => {
+test('pools with expressions keep their nodes, and each label in an expression affects membership', () => {
   const spec = { matchExpressions: [{ key: 'spot', operator: 'DoesNotExist' }] };
   const rest = aPool(spec, { name: 'rest', creationTimestamp: '2025-01-01T00:00:00Z' });
   assert.deepEqual(ownership([gpu, rest], aNode()), { owner: 'rest', conflicting: [] });
@@ -134,7 +134,7 @@ test('expressions: a pool keeps its nodes by the same rules, and every label tha
   assert.deepEqual([index.affectsMembership({ spot: '' }), index.affectsMembership({ other: '' })], [true, false]);
 });
 
-test('a pool with an operator of a later version keeps the nodes that it holds, and gets no others', () => {
+test('a pool with an unknown operator keeps its nodes, and gets no others', () => {
   const later = aPool({ matchExpressions: [{ key: 'a', operator: 'Near', values: ['b'] }] }, { name: 'later' });
   assert.equal(ownership([later], aNode({ record: recordOf({ pool: 'later' }) })).owner, 'later');
   assert.equal(ownership([later], aNode({ labels: { a: 'b' } })).owner, undefined);

@@ -5,7 +5,7 @@ import { FINALIZER, TAKEOVER_ANNOTATION } from '../../../../src/nodepool/types.t
 import { aNode, aPool, recordOf, taint } from '../fixtures.ts';
 import { both, gpu, ownership, worker } from './two-pools.ts';
 
-test('the default selector is the role label with exactly the empty value', () => {
+test('the default selector is the role label with an empty value', () => {
   const index = [worker];
   assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/worker': '' } })).owner, 'worker');
   assert.equal(ownership(index, aNode({ labels: { 'node-role.kubernetes.io/worker': 'true' } })).owner, undefined);
@@ -19,7 +19,7 @@ test('every pair of a selector must match; an empty selector matches nothing', (
   assert.equal(ownership([aPool({ nodeSelector: {} })], aNode({ labels: { a: '1' } })).owner, undefined);
 });
 
-test('a pool with an unreadable selector keeps its nodes and gets no other', () => {
+test('a pool with an unreadable selector keeps its nodes, and gets no others', () => {
   const unknown = (field: string) => ({ ...worker, unreadable: [{ field, message: 'wrong' }] });
   const labels = { 'node-role.kubernetes.io/worker': '', gpu: 'yes' };
   const held = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
@@ -33,7 +33,7 @@ test('a pool with an unreadable selector keeps its nodes and gets no other', () 
   assert.deepEqual(ownership([unknown('spec.taints')], held), { owner: undefined, conflicting: [] });
 });
 
-test('the older pool wins, whatever the order of the list', () => {
+test('the older pool gets the node, in any order of the list', () => {
   for (const pools of [
     [worker, gpu],
     [gpu, worker],
@@ -42,7 +42,7 @@ test('the older pool wins, whatever the order of the list', () => {
   }
 });
 
-test('of two pools of the same age the smaller name wins', () => {
+test('of two pools of the same age, the smaller name gets the node', () => {
   const b = aPool({ nodeSelector: { x: '' } }, { name: 'b' });
   const a = aPool({ nodeSelector: { x: '' } }, { name: 'a' });
   assert.deepEqual(ownership([b, a], aNode({ labels: { x: '' } })), { owner: 'a', conflicting: ['b'] });
@@ -53,7 +53,7 @@ test("the pool in the node's record keeps the node against an older pool", () =>
   assert.deepEqual(ownership([worker, gpu], node), { owner: 'worker', conflicting: ['gpu'] });
 });
 
-test('the pool in the record loses a node that it no longer matches', () => {
+test('the pool in the record loses a node that no longer matches', () => {
   const node = aNode({ labels: { gpu: 'yes' }, record: recordOf({ pool: 'worker' }) });
   assert.deepEqual(ownership([worker, gpu], node), { owner: 'gpu', conflicting: [] });
 });
@@ -64,14 +64,14 @@ test('a pool that is being deleted neither keeps nor gets nodes, and causes no c
   assert.deepEqual(ownership([worker, dying], node), { owner: 'worker', conflicting: [] });
 });
 
-test('a pool with an invalid spec keeps its nodes and gets no other', () => {
+test('a pool with an invalid spec keeps its nodes, and gets no others', () => {
   const broken = { ...gpu, spec: { ...gpu.spec, labels: { 'bad key!': 'x' } } };
   assert.deepEqual(ownership([worker, broken], aNode({ labels: both })), { owner: 'worker', conflicting: [] });
   const held = aNode({ labels: both, record: recordOf({ pool: 'gpu' }) });
   assert.deepEqual(ownership([worker, broken], held), { owner: 'gpu', conflicting: ['worker'] });
 });
 
-test('a pool with an invalid selector keeps the nodes that it holds, and gets no other', () => {
+test('a pool with an invalid selector keeps its nodes, and gets no others', () => {
   const meets = (operator: string, ...values: string[]) => ({ matchExpressions: [{ key: 'size', operator, values }] });
   for (const spec of [
     meets('Gt', '4Gi'),

@@ -52,7 +52,7 @@ describe('a node meets', () => {
     test(`${selectorText(selector)}: ${expected}`, () => assert.equal(matches(selector, labels), expected));
   }
 
-  test('every label and every expression, and never an empty selector', () => {
+  test('a node must match every label and expression; an empty selector matches nothing', () => {
     const selector = { labels: { zone: 'a' }, expressions: [has('cpu', 'Gt', '4'), has('cpu', 'Lt', '16')] };
     assert.equal(matches(selector, labels), true);
     assert.equal(matches({ ...selector, labels: { zone: 'b' } }, labels), false);
@@ -61,7 +61,7 @@ describe('a node meets', () => {
   });
 });
 
-test('the role label is the default where the spec has neither labels nor expressions', () => {
+test('the role label is the default when the spec has neither labels nor expressions', () => {
   const expressions = [has('spot', 'DoesNotExist')];
   assert.deepEqual(membershipSelector(aPool()), { labels: { 'node-role.kubernetes.io/worker': '' }, expressions: [] });
   assert.deepEqual(membershipSelector(aPool({ matchExpressions: expressions })), { labels: {}, expressions });
@@ -71,7 +71,7 @@ test('the role label is the default where the spec has neither labels nor expres
   });
 });
 
-test('is written as kubectl reads it', () => {
+test('selectorText() returns a selector in the syntax of kubectl', () => {
   const expressions = [
     has('zone', 'In', 'a', 'b'),
     has('tier', 'NotIn', 'x'),
@@ -107,7 +107,7 @@ test('finds a label that every member has', () => {
   assert.equal(required([has('x', 'NotIn', 'a'), has('y', 'DoesNotExist')]), undefined);
 });
 
-test('is unknown where a part could not be read, or has an operator of a later version', () => {
+test('a selector with an unreadable part or an unknown operator is unknown', () => {
   const errors = (field: string) => ({ ...aPool(), unreadable: [{ field, message: 'no' }] });
   assert.equal(isSelectorKnown(errors('spec.matchExpressions')), false);
   assert.equal(isSelectorKnown(errors('spec.matchExpressions[0].values')), false);
@@ -116,7 +116,7 @@ test('is unknown where a part could not be read, or has an operator of a later v
   assert.equal(isSelectorKnown(aPool({ matchExpressions: [has('a', 'Exists'), has('b', 'Near', 'c')] })), false);
 });
 
-test('only members of a pool with expressions get its name as a label', () => {
+test('only members of a pool with expressions get the pool label', () => {
   assert.deepEqual(memberLabels(aPool({ labels: { a: 'b' } })), { a: 'b' });
   assert.deepEqual(memberLabels(aPool({ labels: { a: 'b' }, matchExpressions: [has('c', 'Exists')] })), {
     a: 'b',

@@ -56,7 +56,7 @@ for (const [what, one, stays] of CASES) {
   });
 }
 
-test('pods that would come back are evicted last, and only until they terminate or are not Ready', () => {
+test('pods that would come back are evicted last, unless they terminate or are NotReady', () => {
   const agent = pod('agent', [ANY_NO_SCHEDULE]);
   assert.deepEqual(left([agent, pod('web', [])]), [['web'], false]);
   assert.deepEqual(left([agent, pod('web', [], GONE)]), [['web'], false]);
@@ -69,7 +69,7 @@ test('pods that would come back are evicted last, and only until they terminate 
   assert.deepEqual(left([equal], [taint('dedicated=theirs:NoSchedule')]), [['equal'], false]);
 });
 
-test('of several taints, all must be tolerated', () => {
+test('a pod stays only if it tolerates all taints', () => {
   const taints = [...TAINTS, taint('gpu:NoExecute')];
   const one = pod('one', [{ key: 'dedicated', operator: 'Exists' }]);
   const both = pod('both', [
@@ -79,7 +79,7 @@ test('of several taints, all must be tolerated', () => {
   assert.deepEqual(left([one, both], [...LIVE, taint('gpu:NoSchedule')], taints), [['one'], false]);
 });
 
-test('the message names nodes and what holds a pod back', () => {
+test('the message names the nodes, and why a pod is held back', () => {
   assert.equal(
     drainingText({ nodes: ['a', 'b', 'c', 'd'], blocked: 'pod ns/p on node a waits for PodDisruptionBudget ns/b: x' }),
     'pods of 4 nodes are evicted before NoExecute taints are set: a, b, c and 1 more; pod ns/p on node a waits for PodDisruptionBudget ns/b: x',

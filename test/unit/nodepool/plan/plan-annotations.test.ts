@@ -10,7 +10,7 @@ const pool = aPool({ annotations: { 'e.com/owner': 'team a', note: '' } });
 const kept = new Set(['e.com/owner', 'note', 'spot']);
 const node = (annotations: Record<string, string> = {}): Node => aNode({ annotations, keptAnnotations: kept });
 
-test('gives a new member annotations and record in one patch, and does not write it again', () => {
+test('adds annotations and record to a new member in one patch, once', () => {
   const { plan, after, said } = step(node({ other: 'x' }), pool);
   assert.deepEqual(said, ['add annotation e.com/owner ->team a (spec)', 'add annotation note -> (spec)']);
   assert.deepEqual(plan.patch, {
@@ -22,7 +22,7 @@ test('gives a new member annotations and record in one patch, and does not write
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('repairs drift, and does not take it for a displaced value', () => {
+test('repairs drift without recording it as a displaced value', () => {
   const { after } = step(node(), pool);
   const changed = step({ ...after, annotations: { 'e.com/owner': 'team b' } }, pool);
   assert.deepEqual(changed.said, [
@@ -36,7 +36,7 @@ test('repairs drift, and does not take it for a displaced value', () => {
   assert.deepEqual(step(changed.after, undefined).after.annotations, {});
 });
 
-test('restores a displaced value when the key leaves the spec and when the node leaves', () => {
+test('restores a displaced value when the key leaves the spec or the node leaves', () => {
   const start = node({ 'e.com/owner': '{"by": "them"}' });
   const { after } = step(start, pool);
   assert.deepEqual(step(after, aPool()).said, [
@@ -47,14 +47,14 @@ test('restores a displaced value when the key leaves the spec and when the node 
   assert.deepEqual([left.after.annotations, left.after.record], [start.annotations, undefined]);
 });
 
-test('keeps what someone else set on an owned key when the pool releases it', () => {
+test('keeps a value that someone else set on an owned key when the pool releases it', () => {
   const { after } = step(node(), pool);
   const left = step({ ...after, annotations: { ...after.annotations, 'e.com/owner': 'theirs' } }, undefined);
   assert.deepEqual(left.said, ['remove annotation note >- (left the pool)']);
   assert.deepEqual(left.after.annotations, { 'e.com/owner': 'theirs' });
 });
 
-test('moves a node with one patch, and keeps the values that the first pool displaced', () => {
+test('moves a node with one patch, and keeps what the first pool displaced', () => {
   const start = node({ note: 'old' });
   const other = aPool({ annotations: { note: 'new', spot: 'yes' } }, { name: 'spot' });
   const moved = step(step(start, pool).after, other);
@@ -73,7 +73,7 @@ test('unmanaged: Remove strips no annotations', () => {
   assert.deepEqual(after.annotations, { other: 'x', spot: 'y', note: 'x' });
 });
 
-test('a node that was read without an annotation of the pool is to be read again', () => {
+test('requests another read of a node whose annotation was not kept', () => {
   for (const keptAnnotations of [undefined, new Set(['note'])]) {
     const { keptAnnotations: _, ...bare } = node();
     const { plan } = step({ ...bare, ...(keptAnnotations && { keptAnnotations }) }, pool);
@@ -83,7 +83,7 @@ test('a node that was read without an annotation of the pool is to be read again
   assert.equal(step(node(), pool).plan.isUnread, false);
 });
 
-test('the limit of a record is in bytes, as that of the server', () => {
+test('limits a record in bytes, as the API server does', () => {
   const spec = { annotations: { note: 'x' } };
   const bytes =
     160 * 1024 -
@@ -102,7 +102,7 @@ test('the limit of a record is in bytes, as that of the server', () => {
   }
 });
 
-test('annotations in the record are known, whatever was kept', () => {
+test('knows the annotations in the record, even if they were not kept', () => {
   const { keptAnnotations: _, ...member } = step(node({ note: 'old' }), pool).after;
   assert.equal(step(member, pool).plan.patch, undefined);
   const drifted = step({ ...member, annotations: { note: 'theirs' } }, pool);
@@ -110,7 +110,7 @@ test('annotations in the record are known, whatever was kept', () => {
   assert.deepEqual(step(member, undefined).after.annotations, { note: 'old' });
 });
 
-test('a forged record removes or changes annotations that exist, and adds none', () => {
+test('a forged record changes or removes existing annotations only', () => {
   const keys = { mine: 'x', absent: 'x', 'nodes.lailin.xyz/applied': 'x', 'volumes.kubernetes.io/a': 'x' };
   const record = JSON.stringify({
     pool: 'gone',

@@ -16,7 +16,7 @@ const node = (record: object, ...taints: string[]): Node =>
   aNode({ record: recordOf({ pool: 'worker', ...record }), taints: taints.map(taint) });
 const begun = { taints: { [STAND_IN]: 'x' }, draining: { [EXECUTE]: 'x' } };
 
-test('a node that joined, or whose taint somebody removed, is drained without a turn; a changed spec has one all the same', () => {
+test('drains a joined or drifted node without a rollout step; a changed spec needs one', () => {
   const joined = node(begun, 'dedicated=x:NoSchedule');
   const drifted = node({ ...STAMP, taints: { [EXECUTE]: 'x' } });
   for (const each of [joined, drifted, step(drifted, rolled()).after]) {
@@ -29,7 +29,7 @@ test('a node that joined, or whose taint somebody removed, is drained without a 
   assert.deepEqual(parseRecord(repaired.record)?.changed, TIME, 'drift is no change by a rollout');
 });
 
-test('the stamp of the turn stays while pods are evicted, and that of the taint replaces all of it', () => {
+test('the rollout stamp stays during evictions, and the final taint replaces it', () => {
   const first = step(node({ ...STAMP, wasNotReady: true }), rolled());
   assert.equal(first.plan.isRolloutStep, true);
   assert.equal(parseRecord(first.after.record)?.changed, undefined, 'the writer stamps it');
@@ -53,7 +53,7 @@ function repaired(each: Node, spec: NodePoolSpec = {}): string[] {
   return (patch?.taints ?? each.taints).map(({ key, value, effect }) => `${key}=${value ?? ''}:${effect}`);
 }
 
-test('a member that waits gets no NoExecute taint back by repair, and keeps its stand-in', () => {
+test('a waiting member keeps its stand-in taint, and repairs do not restore NoExecute', () => {
   const lost = node({ ...STAMP, taints: { [EXECUTE]: 'x', 'a:NoSchedule': '1' } });
   const both = { taints: [taint('dedicated=x:NoExecute'), taint('a=1:NoSchedule')] };
   assert.deepEqual(repaired(lost, both), ['a=1:NoSchedule'], 'it would evict pods without a budget');

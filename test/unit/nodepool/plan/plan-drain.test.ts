@@ -22,7 +22,7 @@ const waits = (at: Node, by = strict) => {
 };
 const cleared = (at: Node, by = strict) => step(at, by, [], true);
 
-test('the stand-in and the record in one patch, then a wait, then the taint for the stand-in in one patch', () => {
+test('sets the stand-in taint, waits for evictions, then sets the NoExecute taint', () => {
   const { plan, after, said } = step(node(['cni:NoSchedule']), strict);
   assert.deepEqual(said, ['add taint dedicated:NoSchedule ->x (spec)']);
   assert.deepEqual(plan.patch, {
@@ -58,7 +58,7 @@ test('the stand-in and the record in one patch, then a wait, then the taint for 
   assert.deepEqual([last.patch, last.drain], [undefined, undefined]);
 });
 
-test('without a drain in the record, pods that are gone are gone for another taint', () => {
+test('evicted pods count only for the taint whose drain is in the record', () => {
   for (const record of [
     undefined,
     '{"pool":"worker"}',
@@ -72,7 +72,7 @@ test('without a drain in the record, pods that are gone are gone for another tai
   assert.deepEqual(taintsOf(cleared(begun, more).after), ['dedicated=x:NoSchedule', 'gpu:NoSchedule']);
 });
 
-test('Immediate, unset, and taints that the node has already wait for nothing', () => {
+test('sets taints at once with Immediate, without noExecute, and where the node has them', () => {
   for (const noExecute of [undefined, 'Immediate'] as const) {
     const at = aPool({ taints: [taint('dedicated=x:NoExecute')], ...(noExecute ? { noExecute } : {}) });
     const { after, plan } = step(node(), at);
@@ -82,7 +82,7 @@ test('Immediate, unset, and taints that the node has already wait for nothing', 
   assert.deepEqual([had.said, had.plan.drain, taintsOf(had.after)], [[], undefined, ['dedicated=x:NoExecute']]);
 });
 
-test('a spec that does not want it any more takes the stand-in back', () => {
+test('removes the stand-in when the taint leaves the spec or becomes Immediate', () => {
   const begun = step(node(['cni:NoSchedule']), strict).after;
   const dropped = step(begun, pool([]));
   assert.deepEqual(dropped.said, ['remove taint dedicated:NoSchedule x>- (spec)']);
@@ -95,7 +95,7 @@ test('a spec that does not want it any more takes the stand-in back', () => {
   assert.deepEqual(drainOf(immediate.after), {});
 });
 
-test('a node that leaves, or whose pool is gone, is as it was before', () => {
+test('restores a node that leaves, or whose pool is gone, to its former taints', () => {
   const start = node(['cni:NoSchedule', 'dedicated=old:NoExecute']);
   const begun = step(start, strict).after;
   assert.deepEqual(taintsOf(begun), ['cni:NoSchedule', 'dedicated=old:NoExecute', 'dedicated=x:NoSchedule']);
@@ -106,7 +106,7 @@ test('a node that leaves, or whose pool is gone, is as it was before', () => {
   assert.deepEqual(step(done, undefined).after.taints, start.taints, 'the value that it displaced comes back');
 });
 
-test('another value is another taint: the old one stays until the pods that tolerate it alone are gone', () => {
+test('keeps the old value of a NoExecute taint until a new drain ends', () => {
   const old = cleared(step(node(), strict).after).after;
   const next = pool(['dedicated=y:NoExecute']);
   const begun = step(old, next);
@@ -124,7 +124,7 @@ test('another value is another taint: the old one stays until the pods that tole
   assert.deepEqual(taintsOf(third.after), ['dedicated=x:NoExecute', 'dedicated=z:NoSchedule']);
 });
 
-test('a taint that somebody removed is set again after a drain, as drift', () => {
+test('drains again before it restores a NoExecute taint that somebody removed', () => {
   const begun = step(node(['dedicated=theirs:NoExecute']), strict).after;
   const done = cleared(begun).after;
   const removed = step({ ...done, taints: [] }, strict);
@@ -138,7 +138,7 @@ test('a taint that somebody removed is set again after a drain, as drift', () =>
   assert.deepEqual(taintsOf(step(again, undefined).after), [], 'nor what was there before them');
 });
 
-test('a NoSchedule taint of that key is not touched: of the spec, of somebody else, a startup taint', () => {
+test('does not change NoSchedule taints of the same key', () => {
   const own = pool(['dedicated=x:NoExecute', 'dedicated=v:NoSchedule']);
   const begun = step(node(), own).after;
   assert.deepEqual(taintsOf(begun), ['dedicated=v:NoSchedule']);
@@ -169,7 +169,7 @@ test('a NoSchedule taint of that key is not touched: of the spec, of somebody el
   assert.deepEqual(taintsOf(lifted), ['dedicated=x:NoSchedule'], 'somebody lifted it');
 });
 
-test('who changes or removes the stand-in', () => {
+test('restores a removed stand-in, and keeps one that somebody changed', () => {
   const begun = step(node(), strict).after;
   const removed = step({ ...begun, taints: [] }, strict);
   assert.deepEqual(removed.said, ['add taint dedicated:NoSchedule ->x (drift)']);
@@ -179,14 +179,14 @@ test('who changes or removes the stand-in', () => {
   assert.deepEqual(taintsOf(step(changed.after, undefined).after), ['dedicated=theirs:NoSchedule']);
 });
 
-test('a NoSchedule taint that left the spec for NoExecute stays as the stand-in, and what it displaced comes back', () => {
+test('turns a former NoSchedule taint into the stand-in, and later restores what it displaced', () => {
   const before = step(node(['dedicated=old:NoSchedule']), pool(['dedicated=x:NoSchedule'])).after;
   const begun = step(before, strict);
   assert.deepEqual([begun.said, taintsOf(begun.after)], [[], ['dedicated=x:NoSchedule']]);
   assert.deepEqual(taintsOf(cleared(begun.after).after), ['dedicated=old:NoSchedule', 'dedicated=x:NoExecute']);
 });
 
-test('a node that moves to another pool with Drain takes nothing along', () => {
+test('a node that moves to another pool with Drain takes no drain state along', () => {
   const other = pool(['dedicated=y:NoExecute'], {}, 'other');
   const begun = step(node(['cni:NoSchedule']), strict).after;
   const moved = step(begun, other).after;
@@ -200,7 +200,7 @@ test('a node that moves to another pool with Drain takes nothing along', () => {
   assert.deepEqual(taintsOf(step(held, undefined).after), ['cni:NoSchedule']);
 });
 
-test('a rollout: members wait for their turn to begin, and a node that joined does not', () => {
+test('in a rollout, members wait for their turn, but joined nodes do not', () => {
   const rolled = pool(['dedicated=x:NoExecute'], { rollout: { maxConcurrent: 1 } });
   const joins = step(node(), rolled);
   assert.equal(joins.plan.isRolloutStep, false);
@@ -218,18 +218,18 @@ test('a rollout: members wait for their turn to begin, and a node that joined do
   }
 });
 
-test('entries that no pool can write are left out of a record', () => {
+test('drops record entries that no pool can write', () => {
   const draining = { 'a:NoExecute': 'x y', 'b:Never': '', 'c:NoExecute': 7, 'd:NoExecute': null, 'e:NoExecute': 'v' };
   assert.deepEqual([...(parseRecord(JSON.stringify({ pool: 'p', draining }))?.draining ?? [])], [['e:NoExecute', 'v']]);
   assert.equal(parseRecord('{"pool":"p","draining":[]}')?.draining, undefined);
 });
 
-test('the same plan twice is the same patch', () => {
+test('returns the same patch for the same plan', () => {
   const at = node(['a:NoExecute']);
   assert.deepEqual(planMerge(at, undefined, strict, [], true).patch, planMerge(at, undefined, strict, [], false).patch);
 });
 
-test('a node that was born with the taint waits for nothing', () => {
+test('a node that registered with the taint is not drained', () => {
   const birth =
     '{"pool":"worker","since":"x","labels":{},"taints":{"dedicated:NoExecute":"x"},"startup":{},"annotations":{}}';
   const born = unchangedSlots(parseRecord(birth) as AppliedRecord, node(['dedicated=x:NoExecute']));
@@ -238,7 +238,7 @@ test('a node that was born with the taint waits for nothing', () => {
   assert.equal(plan.patch?.record, '{"pool":"worker","generation":1,"taints":{"dedicated:NoExecute":"x"}}');
 });
 
-test('since when a drain goes on is kept with it, ends with it, and is not written into a record of an earlier version', () => {
+test('keeps drainingSince for as long as the drain takes, and adds it to no old record', () => {
   const since = ',"drainingSince":"2026-02-01T00:00:00Z"}';
   const { after } = step(node(), strict);
   const dated = { ...after, record: after.record?.replace(/}$/, since) ?? '' };

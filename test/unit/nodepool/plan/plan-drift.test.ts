@@ -34,7 +34,7 @@ test('a patch contains only changes', () => {
   });
 });
 
-test('repairs drift of taints: removed, changed, one of several', () => {
+test('repairs removed and changed taints', () => {
   const two = aPool({ taints: [taint('a=1:NoSchedule'), taint('b:NoExecute')] });
   const applied = step(aNode(), two).after;
   for (const taints of [['b:NoExecute'], ['a=1:NoSchedule'], ['a=2:NoSchedule', 'b:NoExecute'], []]) {
@@ -51,7 +51,7 @@ test('treats a taint without a value as one with the empty value', () => {
   assert.equal(step(applied, aPool({ taints: [taint('a:NoSchedule')] })).plan.patch, undefined);
 });
 
-test('records a value that someone set before the pool wanted it as applied, and removes it with the pool', () => {
+test('records a value that existed before as applied, and removes it with the pool', () => {
   const applied = step(aNode(), pool).after;
   const edits: [NodePoolSpec, Partial<Node>][] = [
     [{ labels: { tier: 'silver' } }, { labels: { tier: 'silver' } }],
@@ -67,21 +67,21 @@ test('records a value that someone set before the pool wanted it as applied, and
   }
 });
 
-test('records so a value of a taint that had none', () => {
+test('records an existing taint value as applied when the spec had no value', () => {
   const applied = step(aNode(), aPool({ taints: [taint('a:NoSchedule')] })).after;
   const wanted = aPool({ taints: [taint('a=y:NoSchedule')] });
   const { after } = step({ ...applied, taints: [taint('a=y:NoSchedule')] }, wanted);
   assert.equal(after.record, step(aNode(), wanted).after.record);
 });
 
-test('removes a label and records the displaced value of the one that replaces it in the spec', () => {
+test('records the displaced value when one label replaces another in the spec', () => {
   const applied = step(aNode(), aPool({ labels: { team: 'a' } })).after;
   const { after } = step({ ...applied, labels: { team: 'a', squad: 'a' } }, aPool({ labels: { squad: 'a' } }));
   assert.deepEqual(after.labels, { squad: 'a' });
   assert.deepEqual(step(after, undefined).after.labels, { squad: 'a' });
 });
 
-test('removes a taint and records the displaced value of the one that replaces it in the spec', () => {
+test('records the displaced value when one taint replaces another in the spec', () => {
   const applied = step(aNode(), aPool({ taints: [taint('t:NoSchedule')] })).after;
   const node = { ...applied, taints: [taint('t:NoSchedule'), taint('s:NoSchedule')] };
   const { after } = step(node, aPool({ taints: [taint('s:NoSchedule')] }));
@@ -89,14 +89,14 @@ test('removes a taint and records the displaced value of the one that replaces i
   assert.deepEqual(step(after, undefined).after.taints, [taint('s:NoSchedule')]);
 });
 
-test('restores a drifted label of a node that moved, when its new pool releases it', () => {
+test('restores a drifted label of a moved node when its new pool releases the label', () => {
   const drifted = { ...step(aNode(), pool).after, labels: { tier: 'theirs' } };
   const moved = step(drifted, aPool({ labels: { tier: 'silver' } }, { name: 'spot' }));
   assert.deepEqual(moved.after.labels, { tier: 'silver' });
   assert.deepEqual(step(moved.after, undefined).after.labels, { tier: 'theirs' });
 });
 
-test('a value that is restored to itself is no change', () => {
+test('reports no change when a value is restored to itself', () => {
   const { after } = step(aNode({ labels: { tier: 'gold' } }), aPool({ labels: { tier: 'gold' } }));
   const { plan, said } = step(after, undefined);
   assert.deepEqual(said, []);
@@ -124,7 +124,7 @@ test('unmanaged: Remove does not record a key that left its own spec', () => {
   assert.equal(emptied.after.record, recordOf({ pool: 'worker', generation: 1 }));
 });
 
-test('unmanaged: Remove restores in the end what someone set over a label that leaves the spec', () => {
+test('unmanaged: Remove finally restores a value that someone set over a label leaving the spec', () => {
   const applied = step(aNode(), aPool({ labels: { team: 'x' }, unmanaged: 'Remove' })).after;
   const stripped = step({ ...applied, labels: { team: 'theirs' } }, aPool({ unmanaged: 'Remove' })).after;
   assert.deepEqual(stripped.labels, {});

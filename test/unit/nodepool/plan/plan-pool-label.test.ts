@@ -15,7 +15,7 @@ const node = (label?: string, more: Partial<Node> = {}) =>
   aNode({ labels: { size: '8', ...(label === undefined ? {} : { [POOL_LABEL]: label }) }, ...more });
 
 describe('the pool label', () => {
-  test('is gone where the record was removed by hand, reconciled, and the node leaves', () => {
+  test('is removed when the node leaves after its record was lost and rewritten', () => {
     const { after } = step(node(), big);
     const { record: _removed, ...lost } = after;
     const again = step(lost, big).after;
@@ -25,14 +25,14 @@ describe('the pool label', () => {
     assert.equal(left.after.record, undefined);
   });
 
-  test('of somebody else is replaced, and not restored', () => {
+  test('replaces a label that somebody else set, without restoring that value later', () => {
     const { after, said } = step(node('other'), big);
     assert.deepEqual(said, [`change label ${POOL_LABEL} other>big (spec)`]);
     assert.equal(after.record, recordOf({ pool: 'big', generation: 1, labels: { [POOL_LABEL]: 'big' } }));
     assert.deepEqual(step(after, undefined).after.labels, { size: '8' });
   });
 
-  test('follows the node from pool to pool', () => {
+  test('changes when the node moves to another pool', () => {
     for (const start of [node(), node('other'), node('small')]) {
       const second = step(step(start, big).after, small).after;
       assert.deepEqual(second.labels, { size: '8', [POOL_LABEL]: 'small' });
@@ -42,7 +42,7 @@ describe('the pool label', () => {
     }
   });
 
-  test('is removed where it was changed before the node left', () => {
+  test('is removed even if somebody changed it before the node left', () => {
     const { after } = step(node(), big);
     for (const labels of [{ [POOL_LABEL]: 'other' }, { [POOL_LABEL]: 'big' }, { size: '1', [POOL_LABEL]: 'x' }, {}]) {
       const left = step({ ...after, labels }, undefined).after;
@@ -51,7 +51,7 @@ describe('the pool label', () => {
     }
   });
 
-  test('that a record has as displaced is not restored', () => {
+  test('is not restored from the displaced values of a record', () => {
     const record = recordOf({
       pool: 'big',
       labels: { [POOL_LABEL]: 'big' },
@@ -61,7 +61,7 @@ describe('the pool label', () => {
     assert.deepEqual(step(node('big', { record }), small).after.record?.includes('other'), false);
   });
 
-  test('is stripped by unmanaged: Remove, and not restored', () => {
+  test('is removed by unmanaged: Remove, and not restored', () => {
     const strip = aPool({ nodeSelector: { size: '8' }, unmanaged: 'Remove' }, { name: 'strip' });
     const { after } = step(node('other'), strip);
     assert.deepEqual(after.labels, { size: '8' });
@@ -69,7 +69,7 @@ describe('the pool label', () => {
     assert.deepEqual(step(after, undefined).after.labels, { size: '8' });
   });
 
-  test('of a node that no such pool has is not touched', () => {
+  test('stays on nodes whose pool does not set it', () => {
     assert.equal(step(node('big'), undefined).plan.patch, undefined);
     const { after } = step(node('big'), plain);
     assert.deepEqual(after.labels, { size: '8', [POOL_LABEL]: 'big' });
@@ -77,7 +77,7 @@ describe('the pool label', () => {
   });
 });
 
-test('a pool label is stray where no pool has set it, or will replace or remove it', () => {
+test('strayPoolLabel() returns a pool label that no pool has set and none will remove', () => {
   const stray = (of: Node, owner?: typeof big) => strayPoolLabel(of, { record: parseRecord(of.record) }, owner);
   const member = step(node(), big).after;
   assert.equal(stray(node()), undefined);

@@ -25,7 +25,7 @@ const plan = (spec: NodePoolSpec, of: Node) => planMerge(of, parseRecord(of.reco
 const gold = { labels: { tier: 'gold' } };
 const silver = { labels: { tier: 'silver' } };
 
-test('a changed spec waits; joins, drift and the record alone do not', () => {
+test('a changed spec waits for its turn; joins, drift and record writes do not', () => {
   const rollout = {};
   assert.equal(plan({ ...silver, rollout }, node(plain, { tier: 'gold' })).isRolloutStep, true);
   assert.equal(plan(silver, node(plain, { tier: 'gold' })).isRolloutStep, false, 'without spec.rollout');
@@ -46,7 +46,7 @@ test('a changed spec waits; joins, drift and the record alone do not', () => {
   assert.equal(plan(strip, node(plain, { tier: 'gold', theirs: 'x' })).isRolloutStep, true, 'a label that is removed');
 });
 
-test('a running node that comes back to a pool whose spec was stopped joins without the spec, and waits', () => {
+test('a node that returns to a pool with a stopped rollout joins without the spec', () => {
   const stopped = (spec: NodePoolSpec, at = spec) => {
     const stop = { rollout: rolloutHash(aPool(at)), time: TIME, nodes: ['broken'] };
     return { ...aPool(spec), status: { status: 200, nodeCount: 0, stoppedRollouts: [stop] } };
@@ -75,7 +75,7 @@ test('a running node that comes back to a pool whose spec was stopped joins with
   assert.equal(isThrottled(stopped(spec), node({ pool: 'other' }, {})), false, 'comes from another pool');
 });
 
-test('the time stays while the spec does, and nothing is written for it', () => {
+test('keeps the rollout time while the spec stays, and writes nothing for it', () => {
   const settled = node(stamped, { tier: 'gold' });
   for (const spec of [gold, { ...gold, rollout: {} }, { ...gold, rollout: { canary: 3 }, handler: 'runc' }]) {
     assert.equal(plan(spec, settled).patch, undefined);
@@ -88,7 +88,7 @@ test('the time stays while the spec does, and nothing is written for it', () => 
   assert.equal(parseRecord(moved.patch?.record ?? undefined)?.changed, undefined, 'it belongs to the other pool');
 });
 
-test('the record has the time only where a rollout has set it', () => {
+test('records a time only for changes by a rollout', () => {
   const before = '{"pool":"worker","labels":{"tier":"gold"}}';
   assert.equal(recordOf(plain), before);
   for (const [stamp, added] of [
@@ -114,7 +114,7 @@ test('the record has the time only where a rollout has set it', () => {
   assert.equal(withRolloutChange('no record', { changed: TIME }), undefined);
 });
 
-test('the hash of a rollout follows from what the spec changes on members', () => {
+test('rolloutHash() depends only on what the spec changes on members', () => {
   const hash = (spec: NodePoolSpec) => rolloutHash(aPool(spec));
   const spec: NodePoolSpec = {
     labels: { a: '1', b: '2' },
@@ -144,7 +144,7 @@ test('the hash of a rollout follows from what the spec changes on members', () =
   assert.equal(new Set([spec, ...others].map(hash)).size, others.length + 1);
 });
 
-test('a record that has room for all but the stamp is oversized in a rollout, and not lost', () => {
+test('a record without room for the rollout stamp counts as oversized', () => {
   const rest = recordOf({ pool: 'worker', generation: 1, annotations: { note: '' } }).length;
   const big = (less: number) => ({ annotations: { note: 'x'.repeat(MAX_RECORD_LENGTH - rest - less) } });
   const of = { ...node({ pool: 'worker', annotations: { note: 'x' } }, {}), annotations: { note: 'x' } };

@@ -20,7 +20,7 @@ const startupOf = ({ record }: Node) => Object.fromEntries(parseRecord(record)?.
 const taintsOf = ({ taints }: Node) =>
   taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`);
 
-test('gives a node that joins the taints and the record in one patch, and does not write it again', () => {
+test('adds startup taints and record to a joining node in one patch, once', () => {
   const { plan, after, said } = step(node(['cni:NoSchedule']), pool);
   assert.deepEqual(said, [
     'add taint agent:NoSchedule ->starting (joined the pool)',
@@ -48,7 +48,7 @@ test('who removes one is not overruled: that is recorded, without a change, and 
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('what somebody sets again by hand stays, whatever the condition and the pool say', () => {
+test('keeps a startup taint that somebody set again by hand', () => {
   const removed = step({ ...member(), taints: [] }, pool).after;
   const theirs = { ...removed, taints: [taint('agent=starting:NoSchedule')], conditions: ['AgentReady'] };
   assert.equal(step(theirs, pool).plan.patch, undefined);
@@ -56,7 +56,7 @@ test('what somebody sets again by hand stays, whatever the condition and the poo
   assert.deepEqual(taintsOf(left.after), ['agent=starting:NoSchedule']);
 });
 
-test('lifts a taint when its condition is True, and does not give it again when the condition flaps', () => {
+test('lifts a taint when its condition is True, and keeps it lifted when the condition flaps', () => {
   const ready = { ...member(), conditions: ['AgentReady'] };
   const { after, said } = step(ready, pool);
   assert.deepEqual(said, ['remove taint agent:NoSchedule starting>- (condition)']);
@@ -65,14 +65,14 @@ test('lifts a taint when its condition is True, and does not give it again when 
   for (const one of [after, flapped, after]) assert.equal(step(one, pool).plan.patch, undefined);
 });
 
-test('Ready is a condition as the others', () => {
+test('accepts Ready as a condition', () => {
   const untilReady = aPool({ startupTaints: [{ key: 'a', effect: 'NoSchedule', until: { nodeCondition: 'Ready' } }] });
   const { after } = step(node([], { ready: false }), untilReady);
   assert.deepEqual(taintsOf(after), ['a:NoSchedule']);
   assert.deepEqual(taintsOf(step({ ...after, ready: true }, untilReady).after), []);
 });
 
-test('a node whose condition is True already gets none', () => {
+test('sets no startup taint when the condition is already True', () => {
   const { after, said } = step(node([], { conditions: ['AgentReady', 'B'] }), pool);
   assert.deepEqual(said, ['add taint setup:NoExecute -> (joined the pool)']);
   assert.deepEqual(startupOf(after), { 'agent:NoSchedule': null, 'setup:NoExecute': '' });
@@ -80,7 +80,7 @@ test('a node whose condition is True already gets none', () => {
   assert.equal(step(flapped, pool).plan.patch, undefined);
 });
 
-test('a taint of that key and effect that the node has already stays, with another value', () => {
+test('keeps an existing taint with the same key and effect but another value', () => {
   const had = ['agent=stopped:NoSchedule', 'setup=by-hand:NoExecute'];
   for (const birth of [YOUNG, LONG_REGISTERED]) {
     const { after, said } = step(node(had), pool, [], false, birth);
@@ -91,26 +91,26 @@ test('a taint of that key and effect that the node has already stays, with anoth
   }
 });
 
-test('a value that somebody changed is theirs', () => {
+test("treats a startup taint with a changed value as somebody else's", () => {
   const changed = { ...member(), taints: [taint('agent=later:NoSchedule'), taint('setup:NoExecute')] };
   const { after, said } = step(changed, pool);
   assert.deepEqual([said, startupOf(after)], [[], { 'agent:NoSchedule': null, 'setup:NoExecute': '' }]);
   assert.deepEqual(taintsOf(step({ ...after, conditions: ['AgentReady'] }, pool).after), taintsOf(changed));
 });
 
-test('members of a pool that gets startup taints later are not written', () => {
+test('does not write members when their pool gets startup taints later', () => {
   for (const record of ['{"pool":"worker"}', recordOf({ pool: 'worker', startup: { 'old:NoSchedule': null } })])
     assert.equal(step(node(['cni:NoSchedule'], { record }), pool).plan.patch, undefined);
 });
 
-test('takes back what left the spec, and remembers that: it does not come again with the spec', () => {
+test('removes a startup taint that left the spec, and does not set it again', () => {
   const { after, said } = step(member(), aPool({ startupTaints: spec.startupTaints?.slice(1) ?? [] }));
   assert.deepEqual(said, ['remove taint agent:NoSchedule starting>- (spec)']);
   assert.deepEqual(startupOf(after), { 'agent:NoSchedule': null, 'setup:NoExecute': '' });
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('another value in the spec is for nodes that join later', () => {
+test('a new value in the spec applies to nodes that join later', () => {
   const later = aPool({
     startupTaints: [{ key: 'setup', value: 'v2', effect: 'NoExecute' }, ...(spec.startupTaints ?? []).slice(0, 1)],
   });
@@ -118,7 +118,7 @@ test('another value in the spec is for nodes that join later', () => {
   assert.deepEqual(taintsOf(step(node(), later).after), ['setup=v2:NoExecute', 'agent=starting:NoSchedule']);
 });
 
-test('a node that leaves loses what is there as given, and no more', () => {
+test('a node that leaves loses only the startup taints with their original value', () => {
   const start = node(['cni:NoSchedule']);
   const left = step(step(start, pool).after, undefined);
   assert.deepEqual(left.said, [
@@ -128,7 +128,7 @@ test('a node that leaves loses what is there as given, and no more', () => {
   assert.deepEqual([left.after.taints, left.after.record], [start.taints, undefined]);
 });
 
-test('a pool that gets a node of another gives its own, also one of the same key and effect', () => {
+test('a pool that takes over a node sets its own startup taints, even with the same key', () => {
   const other = (value: string) =>
     aPool({ startupTaints: [{ key: 'agent', value, effect: 'NoSchedule' }] }, { name: 'other' });
   const changed = step(member(), other('v2'));
@@ -145,7 +145,7 @@ test('a pool that gets a node of another gives its own, also one of the same key
   for (const { after } of [changed, kept, lifted]) assert.deepEqual(taintsOf(step(after, undefined).after), []);
 });
 
-test('a startup taint that becomes a taint of the pool, or the reverse, leaves nothing behind', () => {
+test('changing a startup taint to a normal taint, or back, leaves no record entries', () => {
   const asTaint = aPool({ taints: [taint('agent=starting:NoSchedule'), taint('setup=x:NoExecute')] });
   const became = step(member(), asTaint);
   assert.deepEqual(became.said, ['change taint setup:NoExecute >x (spec)']);
@@ -155,14 +155,14 @@ test('a startup taint that becomes a taint of the pool, or the reverse, leaves n
   assert.deepEqual(taintsOf(back.after), [], 'members are not given any');
 });
 
-test('the other pool may set as a taint what the first gave at start', () => {
+test('another pool can set the startup taint of the first pool as its own taint', () => {
   const other = aPool({ taints: [taint('agent=starting:NoSchedule')] }, { name: 'other' });
   const moved = step(member(), other);
   assert.deepEqual(moved.said, ['remove taint setup:NoExecute >- (left the pool)']);
   assert.deepEqual(taintsOf(step(moved.after, undefined).after), [], 'displaced nothing');
 });
 
-test('unmanaged: Remove strips neither what the pool gave nor such a taint of somebody else', () => {
+test('unmanaged: Remove strips neither startup taints nor taints of somebody else with their key', () => {
   const strict = aPool({ ...spec, unmanaged: 'Remove' });
   const { after } = step(node(['cni:NoSchedule', 'setup=theirs:NoExecute']), strict);
   assert.deepEqual(taintsOf(after), ['setup=theirs:NoExecute', 'agent=starting:NoSchedule']);
@@ -171,7 +171,7 @@ test('unmanaged: Remove strips neither what the pool gave nor such a taint of so
   assert.deepEqual(taintsOf(left).toSorted(), ['cni:NoSchedule', 'setup=theirs:NoExecute']);
 });
 
-test('a taint that one pool stripped comes back with the next pool that leaves it alone, as if the node had left in between', () => {
+test('restores a taint that the previous pool stripped before it sets a startup taint', () => {
   const first = aPool({ unmanaged: 'Remove' }, { name: 'first' });
   const strict = aPool({ ...spec, unmanaged: 'Remove' });
   const start = node(['setup=theirs:NoExecute']);
@@ -187,7 +187,7 @@ test('a taint that one pool stripped comes back with the next pool that leaves i
   assert.deepEqual(taintsOf(step(second.after, undefined).after), ['setup=theirs:NoExecute']);
 });
 
-test('it is not written over when the next pool keeps unmanaged taints later', () => {
+test('keeps the restored taint when the next pool keeps unmanaged taints', () => {
   const first = aPool({ unmanaged: 'Remove' }, { name: 'first' });
   const given = aPool({ startupTaints: [taint('setup=x:NoExecute')], unmanaged: 'Remove' });
   const keeps = aPool({ startupTaints: [taint('setup:NoExecute')] });
@@ -198,7 +198,7 @@ test('it is not written over when the next pool keeps unmanaged taints later', (
   assert.deepEqual(taintsOf(step(kept, undefined).after), ['setup=theirs:NoExecute']);
 });
 
-test('a taint that the pool itself stripped from a member does not come back when it becomes a startup taint', () => {
+test('does not restore a taint that the pool stripped when it becomes a startup taint', () => {
   const bare = aPool({ unmanaged: 'Remove' });
   const strict = aPool({ ...spec, unmanaged: 'Remove' });
   const stripped = step(node(['setup=theirs:NoExecute']), bare).after;
@@ -209,7 +209,7 @@ test('a taint that the pool itself stripped from a member does not come back whe
     assert.deepEqual(taintsOf(step(stripped, owner).after), ['setup=theirs:NoExecute']);
 });
 
-test('a forged record takes no taint of the pool off, and gives none', () => {
+test('a forged record neither adds nor removes startup taints', () => {
   const withTaint = aPool({ ...spec, taints: [taint('gold:NoSchedule')] });
   const honest = step(node(), withTaint).after;
   const { startup = {}, ...rest } = JSON.parse(honest.record ?? '{}');
@@ -220,13 +220,13 @@ test('a forged record takes no taint of the pool off, and gives none', () => {
   }
 });
 
-test('a node whose record cannot be read is not new, and gets none', () => {
+test('sets no startup taints on a node with an unreadable record', () => {
   const { after } = step(node([], { record: '{' }), pool);
   assert.deepEqual([taintsOf(after), startupOf(after)], [[], { 'agent:NoSchedule': null, 'setup:NoExecute': null }]);
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('entries that no pool can write are left out of a record', () => {
+test('drops record entries that no pool can write', () => {
   const startup = { 'a:NoSchedule': 'x y', 'b:Never': '', 'c d:NoExecute': '', 'e:NoExecute': 7, 'f:NoExecute': null };
   const record = parseRecord(JSON.stringify({ pool: 'worker', startup }));
   assert.deepEqual([...(record?.startup ?? [])], [['f:NoExecute', null]]);

@@ -20,14 +20,14 @@ const taintsOf = ({ taints }: Node) =>
 const planned = (of: Node, owner: NodePool | undefined, rules: PlanRules, isCleared = false) =>
   planMerge(of, parseRecord(of.record), owner, [], isCleared, rules);
 
-test('unmanaged: Remove strips no taint and no label by which other software marks a state', () => {
+test('unmanaged: Remove keeps labels and taints by which other software marks a state', () => {
   const state = { 'nvidia.com/gpu-driver-upgrade-state': 'drain-required' };
   const { after, said } = step(node([CILIUM, REMOVAL, 'x:NoSchedule'], { labels: { ...state, y: '1' } }), remove);
   assert.deepEqual(said, ['remove label y 1>- (unmanaged)', 'remove taint x:NoSchedule >- (unmanaged)']);
   assert.deepEqual([taintsOf(after), after.labels], [[CILIUM, REMOVAL], state]);
 });
 
-test('what earlier versions stripped of it is never set again, and a new version writes no record for it', () => {
+test('never restores transient keys that earlier versions stripped, and writes no record for them', () => {
   const labels = { 'nvidia.com/gpu-driver-upgrade-state': null, y: null };
   const displaced = { labels: { 'nvidia.com/gpu-driver-upgrade-state': 'done', y: '1' }, taints: { [CILIUM]: '' } };
   const old = node([], { record: recordOf({ pool: 'worker', labels, taints: { [CILIUM]: null }, displaced }) });
@@ -39,7 +39,7 @@ test('what earlier versions stripped of it is never set again, and a new version
   assert.deepEqual(taintsOf(step({ ...old, taints: [taint(CILIUM)] }, remove).after), [CILIUM]);
 });
 
-test('a displaced value of such a key is not restored', () => {
+test('does not restore displaced values of transient keys', () => {
   const owner = aPool({
     labels: { 'aws-node-termination-handler/action': 'none' },
     taints: [taint('UpdateInProgress=x:NoSchedule')],
@@ -51,7 +51,7 @@ test('a displaced value of such a key is not restored', () => {
   assert.deepEqual([released.taints, released.labels], [[], {}]);
 });
 
-test('a pool that names such a key gives it to a node that joins, and does not repair it', () => {
+test('sets transient keys of the spec on joining nodes, but does not repair them', () => {
   for (const more of [{}, { noExecute: 'Drain' }] satisfies NodePoolSpec[]) {
     const owner = aPool({ taints: [taint(CILIUM)], labels: { 'kubevirt.io/schedulable': 'true' }, ...more });
     const begun = step(node([]), owner).after;
@@ -64,7 +64,7 @@ test('a pool that names such a key gives it to a node that joins, and does not r
   }
 });
 
-test('a node that is not young is given none: it joins late, lost its record or its label for a second, or the spec was edited', () => {
+test('sets no transient keys on a node that is not young', () => {
   const state = { 'kubevirt.io/schedulable': 'true' };
   for (const more of [{}, { noExecute: 'Drain' }] satisfies NodePoolSpec[]) {
     const owner = aPool({ taints: [taint(CILIUM), taint('x:NoSchedule')], labels: { ...state, tier: 'a' }, ...more });
@@ -92,7 +92,7 @@ test('a node that is not young is given none: it joins late, lost its record or 
   assert.deepEqual(taintsOf(after), ['node.cilium.io/agent-not-ready=x:NoExecute'], 'and of what is there');
 });
 
-test('nor does it while the node waits for its turn in a rollout', () => {
+test('does not repair transient keys while the node waits in a rollout', () => {
   const owner = aPool({ taints: [taint(CILIUM)], labels: { tier: 'a' }, rollout: {} });
   const { after } = step(node([]), owner);
   const record = parseRecord(after.record);
@@ -101,13 +101,13 @@ test('nor does it while the node waits for its turn in a rollout', () => {
   assert.deepEqual(planWhileWaiting({ ...after, taints: [], labels: {} }, record, owner).patch?.labels, { tier: 'a' });
 });
 
-test('more keys are those of the rules', () => {
+test('accepts additional transient keys from the rules', () => {
   const live = node(['example.com/boot:NoExecute', 'x:NoSchedule'], { labels: { 'acme.io/state': '1' } });
   const { patch } = planned(live, remove, { transient: ['example.com/boot', 'acme.io/*'] });
   assert.deepEqual([patch?.taints, patch?.labels], [[taint('example.com/boot:NoExecute')], undefined]);
 });
 
-test('without consent no NoExecute taint that was stripped or replaced is set again', () => {
+test('restores no NoExecute taint without consent', () => {
   const rules = { withholdsNoExecute: true };
   const x = taint('agent=x:NoExecute');
   const stripped = step(node(['agent=x:NoExecute', 'plain:NoSchedule']), remove).after;
@@ -124,7 +124,7 @@ test('without consent no NoExecute taint that was stripped or replaced is set ag
   assert.deepEqual(planned(stripped, other, rules).withheld, [x], 'a node that moves');
 });
 
-test('what is withheld is forgotten, and what is there with the value stays', () => {
+test('drops a withheld taint from the record, and keeps a taint with the same value', () => {
   const rules = { withholdsNoExecute: true };
   const equal = step(node(['agent=x:NoExecute']), aPool({ taints: [taint('agent=x:NoExecute')] })).after;
   const plan = planned(equal, undefined, rules);
@@ -133,7 +133,7 @@ test('what is withheld is forgotten, and what is there with the value stays', ()
   assert.equal(planned(stripped, keep, rules).patch?.record, '{"pool":"worker","generation":1}');
 });
 
-test('noExecute: Drain sets it again once the pods are evicted, and not where the node leaves', () => {
+test('with noExecute: Drain restores the taint after evictions, unless the node leaves', () => {
   const rules = { withholdsNoExecute: true };
   const strict = aPool({ unmanaged: 'Remove', noExecute: 'Drain' });
   const drains = aPool({ noExecute: 'Drain' });
@@ -149,7 +149,7 @@ test('noExecute: Drain sets it again once the pods are evicted, and not where th
   assert.deepEqual(step(begun.after, strict).after.taints, [], 'back to Remove half-way');
 });
 
-test('a displaced value is forgotten once somebody else set or removed the slot', () => {
+test('forgets a displaced value once somebody else changed or removed the key', () => {
   const owner = aPool({
     labels: { tier: 'gold' },
     taints: [taint('a=ours:NoSchedule')],
@@ -171,7 +171,7 @@ test('a displaced value is forgotten once somebody else set or removed the slot'
   assert.deepEqual(step(notes, undefined).after.annotations, {});
 });
 
-test('our own repair, a write that is planned again, and a spec that changes are nobody else', () => {
+test('keeps displaced values after its own repairs, repeated plans and spec changes', () => {
   const owner = aPool({ labels: { tier: 'gold' } });
   const first = step(node([], { labels: { tier: 'first' } }), owner).after;
   const edited = step(first, aPool({ labels: { tier: 'silver' } })).after;
@@ -179,7 +179,7 @@ test('our own repair, a write that is planned again, and a spec that changes are
   assert.equal(step(first, owner).plan.patch, undefined);
 });
 
-test('drift that is repaired before the turn in a rollout is somebody else, too', () => {
+test('forgets a displaced value when drift is repaired before the rollout step', () => {
   const owner = aPool({ labels: { tier: 'gold' }, rollout: {} });
   const first = step(node([], { labels: { tier: 'first' } }), owner).after;
   const record = parseRecord(first.record);
@@ -189,7 +189,7 @@ test('drift that is repaired before the turn in a rollout is somebody else, too'
   assert.deepEqual(JSON.parse(patch?.record ?? '{}').displaced, undefined);
 });
 
-test('a pool whose own taint only ends as an agent does is no exception: repaired, it would evict each time an agent removes it', () => {
+test("does not repair a pool's own taint whose key ends like that of an agent", () => {
   // An agent that the list does not name sets and removes its taint under such a key.
   for (const text of ['example.com/not-ready:NoExecute', 'example.com/unschedulable:NoSchedule']) {
     const owner = aPool({ taints: [taint(text)] });

@@ -40,12 +40,12 @@ function repair(live: Partial<Node>, spec: NodePoolSpec = SPEC, record: object =
   return { rest, next: next == null ? next : JSON.parse(next), what, isWritten: patch !== undefined };
 }
 
-test('nothing of the new spec, and nothing without drift', () => {
+test('applies nothing of the new spec, and writes nothing without drift', () => {
   assert.equal(repair({}).isWritten, false);
   assert.equal(repair({ conditions: ['Other'] }).isWritten, false);
 });
 
-test('drift goes back to the value that the pool set', () => {
+test('repairs drift to the value that the pool set', () => {
   const labels = { tier: 'drifted', gone: 'x' };
   assert.deepEqual(repair({ labels }).rest, { labels: { tier: '1', zone: 'a' } });
   assert.deepEqual(repair({ labels }).what, ['drift: change label tier 1', 'drift: add label zone a']);
@@ -56,7 +56,7 @@ test('drift goes back to the value that the pool set', () => {
   assert.deepEqual(repair({ annotations: { team: 'mine' } }).rest, { annotations: { team: 'blue' } });
 });
 
-test('who changes what leaves the spec keeps the change, and so what unmanaged: Remove removed', () => {
+test('keeps changes to keys that leave the spec or that unmanaged: Remove stripped', () => {
   assert.equal(repair({ labels: { tier: '1', zone: 'a', gone: 'theirs' } }).isWritten, false);
   assert.equal(repair({ labels: { tier: '1', zone: 'a' } }).isWritten, false);
   const stripped = { ...RECORD, labels: { ...RECORD.labels, foreign: null } };
@@ -64,7 +64,7 @@ test('who changes what leaves the spec keeps the change, and so what unmanaged: 
   assert.equal(repair({ labels: { ...LIVE.labels, foreign: 'again', other: 'x' } }, spec, stripped).isWritten, false);
 });
 
-test('a startup taint is lifted when its condition is True; one that somebody removed is noted', () => {
+test('lifts a startup taint when its condition is True, and records one that somebody removed', () => {
   const lifted = repair({ conditions: ['AgentReady'] });
   assert.deepEqual([lifted.rest, lifted.what], [{ taints: [dedicated] }, ['condition: remove taint agent undefined']]);
   assert.deepEqual(lifted.next, { ...RECORD, startup: { 'agent:NoSchedule': null } });
@@ -77,7 +77,7 @@ test('a startup taint is lifted when its condition is True; one that somebody re
   assert.equal(repair({ conditions: ['AgentReady'] }, left).isWritten, false, 'it left the spec, and goes with it');
 });
 
-test('a node whose record is not its own, or whose annotations were not read, is told', () => {
+test('reports a node without its own record, and one with unread annotations', () => {
   const raw = recordOf(RECORD);
   const record = parseRecord(raw);
   assert.ok(record);

@@ -6,7 +6,7 @@ import { step } from './plan-step.ts';
 
 const pool = aPool({ labels: { tier: 'gold' }, taints: [taint('dedicated=x:NoSchedule')] });
 
-test('gives a new member labels, taints and record in one patch with the resourceVersion', () => {
+test('sets labels, taints and record of a new member in one patch with the resourceVersion', () => {
   const { plan, said } = step(aNode(), pool);
   assert.deepEqual(said, ['add label tier ->gold (spec)', 'add taint dedicated:NoSchedule ->x (spec)']);
   assert.deepEqual(plan.patch, {
@@ -22,11 +22,11 @@ test('does not write an up-to-date member', () => {
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('does not write a node without pool and record', () => {
+test('does not write a node without a pool and a record', () => {
   assert.equal(step(aNode({ labels: { a: 'b' }, taints: [taint('x:NoExecute')] }), undefined).plan.patch, undefined);
 });
 
-test('keeps labels and taints that someone else set, in their order', () => {
+test('keeps labels and taints of others in their order', () => {
   const foreign = { ...taint('cni.example.com/agent-not-ready:NoExecute'), timeAdded: '2026-01-01T00:00:00Z' };
   const { after } = step(aNode({ labels: { 'cloud.example.com/zone': 'a' }, taints: [foreign] }), pool);
   assert.deepEqual(after.labels, { 'cloud.example.com/zone': 'a', tier: 'gold' });
@@ -58,7 +58,7 @@ test('repairs drift of owned keys', () => {
   assert.deepEqual(again.labels, {}, 'the drifted value was not taken for a displaced one');
 });
 
-test('restores a displaced value when the key leaves the spec and when the node leaves', () => {
+test('restores a displaced value when the key leaves the spec or the node leaves', () => {
   const start = aNode({ labels: { tier: 'old' }, taints: [taint('dedicated=old:NoSchedule')] });
   const { after, said } = step(start, pool);
   assert.deepEqual(said, ['change label tier old>gold (spec)', 'change taint dedicated:NoSchedule old>x (spec)']);
@@ -71,14 +71,14 @@ test('restores a displaced value when the key leaves the spec and when the node 
   assert.deepEqual(step(after, aPool()).said[0], 'restore label tier gold>old (spec)');
 });
 
-test('keeps a value that the node had before the pool set the same', () => {
+test('keeps a value that the node had before the pool set the same value', () => {
   const start = aNode({ labels: { tier: 'gold' } });
   const { after, said } = step(start, aPool({ labels: { tier: 'gold' } }));
   assert.deepEqual(said, []);
   assert.deepEqual(step(after, undefined).after.labels, { tier: 'gold' });
 });
 
-test('keeps what someone else set on an owned key when the pool releases it', () => {
+test('keeps a value that someone else set on an owned key when the pool releases it', () => {
   const { after } = step(aNode(), pool);
   const left = step(
     { ...after, labels: { tier: 'theirs' }, taints: [taint('dedicated=theirs:NoSchedule')] },
@@ -89,7 +89,7 @@ test('keeps what someone else set on an owned key when the pool releases it', ()
   assert.equal(left.after.record, undefined);
 });
 
-test('moves a node with one patch, and keeps the values that the first pool displaced', () => {
+test('moves a node with one patch, and keeps what the first pool displaced', () => {
   const start = aNode({ labels: { tier: 'old' } });
   const other = aPool({ labels: { tier: 'silver', spot: 'yes' } }, { name: 'spot' });
   const moved = step(step(start, pool).after, other);
@@ -172,7 +172,7 @@ test('unmanaged: Remove does not treat keys that the previous pool applied as fo
   assert.deepEqual(step(second.after, undefined).after.labels, { tier: 'old' });
 });
 
-test('restores the newer value of a stripped key that someone set again and that the spec wants now', () => {
+test('restores the newer value when someone set a stripped key that the spec now wants', () => {
   const stripped = step(aNode({ labels: { gpu: 'old' } }), aPool({ unmanaged: 'Remove' })).after;
   const wanted = step(
     { ...stripped, labels: { gpu: 'newer' } },
@@ -188,7 +188,7 @@ test('unmanaged: Remove keeps the labels by which other pools match the node', (
   assert.deepEqual(step(node, aPool({ unmanaged: 'Remove' }), [rival]).said, ['remove label other x>- (unmanaged)']);
 });
 
-test('drops record entries that no pool can have written', () => {
+test('drops record entries that no pool can write', () => {
   const record = parseRecord(
     JSON.stringify({
       pool: 'worker',
@@ -201,14 +201,14 @@ test('drops record entries that no pool can have written', () => {
   assert.deepEqual([...(record?.taints ?? [])], [['a:NoSchedule', { value: 'v' }]]);
 });
 
-test('ignores a record of a pool name that is invalid', () => {
+test('ignores a record with an invalid pool name', () => {
   for (const pool of ['', 'a\u001b[2J', 'a\nb', 'A', 'x'.repeat(254)]) {
     assert.equal(parseRecord(JSON.stringify({ pool, labels: { a: 'b' } })), undefined, pool);
   }
   assert.ok(parseRecord(JSON.stringify({ pool: 'older.than-our.rules' })));
 });
 
-test('members of a pool with expressions get its name as a label, which is repaired and removed', () => {
+test('sets, repairs and removes the pool label on members of a pool with expressions', () => {
   const matchExpressions = [{ key: 'spot', operator: 'DoesNotExist' }];
   const pool = aPool({ matchExpressions });
   const first = step(aNode({ labels: { 'nodes.lailin.xyz/pool': 'theirs' } }), pool);
@@ -220,7 +220,7 @@ test('members of a pool with expressions get its name as a label, which is repai
   assert.deepEqual(step(first.after, undefined).after.labels, {});
 });
 
-test('unmanaged: Remove keeps the labels that expressions name', () => {
+test('unmanaged: Remove keeps labels that expressions name', () => {
   const expression = { key: 'size', operator: 'Gt', values: ['4'] };
   const strict = aPool({ matchExpressions: [expression], unmanaged: 'Remove' });
   const rival = aPool({ matchExpressions: [{ key: 'spot', operator: 'NotIn', values: ['yes'] }] }, { name: 'rival' });

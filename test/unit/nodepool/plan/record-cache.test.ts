@@ -7,7 +7,7 @@ const TIMES = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z'] as const;
 const stamped = (time: string, rest = '') =>
   `{"pool":"p","labels":{"tier":"gold"},"taints":{"a:NoSchedule":"x"},"displaced":{"labels":{"tier":"old"}},"changed":"${time}","rollout":"0123456789"${rest}}`;
 
-test('records that differ only by their stamps share all else', () => {
+test('records that differ only in their stamps share their other data', () => {
   const cache = new RecordCache();
   const [a, b] = TIMES.map(time => cache.read(stamped(time)));
   assert.ok(a && b);
@@ -21,7 +21,7 @@ test('records that differ only by their stamps share all else', () => {
   assert.equal(cache.read(stamped(TIMES[0])), a);
 });
 
-test('a cached record is the parsed one, whatever was read before', () => {
+test('a cached record equals the parsed record', () => {
   const texts = TIMES.flatMap(time => [
     stamped(time),
     stamped(time, ',"wasNotReady":true'),
@@ -40,7 +40,7 @@ test('a cached record is the parsed one, whatever was read before', () => {
   for (const raw of [...texts, ...texts.toReversed()]) assert.deepEqual(cache.read(raw), parseRecord(raw), raw);
 });
 
-test('a new cache takes parsed records from the earlier one until it forgets it', () => {
+test('a new cache reuses records of the earlier cache until forgetEarlier()', () => {
   const earlier = new RecordCache();
   const [first, second] = TIMES.map(time => earlier.read(stamped(time)));
   const cache = new RecordCache(earlier);

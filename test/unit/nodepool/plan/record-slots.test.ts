@@ -14,7 +14,7 @@ const parsed = (json: unknown) => parseRecord(JSON.stringify(json));
 const labelsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.labels ?? []);
 const taintsOf = (record: AppliedRecord | undefined) => Object.fromEntries(record?.taints ?? []);
 
-test('reads what it wrote: labels, taints, annotations, startup taints, stripped and displaced values', () => {
+test('reads all kinds of entries that it writes', () => {
   const record: AppliedRecord = {
     pool: 'worker',
     labels: new Map([
@@ -66,7 +66,7 @@ test('writes the same bytes for any order of entries', () => {
   assert.deepEqual(new Set(texts), new Set(['{"pool":"worker","labels":{"a":"1","b":"2","c":"3"}}']));
 });
 
-test('writes a record without entries as its pool alone, and the same when parsed again', () => {
+test('writes a record without entries as the pool name only, and keeps it when parsed again', () => {
   const record: AppliedRecord = {
     pool: 'worker',
     labels: new Map(),
@@ -125,7 +125,7 @@ test('drops entries with a key or value that no pool can have written, and keeps
   });
 });
 
-test('drops a displaced value that no label can have, and keeps the entry', () => {
+test('drops an invalid displaced label value, and keeps the entry', () => {
   for (const displaced of [null, 7, 'not a value!', 'v'.repeat(64)]) {
     const json = { pool: 'worker', labels: { a: 'b' }, displaced: { labels: { a: displaced } } };
     assert.deepEqual(labelsOf(parsed(json)), { a: { value: 'b' } });
@@ -134,7 +134,7 @@ test('drops a displaced value that no label can have, and keeps the entry', () =
   assert.deepEqual(labelsOf(parsed(empty)), { a: { value: null, displaced: '' } });
 });
 
-test('drops a key of the cluster as stripped, but accepts it as set', () => {
+test('drops a stripped key of the cluster, but accepts it as a set key', () => {
   const key = 'node.kubernetes.io/x';
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: null } })), {});
   assert.deepEqual(labelsOf(parsed({ pool: 'worker', labels: { [key]: 'v' } })), { [key]: { value: 'v' } });

@@ -44,7 +44,7 @@ test('the largest record of a valid pool is within the limit', () => {
   assert.ok(text.length <= MAX_RECORD_LENGTH);
 });
 
-test('a pool with unmanaged: Remove does not strip more than a record holds', () => {
+test('unmanaged: Remove strips no more than a record can hold', () => {
   const labels = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
   const pool = aPool({ unmanaged: 'Remove' });
   const fits = planMerge(aNode({ labels: labels(MAX_RECORD_SLOTS) }), undefined, pool);
@@ -73,14 +73,14 @@ for (const [raw, problem] of problems) {
   });
 }
 
-test('uses the valid entries of a record with entries that no pool sets', () => {
+test('uses the valid entries of a record that also has invalid ones', () => {
   const raw =
     '{"pool":"p","labels":{"a b":"x","tier":"gold"},"taints":{"k:Never":"v"},"annotations":{"a b":"","c":1,"d":null}}';
   assert.equal(recordProblem(raw), 'with 5 labels, taints or annotations that no pool sets');
   assert.equal(formatRecord(parseRecord(raw) ?? assert.fail()), '{"pool":"p","labels":{"tier":"gold"}}');
 });
 
-test('needs no more memory for a node whose record is rewritten again and again', () => {
+test('uses no more memory when the record of a node is rewritten repeatedly', () => {
   const index = new PoolIndex([]);
   const labels = Array.from({ length: 390 }, (_, at) => `"${longKey(at)}":"${longValue('v')}"`).join(',');
   const claimWith = (at: number) => {

@@ -19,7 +19,7 @@ const preserved = {
 };
 const { labels, annotations, overhead } = preserved;
 
-test('is written and read as it is, and nothing is written of a RuntimeClass on which others set nothing', () => {
+test('reads what it wrote, and writes nothing when others set nothing on the RuntimeClass', () => {
   assert.deepEqual(
     preservedFields({ metadata: { ...metadata, labels, annotations }, overhead, handler: 'runc' }),
     preserved,
@@ -29,7 +29,7 @@ test('is written and read as it is, and nothing is written of a RuntimeClass on 
   assert.equal(preservedFields({ metadata: { ...metadata, labels: {}, annotations: {} }, handler: 'runc' }), undefined);
 });
 
-test('is bounded: long annotations are left out, then labels', () => {
+test('limits its length: drops annotations first, then labels', () => {
   const long = 'x'.repeat(MAX_PRESERVED_LENGTH);
   const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key-${index}`, 'x']));
   const read = (text: string | undefined) => text && parsePreserved(text, 'a');
@@ -39,7 +39,7 @@ test('is bounded: long annotations are left out, then labels', () => {
   assert.equal(parsePreserved(`{"pool":"a","annotations":{"a":"${long}"}}`, 'a'), undefined);
 });
 
-test('is that of this pool alone', () => {
+test('is ignored for another pool', () => {
   const kept = (pool: string) =>
     storedPreserved(
       aPool({}, { uid: 'a', annotations: { [REPLACED_ANNOTATION]: formatPreserved(preserved, pool) ?? '' } }),
@@ -65,7 +65,7 @@ const forged: [what: string, json: unknown, read: object | undefined][] = [
   ['other fields', { pool: 'a', metadata: { finalizers: ['x'] }, handler: 'x', scheduling: {}, labels }, { labels }],
 ];
 for (const [what, json, read] of forged) {
-  test(`has only what a RuntimeClass may have: ${what}`, () => {
+  test(`keeps only valid fields of a RuntimeClass: ${what}`, () => {
     assert.deepEqual(parsePreserved(typeof json === 'string' ? json : JSON.stringify(json), 'a'), read);
   });
 }

@@ -41,7 +41,7 @@ test("has the handler, the pool's labels, a toleration per taint, and the pool a
   });
 });
 
-test('selects the members of a pool with expressions by their label, which changes with the expressions', () => {
+test('selects members of a pool with expressions by the pool label', () => {
   const matchExpressions = [{ key: 'spot', operator: 'DoesNotExist' }];
   const selecting = aPool({ ...pool.spec, matchExpressions });
   const plan = planRuntimeClass(selecting, ours);
@@ -53,14 +53,14 @@ test('selects the members of a pool with expressions by their label, which chang
   assert.deepEqual(back.kind === 'patch' && back.scheduling, ours.scheduling);
 });
 
-test('selects by no label of a state that passes: other software changes it', () => {
+test('does not select by transient labels, which other software changes', () => {
   const labels = { tier: 'gold', 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done', 'acme.io/state': '1' };
   const annotations = { [TRANSIENT_KEYS_ANNOTATION]: 'acme.io/*' };
   const plan = planRuntimeClass(aPool({ ...pool.spec, labels }, { annotations }), ours);
   assert.equal(plan.kind, 'none', 'as without them');
 });
 
-test('while a spec reaches the members step by step, pods fit on all of them', () => {
+test('during a rollout, pods with the RuntimeClass fit on old and new members', () => {
   const member = (labels: Record<string, string>, ...taints: string[]): RecordedMember => {
     const ids = Object.fromEntries(taints.map(text => [taintId(taint(text)), taint(text).value ?? '']));
     const record = parseRecord(recordOf({ pool: 'worker', labels, taints: ids }));
@@ -138,7 +138,7 @@ for (const [name, args, want] of cases) {
   test(`RuntimeClass, ${name}: ${want}`, () => assert.equal(planRuntimeClass(...args).kind, want));
 }
 
-test('with noExecute: Drain it tolerates what stands for NoExecute taints, too', () => {
+test('with noExecute: Drain the RuntimeClass also tolerates stand-in taints', () => {
   const drains = aPool({
     handler: 'runc',
     noExecute: 'Drain',

@@ -28,7 +28,7 @@ const startupOf = ({ record }: Node) => Object.fromEntries(parseRecord(record)?.
 const taintsOf = ({ taints }: Node) =>
   taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`);
 
-test('young is who registered within 10 minutes, or was never Ready since then', () => {
+test('isYoung() is true for 10 minutes after registration, or until the node was Ready', () => {
   const registered = Date.parse('2026-01-01T00:00:00Z');
   const at = (minutes: number, rest: Partial<Node> = {}) => isYoung(node([], rest), registered + minutes * MINUTE);
   const since = (seconds: number, ready = false) => ({ ready, readySince: registered / 1000 + seconds });
@@ -39,7 +39,7 @@ test('young is who registered within 10 minutes, or was never Ready since then',
   assert.equal(isYoung(node([], { creationTimestamp: '' }), registered), false);
 });
 
-test('a node that is not young is given none, whatever it lacks', () => {
+test('sets no startup taints on a node that is not young', () => {
   for (const at of [node(), node([], { conditions: ['AgentReady'] }), node([], { record: '{' })]) {
     const { after, said } = born(at);
     assert.deepEqual([said, startupOf(after)], [[], { [AGENT_ID]: null, [SETUP_ID]: null }]);
@@ -51,7 +51,7 @@ test('a node that is not young is given none, whatever it lacks', () => {
   assert.deepEqual(taintsOf(none.after), []);
 });
 
-test('a taint with a condition that a young node registered with counts as given', () => {
+test('a taint with a condition counts as set when a young node registered with it', () => {
   const { after, said } = young(node([AGENT_TEXT, 'setup=other:NoExecute']));
   assert.deepEqual([said, startupOf(after)], [[], { [AGENT_ID]: 'starting', [SETUP_ID]: null }]);
   assert.deepEqual(born({ ...after, conditions: ['AgentReady'] }).said, [
@@ -72,7 +72,7 @@ test('a taint with a condition that a young node registered with counts as given
   assert.deepEqual(startupOf(unreadable), { [AGENT_ID]: null, [SETUP_ID]: null });
 });
 
-test('so does one that a node registered with and the admission policy therefore did not give', () => {
+test('a taint that the admission policy skipped counts as set when the node registered with it', () => {
   const birth = JSON.stringify({ pool: 'worker', since: 'x', labels: {}, taints: {}, startup: { [SETUP_ID]: '' } });
   const at = node([AGENT_TEXT, 'setup:NoExecute'], { record: birth, birthRecord: 'record' });
   for (const birth of [YOUNG, LONG_REGISTERED]) {
@@ -86,7 +86,7 @@ test('so does one that a node registered with and the admission policy therefore
   assert.deepEqual(startupOf(other), { [SETUP_ID]: null });
 });
 
-test('what the process remembers of a lost record: nothing is given twice, and what waits is still lifted', () => {
+test('after a lost record, sets no taint twice, and still lifts those that wait', () => {
   const former = new Map([[AGENT_ID, 'starting'] as const, [SETUP_ID, null] as const]);
   for (const isYoung of [true, false]) {
     const kept = born(node([AGENT_TEXT]), pool, { isYoung, former });
@@ -105,7 +105,7 @@ const again = aPool({
 /** All that was given is gone. */
 const opened = () => born({ ...young(node([], { boot: 'one' }), again).after, taints: [] }, again).after;
 
-test('again: Boot: the record has the boot id, and another one gives them again, once', () => {
+test('again: Boot sets the startup taints once after the boot id changes', () => {
   assert.equal(
     opened().record,
     '{"pool":"worker","generation":1,"startup":{"agent:NoSchedule":null,"once:NoSchedule":null,"setup:NoExecute":null},"boot":"one"}',
@@ -120,7 +120,7 @@ test('again: Boot: the record has the boot id, and another one gives them again,
   assert.equal(born(lifted, again, { isBooting: true }).plan.patch, undefined);
 });
 
-test('again: Boot: what is there stays, and a condition that is True gives none', () => {
+test('again: Boot keeps existing taints, and sets none whose condition is True', () => {
   const waits = young(node([], { boot: 'one' }), again).after;
   const still = born({ ...waits, boot: 'two' }, again, { isBooting: true });
   assert.deepEqual([still.said, taintsOf(still.after)], [[], taintsOf(waits)]);
@@ -130,7 +130,7 @@ test('again: Boot: what is there stays, and a condition that is True gives none'
   assert.deepEqual(born(ready, again, { isBooting: true }).said, []);
 });
 
-test('again: Boot: a boot that is long past, or before the pool had it, is only noted', () => {
+test('again: Boot only records a boot that is long past or has no recorded predecessor', () => {
   const past = born({ ...opened(), boot: 'two' }, again);
   assert.deepEqual([past.said, parseRecord(past.after.record)?.boot], [[], 'two']);
   const { boot: _boot, ...before } = JSON.parse(opened().record ?? '');
@@ -141,7 +141,7 @@ test('again: Boot: a boot that is long past, or before the pool had it, is only 
   assert.equal(born(unknown, again, { isBooting: true }).plan.patch, undefined);
 });
 
-test('again: Boot: with noExecute: Drain no taint that would evict pods past their budgets is given, neither in a rollout', () => {
+test('again: Boot with noExecute: Drain sets no NoExecute taint, even in a rollout', () => {
   const drains = aPool({ ...again.spec, noExecute: 'Drain' });
   const { after, said } = born({ ...opened(), boot: 'two' }, drains, { isBooting: true });
   assert.deepEqual(said, ['add taint agent:NoSchedule ->starting (booted)']);
@@ -164,7 +164,7 @@ test('again: Boot: with noExecute: Drain no taint that would evict pods past the
   ]);
 });
 
-test('a pool without it notes no boot id, and forgets that of an earlier spec', () => {
+test('a pool without again: Boot records no boot id, and removes a recorded one', () => {
   const plain = aPool({ startupTaints: [AGENT] });
   const member = young(node([], { boot: 'one' }), plain).after;
   assert.equal(parseRecord(member.record)?.boot, undefined);
@@ -172,7 +172,7 @@ test('a pool without it notes no boot id, and forgets that of an earlier spec', 
   assert.equal(parseRecord(born(opened(), plain).after.record)?.boot, undefined);
 });
 
-test('a boot id is kept short, and as long as it needs to be', () => {
+test('cuts a boot id to the maximum length', () => {
   assert.equal(compactBoot('0f3c2a1b-5d6e-4f70-8192-a3b4c5d6e7f8'), '0f3c2a1b');
   assert.deepEqual(['17', ''].map(compactBoot), ['17', '']);
   assert.equal(compactBoot('x'.repeat(1000)).length, 64);

@@ -10,7 +10,7 @@ const pool = aPool({ startupTaints: [setup, { key: 'agent', effect: 'NoSchedule'
 const registered = (name: string, creationTimestamp: string) => aNode({ name, creationTimestamp, taints: [setup] });
 const now = () => new Date('2026-01-01T01:00:00Z');
 
-test('after 15 minutes, and until then the time that is left', () => {
+test('stuckStartupTaints() reports a taint after 15 minutes, and before returns the time left', () => {
   const [old, young] = [registered('old', '2026-01-01T00:45:00Z'), registered('young', '2026-01-01T00:50:00Z')];
   assert.deepEqual(stuckStartupTaints(pool, [old, young], now), {
     texts: ['startup taint setup:NoExecute is still on 1 node: old'],
@@ -27,7 +27,7 @@ test('after 15 minutes, and until then the time that is left', () => {
   assert.deepEqual(stuckStartupTaints(pool, [aNode()], now), { texts: [], afterMs: undefined });
 });
 
-test('a condition that is there only meanwhile, and no failure', () => {
+test('sets condition StartupTaintsStuck without failing the pool', () => {
   const observed = {
     members: [aNode()],
     specErrors: [],

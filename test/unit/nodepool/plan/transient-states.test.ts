@@ -17,7 +17,7 @@ import { validatePool } from '../../../../src/nodepool/spec/validation.ts';
 import { TRANSIENT_KEYS_ANNOTATION } from '../../../../src/nodepool/types.ts';
 import { aPool, recordOf, taint } from '../fixtures.ts';
 
-test('knows the project and the phase of a taint or label', () => {
+test('returns the project and phase of a taint or label', () => {
   const cases = [
     ['taint', 'node.cilium.io/agent-not-ready', 'Cilium', 'startup'],
     ['taint', 'ebs.csi.aws.com/agent-not-ready', 'AWS EBS CSI driver', 'startup'],
@@ -39,7 +39,7 @@ test('knows the project and the phase of a taint or label', () => {
   }
 });
 
-test('leaves alone what administrators, clouds and discovery set for good', () => {
+test('ignores keys that administrators, clouds and discovery set permanently', () => {
   for (const key of ['dedicated', 'nvidia.com/gpu', 'CriticalAddonsOnly', 'node-role.kubernetes.io/control-plane']) {
     assert.equal(transientState('taint', key), undefined, key);
   }
@@ -49,7 +49,7 @@ test('leaves alone what administrators, clouds and discovery set for good', () =
   assert.equal(transientState('label', 'UpdateInProgress'), undefined);
 });
 
-test('a node is being removed by a taint of that phase alone', () => {
+test('isBeingRemoved() is true only for taints of the removal phase', () => {
   for (const text of [
     'ToBeDeletedByClusterAutoscaler=1:NoSchedule',
     'karpenter.sh/disrupted:NoSchedule',
@@ -64,14 +64,14 @@ test('a node is being removed by a taint of that phase alone', () => {
   }
 });
 
-test('or by a label of that phase: a termination handler that cordons sets no taint', () => {
+test('isBeingRemoved() is true for labels of the removal phase, as termination handlers set them', () => {
   assert.ok(isBeingRemoved({ taints: [], labels: { 'aws-node-termination-handler/action': 'spot-itn' } }, aPool()));
   assert.ok(
     !isBeingRemoved({ taints: [], labels: { 'nvidia.com/gpu-driver-upgrade-state': 'upgrade-done' } }, aPool()),
   );
 });
 
-test('but not by what the pool gives it, or gave it', () => {
+test('isBeingRemoved() ignores keys that the pool sets or has set', () => {
   const [key, action] = ['karpenter.sh/disrupted', 'aws-node-termination-handler/action'];
   const taints = [taint(`${key}:NoSchedule`)];
   const ofLabel = { taints: [], labels: { [action]: 'x' } };
@@ -85,7 +85,7 @@ test('but not by what the pool gives it, or gave it', () => {
   assert.ok(isBeingRemoved({ ...ofLabel, taints }, aPool(), byTaint), 'the label is of others');
 });
 
-test('a node is interrupted by a cordon, an update, or a key that only the user knows', () => {
+test('isInterrupted() is true for cordons, updates and keys that the user names', () => {
   const pool = aPool({ taints: [taint('example.com/own:NoSchedule')], startupTaints: [taint('acme.io/a:NoSchedule')] });
   const is = (more: { taints?: string[]; labels?: Record<string, string>; unschedulable?: boolean }) =>
     isInterrupted(
@@ -108,14 +108,14 @@ test('no two entries have the same kind and key', () => {
   assert.deepEqual(ids, [...new Set(ids)]);
 });
 
-test('more keys are exact or those of a domain', () => {
+test('accepts additional keys, exact or by domain', () => {
   const more = parseTransientKeys('example.com/boot, acme.io/*');
   assert.deepEqual(more, ['example.com/boot', 'acme.io/*']);
   for (const key of ['example.com/boot', 'acme.io/a']) assert.ok(isTransient('taint', key, more), key);
   for (const key of ['example.com/boots', 'acme.io', 'sub.acme.io/a']) assert.ok(!isTransient('taint', key, more), key);
 });
 
-test('refuses keys that are none, and patterns that could mean every key', () => {
+test('refuses invalid keys, and patterns that could match every key', () => {
   for (const text of ['*', '/*', 'a*', '*/a', 'a/b/*', 'EXAMPLE.com/a', 'a b']) {
     assert.match(transientKeysProblem(text) ?? '', /write KEY or DOMAIN\/\*$/, text);
     assert.deepEqual(parseTransientKeys(text), [], text);
@@ -124,7 +124,7 @@ test('refuses keys that are none, and patterns that could mean every key', () =>
   assert.equal(transientKeysProblem(''), undefined);
 });
 
-test('a pool names more keys in an annotation; one that is invalid names none', () => {
+test('reads additional keys from a pool annotation, and ignores an invalid one', () => {
   const named = (text: string) => aPool({}, { annotations: { [TRANSIENT_KEYS_ANNOTATION]: text } });
   assert.deepEqual(transientKeysOf(named('acme.io/*')), ['acme.io/*']);
   assert.deepEqual(transientKeysOf(named('acme.io/*,*')), []);
@@ -132,7 +132,7 @@ test('a pool names more keys in an annotation; one that is invalid names none', 
   assert.deepEqual(transientKeysOf(undefined), []);
 });
 
-test('names labels and taints of a spec, and not its startup taints', () => {
+test('lists transient labels and taints of a spec, but not its startup taints', () => {
   const pool = aPool({
     labels: { 'nvidia.com/mig.config.state': 'success', tier: 'a' },
     taints: [taint('UpdateInProgress:NoSchedule'), taint('UpdateInProgress:NoExecute'), taint('dedicated:NoSchedule')],
@@ -148,7 +148,7 @@ test('names labels and taints of a spec, and not its startup taints', () => {
   );
 });
 
-test('an annotation that is invalid is an error of the pool that names the field', () => {
+test('reports an invalid annotation as an error of the pool with the field', () => {
   const pool = aPool({}, { annotations: { [TRANSIENT_KEYS_ANNOTATION]: 'acme.io/*,*' } });
   const [error] = validatePool(pool);
   assert.equal(error?.field, 'metadata.annotations[nodes.lailin.xyz/transient-keys]');

@@ -23,7 +23,7 @@ test("recognises accelerators by their vendors' resource names", () => {
   assert.deepEqual(others.filter(isAccelerator), []);
 });
 
-test('leaves out what is offered beside the accelerator that it is a part of', () => {
+test('leaves out resources that are part of an accelerator', () => {
   const rows: [string, string][] = [
     ['nvidia.com/mig-1g.5gb cpu hugepages-2Mi', 'nvidia.com/mig-1g.5gb'],
     [

@@ -37,7 +37,7 @@ test('drops and counts names that are not qualified names', () => {
   assert.deepEqual(omittedTexts(node), ['node n: 2 resources without a qualified name, such as "a b"']);
 });
 
-test('drops quantities with too many digits, and names one; the status of the pool stays 200', () => {
+test('drops quantities with too many digits, and names one; status.status stays 200', () => {
   const digits = '9'.repeat(509);
   const list = {
     ...NATIVE,
@@ -83,7 +83,7 @@ test('keeps 128 of 20,000 names, native ones first, in any order of the map', ()
   assert.deepEqual(readResources(reversed), { allocatable, omitted });
 });
 
-test('keeps at most 128 resources in a status; one node cannot displace resources of several', () => {
+test('keeps at most 128 resources in a status; one node cannot displace shared ones', () => {
   const good = (name: string) => memberOf(name, { ...NATIVE, 'nvidia.com/gpu': '8', 'z.example.com/fpga': '1' });
   const hostile = memberOf('evil', { ...NATIVE, ...many(1_000, at => `a.example.com/r${at}`) });
   const members = [good('a'), hostile, good('b')];

@@ -180,7 +180,7 @@ describe('requests of a pod', () => {
     });
   }
 
-  test('is exact beyond the precision of a number, in the format of the first quantity', () => {
+  test('sums requests exactly in the format of the first quantity', () => {
     const container = (memory: string): Container => ({ resources: { requests: { memory } } });
     const pod = { spec: { containers: [container('9007199254740993'), container('1Ki'), container('1m')] } };
     assert.deepEqual(texts(podRequests(pod, read)), { memory: '9007199254742017001m' });
@@ -188,7 +188,7 @@ describe('requests of a pod', () => {
     assert.deepEqual(texts(podRequests(binary, read)), { memory: '2Mi' });
   });
 
-  test('returns the same for a pod that is read twice', () => {
+  test('returns the same result when it reads a pod twice', () => {
     const pod = CASES.find(({ name }) => name.startsWith('a pod that is resized'))?.pod ?? {};
     const once = texts(podRequests(pod, read));
     assert.deepEqual(texts(podRequests(pod, read)), once);

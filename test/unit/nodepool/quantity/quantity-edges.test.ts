@@ -34,13 +34,13 @@ test('accepts at most 500 digits before the point and 512 characters', () => {
 
 const fail = (_place: number, problem: string) => assert.fail(problem);
 
-test('refuses an exponent beyond int64, or after another suffix', () => {
+test('refuses an exponent beyond int64 or after another suffix', () => {
   for (const text of ['1e9223372036854775808', '1e-9223372036854775809', '1ke5', '1em', '1mm']) {
     assert.throws(() => sumQuantities([text]), { name: 'QuantityError', message: "unable to parse quantity's suffix" });
   }
 });
 
-test('formats a binary quantity as binary from 1 on, and 0', () => {
+test('formats values from 1 on and 0 with binary suffixes', () => {
   const format = (text: string) => parseQuantity(text).format;
   assert.deepEqual(['0Ki', '0.0009765625Ki', '1Ki', '-1Ki'].map(format), new Array(4).fill('BinarySI'));
   assert.deepEqual(['0.0009Ki', '5', '5m', '5e3'].map(format), [
@@ -69,11 +69,11 @@ test('refuses an empty text, also as the first term', () => {
   assert.match(reported.join(), /^allocatable cpu "": quantities must match the regular expression '/);
 });
 
-test('throws a bug, not a bad quantity, for a value that is not text', () => {
+test('throws for a value that is not text, as that is a bug', () => {
   assert.throws(() => sumResourceLists([{ cpu: 5 as unknown as string }], fail), TypeError);
 });
 
-test('chooses the format of a sum in either order; zero does not count', () => {
+test('chooses the format of a sum in either order, ignoring zero', () => {
   for (const [a, b, format] of [
     ['1Ki', '1', 'BinarySI'],
     ['1Ki', '1e3', 'BinarySI'],
@@ -90,7 +90,7 @@ test('chooses the format of a sum in either order; zero does not count', () => {
   }
 });
 
-test('sums nothing to a plain zero', () => {
+test('returns "0" for an empty sum', () => {
   const sums = addResourceLists([{ cpu: 'x' }], () => {});
   assert.deepEqual(sums.get('cpu'), { unscaled: 0n, exponent: 0, format: 'DecimalSI' });
 });

@@ -95,7 +95,7 @@ test('is exact beyond the precision of a double', () => {
   );
 });
 
-test('sums counts of one suffix as adding them one by one does', () => {
+test('sums counts with one suffix as Go does by adding them one by one', () => {
   for (const suffix of ['', 'm', 'Ki']) {
     const terms = Array.from({ length: 60 }, (_, index) => `${index === 0 ? 0 : 7 ** (index % 17)}${suffix}`);
     const oneByOne = terms.map(parseQuantity).reduce(addQuantities);
@@ -104,7 +104,7 @@ test('sums counts of one suffix as adding them one by one does', () => {
   }
 });
 
-test('chooses the format of a node sum in any order; zeros do not count', () => {
+test('chooses the format of a node sum in any order, ignoring zeros', () => {
   const orders = [
     ['1Gi', '1G', '0'],
     ['0', '1G', '1Gi'],

@@ -20,7 +20,7 @@ const kept = (tier: string, revision: number, more: Partial<ControllerRevision> 
   ...more,
 });
 
-test('tells who made a revision, if it was not this program', () => {
+test('names the creator of a revision unless it is this program', () => {
   const made = (...managers: [string, string][]) => {
     const managedFields = managers.map(([manager, field]) => ({ manager, fieldsV1: { [field]: {} } }));
     const revision = kept('1', 1);
@@ -32,7 +32,7 @@ test('tells who made a revision, if it was not this program', () => {
   assert.equal(foreignWriter(kept('1', 1)), 'an unknown field manager');
 });
 
-test('keeps the spec without noExecute, paused and rollout, under a name by its content, owned by the pool', () => {
+test('leaves out noExecute, paused and rollout; derives the name from the content', () => {
   const stays = { noExecute: 'Drain' as const, paused: true, rollout: { canary: 1 } };
   const pool = aPool({ labels: { b: '2', a: '1' }, ...stays }, annotated('why'));
   const made = newRevision(pool, 3, 0);
@@ -58,12 +58,12 @@ test('keeps the spec without noExecute, paused and rollout, under a name by its 
   assert.equal(new Set([made, other, next].map(({ metadata }) => metadata.name)).size, 3);
 });
 
-test('the hash is FNV-1 in the characters of kubernetes', () => {
+test('the hash is FNV-1 in the alphabet that Kubernetes uses', () => {
   const { name } = newRevision(aPool(), 1, 0).metadata;
   assert.equal(name, `worker-${safe(fnv('{"spec":{}}'))}`);
 });
 
-test('only what the pool of this UID owns is its history, in the order of the numbers', () => {
+test('the history has only revisions of this pool UID, ordered by number', () => {
   const owner = (more: object) => {
     const { metadata } = kept('x', 1);
     const [reference] = metadata.ownerReferences ?? [];
@@ -88,7 +88,7 @@ test('only what the pool of this UID owns is its history, in the order of the nu
   assert.deepEqual(poolRevisions({ metadata }, [first]), []);
 });
 
-test('a new spec gets the next number; one that comes back is raised; the current one is left alone', () => {
+test('a new spec gets the next number, and a former spec that returns is renumbered', () => {
   const own = [kept('1', 1), kept('2', 4)].map(revisionHead);
   const plan = (tier: string) => planRevision(aPool({ labels: { tier }, rollout: {} }), own);
   assert.deepEqual(planRevision(aPool(), []), { kind: 'create', revision: 1 });
@@ -99,7 +99,7 @@ test('a new spec gets the next number; one that comes back is raised; the curren
   assert.deepEqual(caused, { kind: 'update', current: own[1], revision: 4 }, 'a cause that is given later');
 });
 
-test('keeps ten former ones', () => {
+test('keeps ten former revisions', () => {
   const own = Array.from({ length: 13 }, (_, at) => revisionHead(kept(String(at), at + 1)));
   assert.deepEqual(excessRevisions(own), own.slice(0, 2));
   assert.deepEqual(excessRevisions(own.slice(2)), []);
@@ -112,7 +112,7 @@ test('restores the spec, and leaves paused and rollout as they are', () => {
   assert.deepEqual(restoredSpec({ labels: {} }, revision), { labels: { tier: '1' } });
 });
 
-test('undo goes to the one before, to the current one from an edit that was not reconciled, or to a number', () => {
+test('undo selects the previous revision, the current one after an unreconciled edit, or a number', () => {
   const own = [kept('1', 1), kept('2', 2), kept('3', 7)];
   const chosen = (tier: string, number = 0) => revisionToRestore(aPool({ labels: { tier } }), own, number)?.revision;
   assert.equal(chosen('3'), 2);
@@ -123,13 +123,13 @@ test('undo goes to the one before, to the current one from an edit that was not 
   assert.equal(revisionToRestore(aPool({ labels: { tier: '1' } }), own.slice(0, 1), 0), undefined);
 });
 
-test('a cause is cut, and none of another type counts', () => {
+test('cuts a long change cause, and ignores one of another type', () => {
   assert.equal(causeOf(aPool()), undefined);
   assert.equal(causeOf(aPool({}, annotated(''))), undefined);
   assert.equal(new TextEncoder().encode(causeOf(aPool({}, annotated('ä'.repeat(2_000))))).length <= 1024, true);
 });
 
-test('a spec that is nested too deep is an error of the user', () => {
+test('reports a spec that is nested too deeply as a user error', () => {
   let deep: unknown = {};
   for (let depth = 0; depth < 100_000; depth++) deep = { deep };
   assert.throws(() => newRevision({ ...aPool(), spec: { deep } }, 1, 0), { kind: 'input', message: /levels/ });

@@ -4,7 +4,7 @@ import { rolloutProgress, stepsText } from '../../../../src/nodepool/rollout/rol
 import { type RolloutNode, scaled } from '../../../../src/nodepool/rollout/rollout-step.ts';
 import { ago, broken, done, many, NOW, node, pending, step } from './rollout-nodes.ts';
 
-test('counts and percentages, rounded up as maxSurge of a Deployment', () => {
+test('computes counts and percentages, rounded up as maxSurge of a Deployment', () => {
   const cases: [number | string | undefined, number, number | undefined][] = [
     [undefined, 10, undefined],
     [3, 10, 3],
@@ -18,20 +18,20 @@ test('counts and percentages, rounded up as maxSurge of a Deployment', () => {
   for (const [value, total, wanted] of cases) assert.equal(scaled(value, total), wanted, `${value} of ${total}`);
 });
 
-test('without limits all are next: Ready nodes first, then by name', () => {
+test('without limits all nodes are next: Ready nodes first, then by name', () => {
   const nodes = [pending('c'), pending('a', { ready: false }), pending('b'), node('d')];
   const { next, limit, canary, pending: left } = step(nodes);
   assert.deepEqual([next, limit, canary, left], [['b', 'c', 'a'], Number.POSITIVE_INFINITY, 0, 3]);
 });
 
-test('nodes whose last write failed come last, so that they keep no place from the others', () => {
+test('orders nodes whose last write failed last, so that they block no others', () => {
   const refused = (name: string, ready = true) => pending(name, { isRefused: true, ready });
   const nodes = [refused('a'), pending('b', { ready: false }), pending('c'), refused('d', false)];
   assert.deepEqual(step(nodes).next, ['c', 'b', 'a', 'd']);
   assert.deepEqual(step(nodes, { maxConcurrent: 1 }).next, ['c']);
 });
 
-test('at most maxConcurrent are in flight, and one place is free as soon as one has settled', () => {
+test('keeps at most maxConcurrent nodes in flight, and continues when one settles', () => {
   const strategy = { maxConcurrent: '5%', settleSeconds: 30 };
   const rest = (from: number) => many(1000 - from, pending, from);
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('at most maxConcurrent are in flight, and one place is free as soon as one 
   assert.deepEqual([one.next, one.settling], [['n0050'], 49]);
 });
 
-test('nodes that settle are named, the one that never does first', () => {
+test('names nodes that settle, those that take longest first', () => {
   const flaps = done('z', 3_600, { readySince: ago(1) });
   const text = (...nodes: RolloutNode[]) => rolloutProgress('web', step([...nodes, pending('y')])).message;
   assert.equal(text(flaps), '1 of 2 nodes updated, 1 settling (z)');
@@ -55,7 +55,7 @@ test('nodes that settle are named, the one that never does first', () => {
   assert.equal(text(...others, flaps), '4 of 5 nodes updated, 4 settling (z, c, a and 1 more)');
 });
 
-test('a node has settled when it is Ready for so long, and was changed so long ago', () => {
+test('a node has settled when it was changed and has been Ready for settleSeconds', () => {
   const settling = (each: RolloutNode) => step([each, pending('z')], { settleSeconds: 60 }).settling;
   assert.equal(settling(done('a', 59)), 1);
   // The times are cut to whole seconds, and the request came later.
@@ -72,7 +72,7 @@ test('a node has settled when it is Ready for so long, and was changed so long a
   assert.equal(step([done('a', 0)], { settleSeconds: 0 }).settling, 0);
 });
 
-test('a time ahead counts as now, and one of a day ahead as long ago: nothing is waited for without end', () => {
+test('limits the wait for a timestamp in the future', () => {
   const ahead = (seconds: number) => step([done('a', -seconds), pending('b')], { maxConcurrent: 1, settleSeconds: 60 });
   assert.deepEqual([ahead(120).next, ahead(120).settlesAfterMs], [[], 62_000]);
   assert.deepEqual(ahead(1e9).next, ['b']);
@@ -80,7 +80,7 @@ test('a time ahead counts as now, and one of a day ahead as long ago: nothing is
   assert.deepEqual(since.next, ['b']);
 });
 
-test('the canary first; the others wait until all of it has settled', () => {
+test('changes the canary first, and waits until all its nodes settle', () => {
   const strategy = { canary: 2, maxConcurrent: 10, settleSeconds: 60 };
   const rest = many(20, pending);
   const begun = step(rest, strategy);
@@ -104,7 +104,7 @@ test('the canary first; the others wait until all of it has settled', () => {
   assert.deepEqual(step(rest, { canary: '10%', maxConcurrent: 1 }).next, ['n0000'], 'within the limit');
 });
 
-test('what happens to the pool while the canary settles does not let the others through', () => {
+test('the canary phase continues when the pool grows or shrinks', () => {
   const settling = (count: number) => many(count, name => done(name, 10));
   const waits = (nodes: RolloutNode[], canary: number | string) => {
     const { isCanary, next } = step(nodes, { canary, settleSeconds: 60 });
@@ -117,7 +117,7 @@ test('what happens to the pool while the canary settles does not let the others 
   assert.equal(step(half, { canary: 2 }).isCanary, false, 'so many of them have settled');
 });
 
-test('nodes that an earlier rollout changed are no canary of this one, nor do they stop it', () => {
+test('nodes changed by an earlier rollout are no canary, and do not stop this rollout', () => {
   const earlier = (name: string) => done(name, 1e5, { isOfThis: false });
   const strategy = { canary: 1, settleSeconds: 60 };
   const begun = step([...many(40, earlier), ...many(60, pending, 40)], strategy);
@@ -128,7 +128,7 @@ test('nodes that an earlier rollout changed are no canary of this one, nor do th
   assert.deepEqual(step([flying, ...many(3, pending)], { maxConcurrent: 1 }).next, [], 'it takes its place');
 });
 
-test('nodes in flight for a former spec are in flight, and take no second place', () => {
+test('nodes in flight for a former spec count once', () => {
   const strategy = { maxConcurrent: 3, settleSeconds: 60 };
   const flying = [done('x', 10, { isPending: true }), done('y', 10, { isPending: true })];
   assert.deepEqual(step([...flying, ...many(5, pending)], strategy).next, ['x', 'y', 'n0000']);
@@ -141,7 +141,7 @@ test('nodes in flight for a former spec are in flight, and take no second place'
   assert.deepEqual(step([old, ...many(3, pending)], strategy).next, ['n0000', 'n0001', 'n0002']);
 });
 
-test('a node whose pods are evicted is in flight for as long as that takes, and nothing waits for it to settle', () => {
+test('a node stays in flight during its evictions, and others do not wait for it to settle', () => {
   const draining = (name: string, secondsAgo: number) => pending(name, { changed: ago(secondsAgo), isDraining: true });
   const nodes = [draining('a', 3_600), draining('b', 10), pending('c'), pending('d')];
   const limited = step(nodes, { maxConcurrent: 3 });
@@ -152,7 +152,7 @@ test('a node whose pods are evicted is in flight for as long as that takes, and 
   assert.deepEqual(step([...nodes, broken('e', 100, 50)], { maxConcurrent: 9 }).next, [], 'a changed node has failed');
 });
 
-test('a node that is NotReady is no canary, takes no place of one, and settles nothing', () => {
+test('a NotReady node counts neither as canary nor as settled', () => {
   const strategy = { canary: 2, settleSeconds: 60 };
   const dead = (name: string, more: Partial<RolloutNode> = {}) => pending(name, { ready: false, ...more });
   // The first two are broken by another spec.
@@ -169,7 +169,7 @@ test('a node that is NotReady is no canary, takes no place of one, and settles n
   assert.equal(step([{ ...back, readySince: ago(62) }, done('b', 90), pending('d')], strategy).isCanary, false);
 });
 
-test('so many of the canary as are Ready: the others are not kept from what may mend them', () => {
+test('reduces the canary to the Ready nodes, and continues with NotReady nodes afterwards', () => {
   const strategy = { canary: 3, settleSeconds: 60 };
   const dead = many(4, name => pending(name, { ready: false }));
   assert.deepEqual(step([done('a', 90), pending('b'), ...dead], strategy).next, ['b']);
@@ -182,7 +182,7 @@ test('so many of the canary as are Ready: the others are not kept from what may 
   assert.equal(step(dead, strategy, { resumed: ago(0) }).next.length, 4, 'somebody has accepted that');
 });
 
-test('with stopOnNotReady: false a canary that broke keeps its place: the others wait for it, or for a resume', () => {
+test('with stopOnNotReady: false the others wait for a broken canary until a resume', () => {
   const strategy = { canary: 2, stopOnNotReady: false, settleSeconds: 10 };
   const nodes = [broken('a', 60, 50), done('b', 60), pending('c'), pending('d')];
   const { next, notReady, isCanary, isStopped } = step(nodes, strategy);
@@ -191,13 +191,13 @@ test('with stopOnNotReady: false a canary that broke keeps its place: the others
   assert.deepEqual(step(nodes.slice(1), strategy).next, ['c'], 'it is gone');
 });
 
-test('a node broken by another spec keeps its place no longer than settleSeconds', () => {
+test('a node broken by another spec blocks its slot for at most settleSeconds', () => {
   const former = (seconds: number) => broken('a', seconds, seconds - 1, { isPending: true });
   const next = (seconds: number) => step([former(seconds), pending('b')], { maxConcurrent: 1, settleSeconds: 60 }).next;
   assert.deepEqual([next(61), next(62)], [['a'], ['b']]);
 });
 
-test('a node that its owner is removing stops nothing, and is no canary', () => {
+test('a node that its owner is removing neither stops the rollout nor is a canary', () => {
   const strategy = { canary: 1, settleSeconds: 60 };
   const leaving = (more: Partial<RolloutNode>) => ({ ...done('a', 10), isLeaving: true, ...more });
   for (const ready of [true, false]) {
@@ -210,7 +210,7 @@ test('a node that its owner is removing stops nothing, and is no canary', () => 
   assert.deepEqual(step([drained, pending('b')]).failed, []);
 });
 
-test('where its owner is removing all Ready nodes, the canary waits for another one, and says so', () => {
+test('the canary waits, with a message, when all Ready nodes are being removed', () => {
   const strategy = { canary: 1, settleSeconds: 60 };
   const leaving = [pending('a', { isLeaving: true }), pending('b', { isLeaving: true })];
   const found = step(leaving, strategy, { resumed: ago(0) });
@@ -226,7 +226,7 @@ test('where its owner is removing all Ready nodes, the canary waits for another 
   assert.deepEqual([replaced.next, replaced.leaving], [['c'], []]);
 });
 
-test('a node that is cordoned or updated and NotReady is no verdict: it stops nothing, and is no proof', () => {
+test('a cordoned or updating NotReady node neither stops the rollout nor counts as settled', () => {
   const strategy = { canary: 1, settleSeconds: 60 };
   const rebooting = (seconds: number, more: Partial<RolloutNode> = {}) =>
     broken('a', seconds, seconds - 1, { isInterrupted: true, ...more });
@@ -252,7 +252,7 @@ test('a node that is cordoned or updated and NotReady is no verdict: it stops no
   );
 });
 
-test('what was measured since it was seen counts, not the clock that was set meanwhile', () => {
+test('uses the measured age instead of timestamps when the clock changes', () => {
   const strategy = { maxConcurrent: 1, settleSeconds: 60 };
   const settling = (more: Partial<RolloutNode>) => step([done('a', 1e4, more), pending('b')], strategy).settlesAfterMs;
   assert.equal(settling({ changedAgo: 5_000, readyAgo: 1e9 }), 57_000);

@@ -8,7 +8,7 @@ import { ago, broken, done, many, node, pending, step } from './rollout-nodes.ts
 /** A stop whose nodes are not known, as in the condition of an earlier version. */
 const at = (time: number) => ({ at: time, nodes: [] });
 
-test('a changed node that turns NotReady stops it, until it is Ready, the spec changes or somebody resumes', () => {
+test('a changed node that turns NotReady stops the rollout until recovery, spec change or resume', () => {
   const strategy = { canary: 1, maxConcurrent: 3, settleSeconds: 60 };
   const rest = many(5, pending);
   const stopped = step([broken('a', 40, 10), ...rest], strategy);
@@ -37,7 +37,7 @@ test('a changed node that turns NotReady stops it, until it is Ready, the spec c
   assert.deepEqual(step([broken('a', 40, 10), ...rest], strategy, { resumed: ago(-1e9) }).failed, ['a'], 'forged');
 });
 
-test('a node that was NotReady when it was changed does not keep the rollout from its end, nor others from their turn', () => {
+test('a node that was NotReady before its change does not block completion or other nodes', () => {
   const dead = (name: string, seconds: number) => broken(name, seconds, 1e6, { wasNotReady: true });
   const settled = many(3, name => done(name, 1e4));
   const waits = step([...settled, dead('a', 20)], { settleSeconds: 60 });
@@ -48,7 +48,7 @@ test('a node that was NotReady when it was changed does not keep the rollout fro
   assert.deepEqual(next.next, ['b']);
 });
 
-test('a node that turned NotReady and does not stop it is named, and can be accepted', () => {
+test('names a NotReady node that does not stop the rollout, and accepts it after a resume', () => {
   const nodes = [done('b', 1e4), ...many(5, name => broken(name, 30, 10))];
   const strategy = { settleSeconds: 60, stopOnNotReady: false };
   const waits = step(nodes, strategy);
@@ -94,7 +94,7 @@ test('a stopped rollout stays stopped when the failed node is deleted', () => {
   assert.equal(step(rest, strategy, future).isStopped, false, 'stopped by a clock that was ahead, and resumed');
 });
 
-test('a rollout that is done stays done, whatever happens to its nodes later', () => {
+test('a complete rollout stays complete, whatever happens to its nodes later', () => {
   const nodes = [broken('a', 1e5, 10), done('b', 1e5, { readySince: ago(5) }), done('c', 1e5)];
   assert.equal(rolloutProgress('web', step(nodes, {}, { wasComplete: true })).reason, 'RolloutComplete');
   assert.equal(step(nodes, {}, { wasComplete: true }).settlesAfterMs, undefined);
@@ -108,7 +108,7 @@ test('a rollout that is done stays done, whatever happens to its nodes later', (
   );
 });
 
-test('a node that was NotReady before its drain began stops nothing, and gives its place away when it could have settled', () => {
+test('a node that was NotReady before its drain frees its slot after settleSeconds', () => {
   const node = (secondsAgo: number, more: Partial<RolloutNode> = {}) =>
     pending('a', {
       changed: ago(secondsAgo),
@@ -132,7 +132,7 @@ test('a node that was NotReady before its drain began stops nothing, and gives i
   assert.deepEqual(step([back, ...rest], { maxConcurrent: 1 }).next, ['a'], 'it is Ready, and has its place');
 });
 
-test('a node that turns NotReady while its pods are evicted stops the rollout, its own drain included', () => {
+test('a node that turns NotReady during its evictions stops the rollout and its own drain', () => {
   const node = (more: Partial<RolloutNode>) =>
     pending('a', { changed: ago(3_600), isOfThis: true, isDraining: true, ready: false, readySince: ago(30), ...more });
   const rest = [pending('b')];
@@ -151,7 +151,7 @@ test('a node that turns NotReady while its pods are evicted stops the rollout, i
   assert.equal(step([node({})], { stopOnNotReady: false }).isStopped, false);
 });
 
-test('the time of a stop is one of its nodes, so a recovery is told without the clock of who noticed it', () => {
+test('takes the stop time from node timestamps, so that recovery needs no local clock', () => {
   const rest = many(3, pending);
   const rebooted = done('b', 300, { readySince: ago(100) });
   // The clocks of all nodes are behind: it broke and came back before what is now for us.
@@ -176,7 +176,7 @@ test('a stop after a resume was recreated, whatever the clock of the node that f
   assert.deepEqual([gone.isStopped, gone.stoppedAt], [true, ago(90)]);
 });
 
-test('what others add to nodes that have the spec does not make the rollout unfinished', () => {
+test('foreign labels on updated nodes do not make the rollout incomplete', () => {
   // With unmanaged: Remove, a label of somebody is removed in a turn.
   const labelled = (name: string) => done(name, 1e5, { isPending: true, hasSpec: true, isOfThis: true });
   const dead = broken('dead', 1e5, 10);
@@ -192,7 +192,7 @@ test('what others add to nodes that have the spec does not make the rollout unfi
   assert.deepEqual([now.failed, now.next], [['c'], []], 'it broke by the removal');
 });
 
-test('a stop is remembered with its nodes, until all of them are Ready again', () => {
+test('remembers a stop with its nodes until all of them are Ready again', () => {
   const rest = many(3, pending);
   const both = step([broken('a', 300, 20), broken('b', 300, 10), ...rest]);
   assert.deepEqual(both.stop, { at: ago(10), nodes: ['a', 'b'] });
@@ -219,7 +219,7 @@ test('a stop is remembered with its nodes, until all of them are Ready again', (
   assert.equal(step([joined, ...rest], {}, { stopped: { at: ago(10), nodes: ['a'] } }).isStopped, true, 'a new node');
 });
 
-test('a stop is remembered while no node waits for it, and forgotten when all nodes have the spec', () => {
+test('remembers a stop without waiting nodes until all nodes have the spec', () => {
   const stopped = { at: ago(10), nodes: ['x'] };
   const settling = step([done('a', 10)], {}, { stopped });
   assert.deepEqual([settling.isStopped, settling.stop], [false, stopped]);

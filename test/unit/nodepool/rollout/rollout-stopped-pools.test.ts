@@ -18,14 +18,14 @@ const pool = (entries: StoppedRollout[], resumed?: string) =>
 const stop = { at: Date.parse(TIME), nodes: ['a'] };
 const OWN: StoppedRollout = { rollout: rolloutHash(pool([])), time: TIME, nodes: ['a'] };
 
-test('the stop of the current spec, by its hash', () => {
+test('stoppedRollout() returns the stop of the current spec by its hash', () => {
   assert.deepEqual(stoppedRollout(pool([OTHER, OWN])), stop);
   assert.equal(stoppedRollout(pool([OTHER])), undefined);
   assert.equal(stoppedRollout(pool([{ ...OWN, time: 'x' }])), undefined);
   assert.deepEqual(stoppedRollout(pool([{ rollout: OWN.rollout, time: TIME }])), { at: stop.at, nodes: [] });
 });
 
-test('each is kept in its place, for ten specs, and that of the current one follows the step', () => {
+test('keeps the stops of ten specs in order, and updates the stop of the current spec', () => {
   assert.deepEqual(stoppedRollouts(pool([OTHER]), { stop }), [OTHER, OWN]);
   assert.deepEqual(stoppedRollouts(pool([OWN, OTHER]), { stop: { ...stop, nodes: [] } }), [
     { rollout: OWN.rollout, time: TIME },
@@ -37,12 +37,12 @@ test('each is kept in its place, for ten specs, and that of the current one foll
   assert.deepEqual(stoppedRollouts(pool(ten), { stop }), [...ten.slice(1), OWN]);
 });
 
-test('whoever resumes one spec does not resume the others', () => {
+test('resuming one spec does not resume others', () => {
   assert.deepEqual(stoppedRollouts(pool([OTHER], TIME), { stop: undefined }), [{ ...OTHER, time: LATER }]);
   assert.deepEqual(stoppedRollouts(pool([{ ...OTHER, time: LATER }], TIME), { stop: undefined })[0]?.time, LATER);
 });
 
-test('a time of a year that RFC 3339 does not have is none', () => {
+test('ignores a time whose year is outside RFC 3339', () => {
   for (const resumed of ['+275760-09-13T00:00:00.000Z', '9999-12-31T23:59:59Z'])
     assert.deepEqual(stoppedRollouts(pool([OTHER], resumed), { stop }), [OTHER, OWN]);
   assert.equal(stoppedRollout(pool([{ ...OWN, time: '9999-12-31T23:59:59-12:00' }])), undefined);

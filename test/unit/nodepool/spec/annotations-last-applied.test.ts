@@ -15,7 +15,7 @@ function takenBack(spec: object, file: string | undefined = JSON.stringify({ spe
   } as Parameters<typeof takenBackByApply>[0]);
 }
 
-test('what differs from the file is taken back, and what the file does not have is kept', () => {
+test('takenBack() lists fields that differ from the file, not fields that the file lacks', () => {
   const cases: [spec: object, paths: string[]][] = [
     [FILE, []],
     [{ ...FILE, labels: { team: 'a', stage: 'canary' }, unmanaged: 'Remove' }, []],
@@ -27,7 +27,7 @@ test('what differs from the file is taken back, and what the file does not have 
   for (const [spec, paths] of cases) assert.deepEqual(takenBack(spec), paths);
 });
 
-test('without a file, or with a text that is none, nothing is', () => {
+test('takenBack() lists nothing without a file or with an invalid one', () => {
   assert.deepEqual(
     ['', '{', 'null', '[]', '{"spec":1}', '{"spec":{"__proto__":{"a":1}}}'].map(file => takenBack({}, file)),
     [[], [], [], [], [], ['spec.__proto__']],

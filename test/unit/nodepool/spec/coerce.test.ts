@@ -66,7 +66,7 @@ test('keeps a key that is special in JavaScript', () => {
   ]);
 });
 
-test("the CRD's default status is none, and its generation is none beside the earlier operator's fields", () => {
+test('ignores the default status of the CRD, and its generation beside old status fields', () => {
   assert.equal(read({}, { observedGeneration: -1 }).status, undefined);
   assert.deepEqual(read({}, { observedGeneration: -1, status: 200, nodeCount: 1 }).status, {
     status: 200,
@@ -74,7 +74,7 @@ test("the CRD's default status is none, and its generation is none beside the ea
   });
 });
 
-test('stops of rollouts are read, and left out where they have another type', () => {
+test('reads stops of rollouts, and drops those of another type', () => {
   const stop = { rollout: '0123456789', time: '2026-05-01T12:00:00Z', nodes: ['a'] };
   const stopsOf = (stoppedRollouts: unknown) =>
     read({}, { status: 200, nodeCount: 1, stoppedRollouts }).status?.stoppedRollouts ?? [];
@@ -82,7 +82,7 @@ test('stops of rollouts are read, and left out where they have another type', ()
   for (const wrong of [null, 7, {}, 'x', [null]]) assert.deepEqual(stopsOf(wrong), [], JSON.stringify(wrong));
 });
 
-test('coerces a status without calling the pool invalid', () => {
+test('corrects a status without marking the pool invalid', () => {
   const time = '2026-01-01T00:00:00Z';
   const good = { type: 'Other', status: 'True', reason: 'R', message: 'm', lastTransitionTime: time };
   const conditions = [

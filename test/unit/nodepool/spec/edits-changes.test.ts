@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { specChanges } from '../../../../src/nodepool/spec/edits.ts';
 
-test('names each field that differs, those of later versions too', () => {
+test('names each differing field, including fields of later versions', () => {
   const before = {
     labels: { tier: 'gold', gone: 'x', same: 's' },
     taints: [{ key: 'a', value: '1', effect: 'NoSchedule' }],

@@ -143,7 +143,7 @@ test('formats a taint as it is parsed', () => {
   assert.equal(formatTaint({ key: 'a', value: '', effect: 'NoSchedule' }), 'a:NoSchedule');
 });
 
-test('suggests the nearest known word, or none', () => {
+test('suggests the nearest known word, if one is near', () => {
   const known = ['labels', 'taints', 'handler', 'nodeSelector', 'unmanaged'];
   assert.equal(suggest('lables', known), 'labels');
   assert.equal(suggest('label', known), 'labels');

@@ -15,7 +15,7 @@ for (const { title, name = 'gpu', spec, wrong } of POOL_CASES) {
   });
 }
 
-test('says what is wrong and what to do', () => {
+test('the error names the problem and the next step', () => {
   const [reserved] = validatePool(pool('master', {}));
   assert.match(
     reserved?.message ?? '',
@@ -56,7 +56,7 @@ test('reports all errors in the order of the fields', () => {
   );
 });
 
-test('the largest record of a valid pool without annotations and startup taints leaves room for other annotations', () => {
+test('the largest record without annotations and startup taints leaves room for other annotations', () => {
   const key = (index: number) => `${'p'.repeat(253)}/${String(index).padStart(63, 'k')}`;
   const slots = (count: number, suffix: string) =>
     new Map(

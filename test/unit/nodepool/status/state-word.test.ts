@@ -23,7 +23,7 @@ function withHandler(pool: NodePool): NodePool {
   return { ...pool, spec: { ...pool.spec, handler: 'gvisor' } };
 }
 
-test('by the last status', () => {
+test('returns the state word of the last status', () => {
   const old = { observedGeneration: 1 };
   const cases: [pool: NodePool, word: string][] = [
     [reconciled(), 'Ready'],
@@ -60,7 +60,7 @@ test('by the last status', () => {
   for (const [pool, text] of cases) assert.equal(stateText(pool), text, JSON.stringify(pool));
 });
 
-test('by the nodes as they are now', () => {
+test('returns the state word of the current nodes', () => {
   const old = { observedGeneration: 1 };
   const cases: [pool: NodePool, live: Partial<LiveState>, word: string][] = [
     [reconciled(), {}, 'Ready'],

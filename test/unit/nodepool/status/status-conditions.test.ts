@@ -41,7 +41,7 @@ test('reports a pool without Ready members', () => {
   });
 });
 
-test('takes the reason from the first conflict and names all', () => {
+test('uses the reason of the first conflict, and names all conflicts', () => {
   assert.deepEqual(said(compute({ conflicts: [conflict] })), {
     Ready: ['False', 'NodeConflict', 'see condition Conflict'],
     Applied: ['True', 'Applied', ALL_APPLIED],
@@ -72,7 +72,7 @@ test('reports failed writes and unreadable quantities as Stalled', () => {
   assert.deepEqual(said(compute({ members, failures })).Stalled, failed.Stalled);
 });
 
-test('reports members that differ, without and with failed writes, and counts the others', () => {
+test('reports members that differ, with and without failed writes', () => {
   const members = ['a', 'b', 'c'].map(name => aNode({ name }));
   const differ = '2 of 3 nodes differ from the labels and taints of the pool';
   const drifted = compute({ members, differing: ['c', 'a'] });
@@ -124,7 +124,7 @@ test('sets observedGeneration on conditions when the pool has a generation', () 
   assert.ok(without.conditions?.every(condition => !('observedGeneration' in condition)));
 });
 
-test('a contest leaves the pool normal, and is a condition of its own', () => {
+test('contested keys set their own condition, and the pool stays Ready', () => {
   const observed = { members: [aNode()], contested: 'others keep changing it' };
   const status = compute(observed);
   assert.deepEqual(said(status).Contested, ['True', 'RepeatedRepairs', 'others keep changing it']);
@@ -133,7 +133,7 @@ test('a contest leaves the pool normal, and is a condition of its own', () => {
   assert.equal(said(over).Contested, undefined);
 });
 
-test('says what keeps a pool from being released', () => {
+test('names what blocks the release of a pool', () => {
   const stuck = { isReleased: true, members: [aNode()], differing: ['a'], failures: ['node a: refused'] };
   assert.deepEqual(said(compute(stuck)), {
     Ready: ['False', 'WriteFailed', 'see condition Applied'],
@@ -152,7 +152,7 @@ test('says what keeps a pool from being released', () => {
   assert.deepEqual(said(compute({ isReleased: true })).Applied, ['True', 'Released', 'every node is released']);
 });
 
-test('keeps conditions that others wrote, after its own', () => {
+test('keeps conditions of others after its own', () => {
   const theirs = { type: 'Theirs', status: 'Unknown', reason: 'R', message: '', lastTransitionTime: NOW };
   const before = { ...compute({}), conditions: [theirs as unknown as Condition, ...(compute({}).conditions ?? [])] };
   const { conditions } = computeStatus(aPool({}, { status: before }), EMPTY_OBSERVATION, NOW);

@@ -9,7 +9,7 @@ const bare = aPool();
 const lostTo = (owner: string, ...nodes: string[]) =>
   nodes.map(name => ({ node: aNode({ name }), owner: aPool({}, { name: owner }) }));
 
-test('names one node, its owner, and what the pool does not apply there', () => {
+test('names the node, its owner, and the keys that the pool does not apply', () => {
   assert.deepEqual(conflictMessages(pool, lostTo('gpu', 'a')), [
     {
       reason: 'NodeConflict',
@@ -18,7 +18,7 @@ test('names one node, its owner, and what the pool does not apply there', () => 
   ]);
 });
 
-test('names several nodes of one owner in one message, sorted; a pool without settings lists no keys', () => {
+test('names several nodes of one owner in one message; lists no keys without settings', () => {
   assert.deepEqual(conflictMessages(bare, lostTo('gpu', 'b', 'c', 'a')), [
     { reason: 'NodeConflict', message: 'nodes a, b, c belong to pool gpu but also match pool worker' },
   ]);
@@ -33,7 +33,7 @@ test('names ten nodes and counts the rest', () => {
   assert.equal(ofTwelve?.message, `nodes ${ten} and 2 more belong to pool gpu but also match pool worker`);
 });
 
-test('has one message per owner, sorted by name, in any order of nodes', () => {
+test('reports one message per owner, sorted by name', () => {
   for (const lost of [
     [...lostTo('z', 'a'), ...lostTo('m', 'b'), ...lostTo('b', 'c')],
     [...lostTo('b', 'c'), ...lostTo('z', 'a'), ...lostTo('m', 'b')],
@@ -58,7 +58,7 @@ test('reports a foreign RuntimeClass after the nodes', () => {
   assert.deepEqual(conflictMessages(bare, []), []);
 });
 
-test('the keys of a pool are those of its labels, taints, startup taints and annotations', () => {
+test('lists the keys of labels, taints, startup taints and annotations', () => {
   assert.deepEqual([specKeys(pool), specKeys(bare)], [['tier', 'own:NoSchedule', 'note'], []]);
   const startup = aPool({ startupTaints: [{ key: 'agent', effect: 'NoExecute' }], annotations: { note: '' } });
   assert.deepEqual(specKeys(startup), ['agent:NoExecute', 'note']);

@@ -7,7 +7,7 @@ import { aNode, aPool, EMPTY_OBSERVATION } from '../fixtures.ts';
 
 const NOW = '2026-03-01T00:00:00Z';
 
-test('the two nodes of the sample give its numbers', () => {
+test('computes the numbers of the sample from its two nodes', () => {
   const members = [aNode({ name: 'a', allocatable: ALLOCATABLE }), aNode({ name: 'b', allocatable: ALLOCATABLE })];
   const status = computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW);
   assert.equal(status.status, 200);
@@ -48,7 +48,7 @@ test('counts ready and unschedulable members', () => {
   assert.deepEqual([readyNodeCount, unschedulableNodeCount], [2, 1]);
 });
 
-test('leaves an unreadable quantity out of the sum and reports it, but not as a failed write', () => {
+test('omits an unreadable quantity from the sum, and reports it without a failed write', () => {
   const members = [
     aNode({ allocatable: ALLOCATABLE }),
     aNode({ name: 'odd', allocatable: { cpu: '1Kii', pods: '1' } }),
@@ -61,7 +61,7 @@ test('leaves an unreadable quantity out of the sum and reports it, but not as a 
   assert.equal(condition('Ready')?.message, `node odd: allocatable cpu "1Kii": unable to parse quantity's suffix`);
 });
 
-test('cuts a quantity in a message', () => {
+test('cuts a long quantity in a message', () => {
   const members = [aNode({ name: 'odd', allocatable: { cpu: `x${'9'.repeat(500)}` } })];
   const status = computeStatus(aPool(), { ...EMPTY_OBSERVATION, members }, NOW);
   const message = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
