@@ -52,7 +52,7 @@ function start(): void {
   reported();
 }
 
-test('enqueues nothing before the start, and every pool at it, deleted ones with records too', () => {
+test('enqueues nothing before start(), which enqueues every pool, including deleted pools in records', () => {
   seenPool(pool('one'));
   seen(aNode({ name: 'a', record: recordOf({ pool: 'gone' }) }));
   assert.deepEqual(reported(), []);
@@ -80,7 +80,7 @@ test('enqueues the pool of a node that becomes NotReady', () => {
   assert.deepEqual(reported(), ['one']);
 });
 
-test("enqueues nothing for its own write's event, and for anything older", () => {
+test('enqueues nothing for the event of its own write or for older events', () => {
   start();
   const written = aNode({ name: 'a', resourceVersion: '9', labels: { ...role('one'), tier: 'gold' } });
   state.setNode(written);
@@ -91,7 +91,7 @@ test("enqueues nothing for its own write's event, and for anything older", () =>
   assert.deepEqual(state.node('a'), written);
 });
 
-test('reports the earlier node deleted when a node is recreated, and no late event restores it', () => {
+test('reports the old node as deleted when a node is recreated, and ignores late events', () => {
   start();
   const another = aNode({ name: 'a', uid: 'another', resourceVersion: '8', labels: role('two') });
   seen(another);
@@ -138,7 +138,7 @@ test('enqueues the same pools for a response as for an event', () => {
   assert.deepEqual([reported(), deleted], [['one', 'three'], ['one/a']]);
 });
 
-test('enqueues the pool that held a deleted node; ignores the deletion of an earlier node of the name', () => {
+test('enqueues the pool that held a deleted node, and ignores deletions of an earlier node', () => {
   start();
   handlers.node(gone(nodeItem(aNode({ name: 'a', uid: 'earlier' }))));
   assert.deepEqual([reported(), deleted], [[], []]);
@@ -164,7 +164,7 @@ test('enqueues only the pool itself when someone else writes its metadata or sta
   assert.deepEqual(reported(), []);
 });
 
-test('enqueues the pool that a RuntimeClass is named for, if it exists', () => {
+test('enqueues the pool that a RuntimeClass names, if the pool exists', () => {
   start();
   const runtimeClass = (name: string, resourceVersion: string): RuntimeClass => {
     return { metadata: { name, uid: `uid-${name}`, resourceVersion }, handler: 'runc' };
@@ -180,7 +180,7 @@ test('enqueues the pool that a RuntimeClass is named for, if it exists', () => {
   assert.deepEqual(reported(), [], 'we deleted it ourselves');
 });
 
-test("enqueues the owner of a pod's node with a delay, and nothing before the start", () => {
+test('enqueues the owner of the node of a pod with a delay, and nothing before start()', () => {
   seenPool(aPool({}, { name: 'one' }));
   seen(aNode({ name: 'a', labels: role('one') }));
   seen(aNode({ name: 'free' }));

@@ -29,7 +29,7 @@ test('reports joining, moving and leaving to both pools', () => {
   );
 });
 
-test('groups nodes with the same changes in one event; sends none for a record alone', () => {
+test('groups nodes with the same changes in one Event, and sends none for record changes', () => {
   const drift = { ...change, action: 'change', from: 'lead', reason: 'drift' } as const;
   assert.deepEqual(
     notes([
@@ -47,7 +47,7 @@ test('groups nodes with the same changes in one event; sends none for a record a
   );
 });
 
-test('an event has the number of nodes, and as many names as fit a note of 1,024 bytes', () => {
+test('an Event has the number of nodes, and as many names as fit in 1,024 bytes', () => {
   const moves = Array.from({ length: 5_000 }, (_, index): NodeMove => {
     const node = `node-${String(index).padStart(4, '0')}.very-long-zone-name.example.com`;
     return { node, from: undefined, to: 'worker', changes: [] };
@@ -61,7 +61,7 @@ test('an event has the number of nodes, and as many names as fit a note of 1,024
   assert.ok(note.endsWith(`and ${5_000 - named} more`));
 });
 
-test("changes of many kinds do not use up a pool's event burst", () => {
+test('changes of many kinds do not use up the event burst of a pool', () => {
   const moves = Array.from({ length: 100 }, (_, index): NodeMove => {
     const drift: Change = { ...change, action: 'change', from: `theirs-${index}`, reason: 'drift' };
     return { node: `n${index}`, from: 'worker', to: 'worker', changes: [drift] };
@@ -71,7 +71,7 @@ test("changes of many kinds do not use up a pool's event burst", () => {
   assert.match(reported.at(-1) ?? '', /^NodesUpdated 95 nodes updated with other changes: n10, n11, /);
 });
 
-test('reports a replaced record with what was wrong with it', () => {
+test('reports a replaced record with its problem', () => {
   const move = (node: string, invalidRecord: string): NodeMove => ({
     node,
     from: undefined,
@@ -100,7 +100,7 @@ test('reports a replaced record with what was wrong with it', () => {
   );
 });
 
-test('warns of a contest when it begins and when its keys change, not for each node', () => {
+test('warns of contested keys when they begin or change, not for each node', () => {
   const statusWith = (message: string) => {
     const condition = { type: 'Contested', status: 'True', reason: 'RepeatedRepairs', message } as const;
     return { status: 200, nodeCount: 1, conditions: [{ ...condition, lastTransitionTime: '' }] };
@@ -151,7 +151,7 @@ test('reports the effects of many reconciles on one pool at once, then once a se
   assert.equal(reported.at(-1), 'big: 1 node joined: late');
 });
 
-test('flush() reports what is queued, once', async () => {
+test('flush() reports queued Events once', async () => {
   const { clock, reported, recorder } = create();
   recorder.add([move('a', undefined, 'p')]);
   recorder.add([move('b', undefined, 'p')]);
@@ -163,7 +163,7 @@ test('flush() reports what is queued, once', async () => {
   assert.equal(reported.length, 2);
 });
 
-test('reports what is queued for a pool that is deleted in the meantime, and nothing for one deleted before', async () => {
+test('reports queued Events of a pool that is deleted meanwhile, but not of one deleted before', async () => {
   const { clock, reported, recorder, gone } = create();
   recorder.add([move('a', undefined, 'p')]);
   recorder.add([move('b', undefined, 'p')]);

@@ -14,7 +14,7 @@ test('an error with a move has the same message as without', () => {
   assert.deepEqual([cause, retryAfterMs, isThrottled, error.move], [plain, undefined, false, move]);
 });
 
-test('passes the move to the first caller only, and the retry time to all', () => {
+test('returns the move to the first caller only, and the retry time to all', () => {
   const held = new WriteError(plain, { retryAfterMs: 7, isThrottled: true });
   const moved = withMove(held, move);
   assert.deepEqual([moved.move, moved.retryAfterMs, moved.isThrottled, moved.message], [move, 7, true, held.message]);

@@ -15,7 +15,7 @@ const move = (node: string): NodeMove => ({
   withheld: [taint('agent=x:NoExecute')],
 });
 
-test('an Event of the pool names the taint, the command and the nodes, also of nodes that left', () => {
+test('the Event names the taint, the command and all nodes, including those that left', () => {
   const [event, ...others] = moveEvents([move('b'), move('a')]).get('worker') ?? [];
   assert.deepEqual([event?.type, event?.reason, others], ['Warning', 'TaintNotRestored', []]);
   assert.match(
@@ -30,7 +30,7 @@ test('an Event of the pool names the taint, the command and the nodes, also of n
   assert.match(left[1]?.note ?? '', /`kubectl taint nodes a agent=x:NoExecute`: a$/);
 });
 
-test('a condition names them until the spec changes', () => {
+test('condition TaintsNotRestored names the taints until the spec changes', () => {
   const conditionOf = (generation: number, before: ReturnType<typeof computeStatus> | undefined, moves: NodeMove[]) => {
     const pool = aPool({}, { generation, ...(before === undefined ? {} : { status: before }) });
     const status = computeStatus(pool, { ...EMPTY_OBSERVATION, withheld: withheldTaints(moves) }, NOW);

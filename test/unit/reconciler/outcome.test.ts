@@ -13,7 +13,7 @@ import {
 
 const refused = new NodepoolError('cluster', 'cannot patch Node "a": invalid:', 'mend it', { items: ['x', 'y'] });
 
-test('returns a refusal with its node and next step; throws a bug', async () => {
+test('returns a refusal with its node and next step, and rethrows bugs', async () => {
   const failures: WriteFailure[] = [];
   assert.equal(await collectFailure(failures, async () => {}, 'a'), undefined);
   assert.deepEqual(failures, []);
@@ -31,7 +31,7 @@ test('returns a refusal with its node and next step; throws a bug', async () => 
   assert.equal(failures.length, 1);
 });
 
-test('reports a write that was not attempted', () => {
+test('reports that a write was not attempted', () => {
   const held = new WriteError(refused, { retryAfterMs: 1, isThrottled: true });
   const tried = new WriteError(refused, { retryAfterMs: 1, isThrottled: false });
   assert.deepEqual([failureOf(held).isThrottled, 'isThrottled' in failureOf(tried)], [true, false]);
@@ -40,7 +40,7 @@ test('reports a write that was not attempted', () => {
 const ofNodes = (names: string[], message: (name: string) => string): WriteFailure[] =>
   names.map(node => ({ message: message(node), next: 'ask', node }));
 
-test('merges failures that differ in the node name only, with their number and the first node', () => {
+test('merges failures that differ only in the node name, with the count and first node', () => {
   assert.deepEqual(summarized(ofNodes(['a', 'b', 'c'], node => `cannot patch Node "${node}": forbidden`)), [
     { message: 'cannot patch 3 nodes: forbidden (first: a)', next: 'ask' },
   ]);
@@ -52,7 +52,7 @@ test('merges failures that differ in the node name only, with their number and t
   ]);
 });
 
-test('reports a failure of one node, or of none, in its own words', () => {
+test('keeps the message of a failure of one node or of no node', () => {
   const alone = ofNodes(['a'], node => `cannot patch Node "${node}": forbidden`);
   const general = { message: 'RuntimeClass x is changed all the time', next: undefined };
   assert.deepEqual(summarized([...alone, general, general]), [
@@ -62,7 +62,7 @@ test('reports a failure of one node, or of none, in its own words', () => {
   assert.deepEqual(summarized([]), []);
 });
 
-test('reports ten kinds of failures, and counts the nodes of others', () => {
+test('reports ten kinds of failures, and counts the nodes of the others', () => {
   const kinds = (count: number) => Array.from({ length: count }, (_, index) => ({ message: `failure ${index}` }));
   assert.deepEqual(
     summarized(kinds(10)).map(({ message }) => message),

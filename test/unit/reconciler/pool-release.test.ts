@@ -54,10 +54,10 @@ async function released(isRefused: boolean): Promise<string[]> {
   return writes;
 }
 
-test('nodes, RuntimeClass, finalizer', async () => {
+test('releases nodes first, then deletes the RuntimeClass, then removes the finalizer', async () => {
   assert.deepEqual(await released(false), ['node', 'RuntimeClass', 'finalizer']);
 });
 
-test('while a node keeps its taints, the RuntimeClass stays: new pods that name it tolerate them', async () => {
+test('keeps the RuntimeClass while a node keeps its taints', async () => {
   assert.deepEqual(await released(true), ['status 500']);
 });

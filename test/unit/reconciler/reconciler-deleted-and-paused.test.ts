@@ -64,7 +64,7 @@ for (const [title, history] of Object.entries(HISTORIES)) {
   }
 }
 
-test('a pool that is paused while it is read whether another is gone: the node is released, and not taken', async () => {
+test('releases a node, but does not add it to a pool that is paused meanwhile', async () => {
   const next = (paused: boolean) =>
     aPool(
       { labels: { tier: 'next' }, nodeSelector: role('worker'), paused },
@@ -79,7 +79,7 @@ test('a pool that is paused while it is read whether another is gone: the node i
   assert.deepEqual([move?.from, move?.to, server.live?.labels], ['worker', undefined, role('worker')]);
 });
 
-test('a pool that is recreated, and seen, before the answer that it is gone arrives: its node is not released', async () => {
+test('does not release a node when its deleted pool is recreated during the check', async () => {
   for (const isPaused of [true, false]) {
     const { server, state, writer } = begin(member, []);
     server.port.pools.getCoerced = async () => {
@@ -91,7 +91,7 @@ test('a pool that is recreated, and seen, before the answer that it is gone arri
   }
 });
 
-test('a spec that is changed while a pool is read: the node gets the new one at once', async () => {
+test('applies a spec that changes while a pool is read', async () => {
   const next = (tier: string, generation: number) =>
     aPool(
       { labels: { tier }, nodeSelector: role('worker') },

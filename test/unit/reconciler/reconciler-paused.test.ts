@@ -126,7 +126,7 @@ for (const { title, pools, node, by, labels } of cases) {
   });
 }
 
-test('a deleted pool releases a node that is not written again for the paused one', async () => {
+test('a deleted pool releases a node, and the paused pool does not write it', async () => {
   const paused = other({ nodeSelector: role('worker'), paused: true });
   const { server, state, writer } = begin(member({ tier: 'gold' }), [aPool(gold, deleted), paused]);
   const move = await writer.write('n1');
@@ -136,7 +136,7 @@ test('a deleted pool releases a node that is not written again for the paused on
   assert.equal(writer.needsWrite('n1'), false);
 });
 
-test('a node that was chosen before its pool was paused is not written', async () => {
+test('does not write a node when its pool is paused after the node was selected', async () => {
   const { server, state, writer } = begin(fresh);
   assert.equal(writer.needsWrite('n1'), true);
   const { metadata, spec } = worker;
@@ -147,7 +147,7 @@ test('a node that was chosen before its pool was paused is not written', async (
   assert.equal((await writer.write('n1'))?.to, 'worker');
 });
 
-test('without caches, a pool that was read more than a second ago is read before the write', async () => {
+test('without caches, reads a pool again before a write if the read is over a second old', async () => {
   const { metadata, spec } = worker;
   const paused = { ...worker, metadata: { ...metadata, generation: 2 }, spec: { ...spec, paused: true } };
   const answers = {

@@ -47,7 +47,7 @@ function create(live: NodePool, dryRun: boolean) {
 
 const NOT_DELETED = { kind: 'cluster', message: /^pool worker is no longer being deleted: / };
 
-test('does not release its nodes: reconciles it, or fails when its resourceVersion went back', async () => {
+test('does not release nodes: reconciles the pool, or fails when its resourceVersion went back', async () => {
   const later = create(restored('30'), false);
   assert.equal((await later.reconciler.reconcile('worker')).kind, 'reconciled');
   assert.equal(later.state.isActive('worker'), true);
@@ -64,7 +64,7 @@ test('keeps its finalizer', async () => {
   assert.ok(state.pool('worker'));
 });
 
-test('completes a dry run, whose deletionTimestamp exists in the state only', async () => {
+test('completes a dry run, whose deletionTimestamp exists only in the state', async () => {
   const { writes, reconciler } = create(restored('10'), true);
   assert.equal((await reconciler.reconcile('worker')).kind, 'released');
   assert.deepEqual(writes, ['node a', 'finalizers written']);

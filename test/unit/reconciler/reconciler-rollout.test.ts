@@ -78,7 +78,7 @@ function begin(
   return { reconciler, tried, state };
 }
 
-test('a node that settles between the first and the last look of a reconcile wakes the pool', async () => {
+test('wakes the pool when a node settles during a reconcile', async () => {
   const pool = aPool({ labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } }, METADATA);
   const settling = of('a', '2', { changed: CHANGED, rollout: rolloutHash(pool) });
   // 62 s: see the margin in rollout-step.ts.
@@ -90,14 +90,14 @@ test('a node that settles between the first and the last look of a reconcile wak
   assert.deepEqual(tried, ['b']);
 });
 
-test('the settling of nodes does not wake a pool that is paused', async () => {
+test('settling nodes do not wake a paused pool', async () => {
   const pool = aPool({ labels: { tier: '2' }, paused: true, rollout: { settleSeconds: 60 } }, METADATA);
   const settling = of('a', '2', { changed: CHANGED, rollout: rolloutHash(pool) });
   const { reconciler } = begin(pool, [settling, old('b')], () => Date.parse(CHANGED));
   assert.equal((await reconciler.reconcile('worker')).retryAfterMs, undefined);
 });
 
-test('a node that is refused, or whose record is too large, keeps no place from the others', async () => {
+test('a node that is refused or has a too large record does not block others', async () => {
   const pool = aPool({ labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 0 } }, METADATA);
   const { reconciler, tried } = begin(
     pool,
@@ -119,7 +119,7 @@ test('a node that is refused, or whose record is too large, keeps no place from 
   assert.deepEqual(second.tried, ['b', 'c']);
 });
 
-test('a node whose write had no answer, nor its read, keeps its place until it is seen in another version', async () => {
+test('a node whose write and read got no response keeps its slot until it changes', async () => {
   const pool = aPool({ labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } }, METADATA);
   const isAway = () => true;
   let time = Date.parse(CHANGED);
@@ -136,7 +136,7 @@ test('a node whose write had no answer, nor its read, keeps its place until it i
   assert.deepEqual(tried, ['a', 'a', 'b']);
 });
 
-test('a rollout whose first status says that it is stopped stays so when the failed node is deleted', async () => {
+test('a rollout whose first status is stopped stays stopped when the failed node is deleted', async () => {
   const progressing = {
     type: 'Progressing',
     status: 'False',

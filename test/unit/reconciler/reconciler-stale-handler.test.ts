@@ -38,7 +38,7 @@ async function requestsOf(live: NodePool | undefined, hasClass = true): Promise<
   return requests;
 }
 
-test('reads the pool before its RuntimeClass is deleted, and keeps that of one with a handler', async () => {
+test('reads the pool before it deletes the RuntimeClass, and keeps it if the pool has a handler', async () => {
   const withHandler = (resourceVersion: string) => aPool({ handler: 'runc' }, { ...METADATA, resourceVersion });
   assert.deepEqual(await requestsOf(known), ['get pool', 'delete RuntimeClass']);
   assert.deepEqual(await requestsOf(withHandler('11')), ['get pool']);

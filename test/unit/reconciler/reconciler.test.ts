@@ -30,7 +30,7 @@ function withStatus(pool: NodePool, status: NodePoolStatus): NodePool {
   return { ...pool, status, metadata: { ...pool.metadata, resourceVersion } };
 }
 
-test('its own status write enqueues nothing, whether response or event comes first', async () => {
+test('its own status write enqueues nothing, in any order of response and event', async () => {
   let failures = 0;
   for (const first of ['answer', 'cache'] as const) {
     const { state, reported, reconciler } = create(
@@ -60,7 +60,7 @@ test('its own status write enqueues nothing, whether response or event comes fir
   }
 });
 
-test('a pool is Stalled while a write fails, also one that is retried', async () => {
+test('a pool is Stalled while a write fails, including a retried write', async () => {
   const errors = [
     new NodepoolError('cluster', 'overloaded', 'try again', { isTransient: true }),
     new NodepoolError('cluster', 'somebody else changed it at the same time'),
@@ -125,7 +125,7 @@ test('reads a deleted pool once, and releases its node', async () => {
   assert.equal(asked, 1);
 });
 
-test('rebuilds a status after a conflict, and yields to the status of a later spec', async () => {
+test('rebuilds a status after a conflict, and keeps the status of a later spec', async () => {
   const billed = {
     type: 'Billed',
     status: 'True',

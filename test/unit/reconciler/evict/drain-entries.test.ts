@@ -19,7 +19,7 @@ for (const [what, answers, leastMs, next] of [
   const names = Object.keys(answers);
   const pods = names.map(name => pod(name, { labels: { app: name } }));
 
-  test(`the next poll is after the delay, and at most a quarter more: ${what}`, async () => {
+  test(`polls next after the delay plus at most a quarter: ${what}`, async () => {
     const evictor = new Evictor({ node: 'n1', clock: new FakeClock() });
     const client = { evict: async ({ name }: { name: string }) => answers[name] } as never;
     for (const each of pods) await evictor.ask(each, client);
@@ -27,7 +27,7 @@ for (const [what, answers, leastMs, next] of [
     assert.deepEqual([pollDelayMs(entry, 0), pollDelayMs(entry, 1)], [leastMs, leastMs * 1.25]);
   });
 
-  test(`the jitter is applied once, and that poll asks about what is due: ${what}`, async () => {
+  test(`applies the jitter once, and that poll handles everything that is due: ${what}`, async () => {
     for (let run = 0; run < 20; run++) {
       const { write, answers: given, clock, writer } = drained(pods);
       for (const [name, answer] of Object.entries(answers)) given.set(name, answer);

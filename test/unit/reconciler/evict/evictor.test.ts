@@ -43,7 +43,7 @@ function started(answers: (RemovalResult | NodepoolError)[], options: Partial<Ev
   return { clock, evictor, sent, events, errors, atOnce, pastRollout };
 }
 
-test('a pod is announced once, and blocked until it may be asked about again; each reason is told once', async () => {
+test('announces a pod once, reports each refusal once, and retries a blocked pod after the delay', async () => {
   const pod = makePod({ name: 'p' });
   const { clock, evictor, sent, events, atOnce } = started([budget('needs 2'), budget('needs 2'), budget('needs 3')]);
   await atOnce(pod);
@@ -65,7 +65,7 @@ test('a pod is announced once, and blocked until it may be asked about again; ea
   assert.equal(evictor.evicted.size, 0);
 });
 
-test('a busy server says when; after a conflict a pod is asked about with the next list, and announced once', async () => {
+test('waits as long as a busy server asks, and retries a pod after a conflict with the next list', async () => {
   const [a, b, c] = ['a', 'b', 'c'].map(name => makePod({ name }));
   assert.ok(a && b && c);
   const busy: RemovalResult = { kind: 'busy', afterMs: 30_000, message: 'try later' };
@@ -87,7 +87,7 @@ test('a busy server says when; after a conflict a pod is asked about with the ne
   );
 });
 
-test('a pod that terminates in a namespace that ends is waited for, but not in a dry run', async () => {
+test('waits for a pod that terminates in a terminating namespace, except in a dry run', async () => {
   const pod = makePod({ name: 'p', deletionTimestamp: '2026-01-01T00:00:00Z' });
   for (const isDryRun of [false, true]) {
     const { evictor, atOnce } = started([{ kind: 'namespace ends', message: 'it ends' }], { isDryRun });
@@ -96,7 +96,7 @@ test('a pod that terminates in a namespace that ends is waited for, but not in a
   }
 });
 
-test('a pod with several budgets is an error that does not stop the others', async () => {
+test('reports a pod with several budgets as an error, and evicts the other pods', async () => {
   const [a, b] = ['a', 'b'].map(name => makePod({ name }));
   assert.ok(a && b);
   const many: RemovalResult = { kind: 'many budgets', budgets: ['x', 'y'] };
@@ -112,7 +112,7 @@ test('a pod with several budgets is an error that does not stop the others', asy
   assert.deepEqual(second.sent, ['a', 'b']);
 });
 
-test('in turn, a refusal counts for all pods that are alike, and a pod that terminates is left alone', async () => {
+test('a refusal applies to all similar pods, and a terminating pod is not evicted', async () => {
   const pods = ['a', 'b'].map(name => makePod({ name, labels: { app: 'web' } }));
   const other = makePod({ name: 'c', labels: { app: 'db' } });
   const ends = makePod({ name: 'd', deletionTimestamp: '2026-01-01T00:00:00Z' });
@@ -125,7 +125,7 @@ test('in turn, a refusal counts for all pods that are alike, and a pod that term
   );
 });
 
-test('no further pod is asked about after the signal', async () => {
+test('evicts no further pod after the signal', async () => {
   const stop = new AbortController();
   const { sent, atOnce, pastRollout } = started([], { signal: stop.signal });
   stop.abort();

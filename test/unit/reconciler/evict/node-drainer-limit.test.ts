@@ -26,7 +26,7 @@ function slow(
   return { ...found, evictions };
 }
 
-test('evictions that take long are cut off, and the next reconcile goes on at once', async () => {
+test('interrupts slow evictions, and continues them in the next reconcile at once', async () => {
   const { evictions } = slow(['a', 'b', 'c', 'd', 'e']);
   assert.deepEqual(
     [await evictions(), await evictions(), await evictions()],
@@ -34,12 +34,12 @@ test('evictions that take long are cut off, and the next reconcile goes on at on
   );
 });
 
-test('pods like one that a budget holds back are not asked about, however long it took', async () => {
+test('does not try to evict further pods that are like a blocked pod', async () => {
   const { evictions } = slow(['a', 'b', 'c'], BUDGET, () => ({ app: 'x' }));
   assert.deepEqual([await evictions(), await evictions()], [['evict a'], []]);
 });
 
-test('a node that waited long for others to be looked at is looked at by the next reconcile', async () => {
+test('the next reconcile handles a node that waited long for its turn to be polled', async () => {
   const clock = new FakeClock();
   let waitMs = 2_000;
   const limitPolls = async <T>(work: () => Promise<T>) => {

@@ -42,7 +42,7 @@ const budget = (disruptionsAllowed: number, app = 'web'): Budget => ({
 });
 const WHY = 'returned after eviction, and PodDisruptionBudgets do not allow evicting all of them at once';
 
-test('a budget that allows one at a time: each pod is evicted once, then the node is an error, and nothing is evicted', async () => {
+test('evicts each pod once under a tight budget, then fails when pods return', async () => {
   const { write, writer, calls, on, answers, budgets, clock, taints } = drained([tolerant('a'), tolerant('b')]);
   answers.set('b', BUDGET);
   assert.deepEqual(await write(), ['patch n1', 'list']);
@@ -81,7 +81,7 @@ test('a budget that allows one at a time: each pod is evicted once, then the nod
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('pods that are replaced by those of a new owner each time are evicted so many times, and no more', async () => {
+test('limits evictions of pods that return with a new owner each time', async () => {
   // Those that spec.nodeName binds are evicted before schedulers have seen the stand-in, and one more comes before that.
   const bare = (name: string, more: Partial<DrainPod>) => pod(name, { labels: { app: 'web' }, ...more });
   for (const [make, wanted] of [
@@ -115,7 +115,7 @@ test('pods that are replaced by those of a new owner each time are evicted so ma
   }
 });
 
-test('all pods of an owner that came later are evicted, one after the other', async () => {
+test('evicts all later pods of an owner, one after the other', async () => {
   const { write, on, answers, budgets, clock, taints } = drained([pod('first')]);
   budgets.push(budget(1));
   for (let times = 0; times < 2; times++) {
@@ -137,7 +137,7 @@ test('all pods of an owner that came later are evicted, one after the other', as
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('a budget that changes while pods that came back are evicted: no further one is', async () => {
+test('stops evicting returned pods when their budget changes', async () => {
   const { write, calls, on, answers, clock } = await returnedTo('b', 'c');
   answers.set('c', BUDGET);
   for (const requests of [
@@ -153,7 +153,7 @@ test('a budget that changes while pods that came back are evicted: no further on
   }
 });
 
-test('a process that goes on with the drain of another one: pods that came since are those that came back', async () => {
+test('another process that continues a drain treats pods created since its start as returned', async () => {
   const later = { creationTimestamp: '2099-01-01T00:00:00Z' };
   const earlier = { creationTimestamp: '2026-01-01T00:00:00Z' };
   for (const [record, evicted] of [
@@ -179,7 +179,7 @@ test('a process that goes on with the drain of another one: pods that came since
   }
 });
 
-test('a pod that is back before the taint is set keeps it away: its budget would not be asked', async () => {
+test('sets no NoExecute taint while a returned pod has a budget', async () => {
   const { write, calls, on, budgets, clock, evictions, taints } = drained([bound('a')]);
   budgets.push(budget(1, 'bound'));
   await write();
@@ -206,7 +206,7 @@ test('a pod that is back before the taint is set keeps it away: its budget would
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
 });
 
-test('pods that come back and whose budget allows all are evicted once more, right before the taint', async () => {
+test('evicts returned pods with sufficient budget once more, right before it sets the taint', async () => {
   const { write, on, budgets, clock, taints } = drained([bound('a')]);
   budgets.push(budget(2, 'bound'));
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a']);
@@ -222,7 +222,7 @@ test('pods that come back and whose budget allows all are evicted once more, rig
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('pods that come back and whose budget needs none of them, or that have none, are left to the taint', async () => {
+test('leaves returned pods without an effective budget to the taint', async () => {
   for (const known of [[], [budget(0, 'other')], [{ ...budget(2), status: { ...STATUS, desiredHealthy: 0 } }]]) {
     const { write, on, budgets, clock, evictions } = drained([tolerant('a')]);
     budgets.push(...known);
@@ -237,7 +237,7 @@ test('pods that come back and whose budget needs none of them, or that have none
   }
 });
 
-test('a pod that comes after the drain began, of an owner whose pods were not evicted, has not come back', async () => {
+test('a new pod whose owner had no pod evicted does not count as returned', async () => {
   const { write, on, answers, clock, taints } = drained([tolerant('a')]);
   answers.set('a', BUDGET);
   await write();
@@ -250,7 +250,7 @@ test('a pod that comes after the drain began, of an owner whose pods were not ev
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('the record that a drain begins with has the time of the server', async () => {
+test('the record of a new drain has the time of the server', async () => {
   const { write, server } = drained([tolerant('a')]);
   server.port.nodes.serverTime = () => new Date('2026-02-01T00:00:00.900Z');
   await write();
@@ -261,7 +261,7 @@ test('the record that a drain begins with has the time of the server', async () 
   assert.equal(server.sent.length, 1);
 });
 
-test('pods of another owner that come later are evicted within their budgets', async () => {
+test('evicts later pods of other owners within their budgets', async () => {
   const { write, on, clock } = drained([tolerant('a')]);
   await write();
   await clock.advance(LOOK_MS);
@@ -293,7 +293,7 @@ async function returnedTo(...names: string[]) {
 const BUSY = { kind: 'busy', message: 'too many requests', afterMs: undefined } as const;
 const CHANGED = { kind: 'changed' } as const;
 
-test('a row that is interrupted begins again, three times in all', async () => {
+test('restarts interrupted evictions of returned pods, at most three times in all', async () => {
   for (const answer of [BUSY, CHANGED, new NodepoolError('cluster', 'cannot evict', 'ask')]) {
     const { write, calls, on, answers, clock, taints } = await returnedTo('b', 'c');
     answers.set('c', answer);
@@ -317,7 +317,7 @@ test('a row that is interrupted begins again, three times in all', async () => {
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('nodes that share a budget are asked about one after the other, and wait for it', async () => {
+test('evicts returned pods of nodes with a shared budget one node after the other', async () => {
   const { look, evictions, clock } = twoNodes();
   assert.deepEqual(await Promise.all([look('n1'), look('n2')]), ['waits', 'waits'], 'schedulers may not know');
   await clock.advance(LOOK_MS);
@@ -327,7 +327,7 @@ test('nodes that share a budget are asked about one after the other, and wait fo
   assert.equal(new Set(evictions.map(name => name[0])).size, 1, 'of one node');
 });
 
-test('behind the row of another node, the list may be too old: the node is listed again, unless no pod came back to it', async () => {
+test('lists pods again after waiting for another node, unless no pod returned', async () => {
   const { look, clock, pods, client } = twoNodes();
   pods.set('n2', [tolerant('n2-a', { labels: { app: 'other' } })]);
   pods.set('n3', []);
@@ -347,7 +347,7 @@ test('behind the row of another node, the list may be too old: the node is liste
   assert.equal(await look('n2'), 'cleared', 'at once');
 });
 
-test('a pod that comes during the row keeps the taint away', async () => {
+test('sets no NoExecute taint when a pod arrives during the evictions of returned pods', async () => {
   const { write, on, clock, evictions, taints } = await returnedTo('b');
   const { evict } = evictions;
   evictions.evict = async one => {

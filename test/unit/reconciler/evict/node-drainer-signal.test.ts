@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drained, pod } from '../drained.ts';
 
-test('after the signal nothing is sent', async () => {
+test('sends nothing after the signal', async () => {
   assert.deepEqual(await drained([pod('a')], { signal: AbortSignal.abort() }).write(), []);
 });
 
-test('a signal while pods are listed: none is evicted', async () => {
+test('a signal while pods are listed: no pod is evicted', async () => {
   const stopping = new AbortController();
   const { write, evictions, on } = drained([pod('a')], { signal: stopping.signal });
   evictions.podsOn = async () => {
@@ -28,7 +28,7 @@ test('a signal during an eviction: the next pod is not evicted', async () => {
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a']);
 });
 
-test('a signal while the last list is made: the taint is not set', async () => {
+test('a signal during the last list: the taint is not set', async () => {
   const stopping = new AbortController();
   const { write, clock, evictions, taints } = drained([], { signal: stopping.signal });
   await write();

@@ -7,7 +7,7 @@ import { aNode, aPool, recordOf, taint } from '../../nodepool/fixtures.ts';
 import { drained, pod, pool, SPEC } from '../drained.ts';
 import { role } from '../node-server.ts';
 
-test('a spec that changes while pods are listed', async () => {
+test('sets no NoExecute taint when the spec changes while pods are listed', async () => {
   const found = drained([]);
   const { write, clock, state, taints } = found;
   await write();
@@ -43,14 +43,14 @@ async function meanwhile(found: ReturnType<typeof drained>, during: () => void):
   return found.taints();
 }
 
-test('a pool that is paused while pods are listed: the taint is not set', async () => {
+test('sets no NoExecute taint when the pool is paused while pods are listed', async () => {
   const found = drained([]);
   const metadata = { ...pool().metadata, generation: 2, resourceVersion: '99' };
   const taints = await meanwhile(found, () => found.state.setPool({ ...pool({ paused: true }), metadata }));
   assert.deepEqual(taints, ['dedicated:NoSchedule']);
 });
 
-test('a stand-in that somebody removes while pods are listed: the list does not count', async () => {
+test('discards the list of pods when somebody removes the stand-in taint meanwhile', async () => {
   const found = drained([]);
   const { server, state } = found;
   const taints = await meanwhile(found, () => {
@@ -60,7 +60,7 @@ test('a stand-in that somebody removes while pods are listed: the list does not 
   assert.deepEqual(taints, ['dedicated:NoSchedule']);
 });
 
-test('who agreed to evictions within budgets did not agree to a taint at once', async () => {
+test('consent to evictions within budgets does not include setting a taint at once', async () => {
   const consent = new Set(['n1 dedicated=x:NoExecute after evictions']);
   const immediate = aPool({ taints: SPEC.taints ?? [] }, { finalizers: [FINALIZER] });
   await assert.rejects(drained([pod('a')], { consent }, immediate).write(), /which was not shown before/);
@@ -72,14 +72,14 @@ test('who agreed to evictions within budgets did not agree to a taint at once', 
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('no pod is evicted without consent', async () => {
+test('evicts no pod without consent', async () => {
   const { write } = drained([pod('a')], { consent: new Set(['n1 other=x:NoExecute']) });
   await assert.rejects(write(), /dedicated=x:NoExecute, which was not shown before/);
   const agreed = drained([pod('a')], { consent: new Set(['n1 dedicated=x:NoExecute']) });
   assert.deepEqual(await agreed.write(), ['patch n1', 'list', 'evict a']);
 });
 
-test('without caches, a node is read again before its pods are evicted', async () => {
+test('without caches, reads a node again before it evicts pods', async () => {
   const { write, clock, server, taints } = drained([pod('a')], { hasCaches: false });
   assert.deepEqual(await write(), ['patch n1', 'get n1', 'list', 'evict a']);
   server.change({ labels: {} });
@@ -97,7 +97,7 @@ test('a paused pool evicts nothing', async () => {
   assert.deepEqual(await write(), []);
 });
 
-test('a rollout that is stopped evicts nothing, and goes on when it is resumed', async () => {
+test('a stopped rollout evicts nothing until it is resumed', async () => {
   const rolled = pool({ rollout: { maxConcurrent: 2, settleSeconds: 600 } });
   const node = aNode({ labels: role('worker'), record: '{"pool":"worker"}' });
   const { write, clock, state } = drained([pod('a')], {}, rolled, node);
@@ -121,7 +121,7 @@ test('a rollout that is stopped evicts nothing, and goes on when it is resumed',
   assert.deepEqual(await write(), ['list']);
 });
 
-test('a node that fails while another gets its stand-in: no pod of that one is evicted', async () => {
+test('evicts no pod of a node when another node fails meanwhile', async () => {
   const rolled = pool({ rollout: {} });
   const [taints, record] = [[taint('dedicated=w:NoExecute')], { 'dedicated:NoExecute': 'w' }];
   const member = { labels: role('worker'), taints, record: recordOf({ pool: 'worker', taints: record }) };
@@ -155,7 +155,7 @@ const CHANGES: [what: string, change: NodePool | undefined][] = [
 ];
 
 for (const [what, change] of CHANGES) {
-  test(`a pool that is ${what} after the first of three evictions: the others are not sent`, async () => {
+  test(`sends no further evictions when the pool is ${what} after the first of three`, async () => {
     const found = drained([pod('a'), pod('b'), pod('c')]);
     onFirstEviction(found, () => {
       if (change === undefined) found.state.removePool('worker', pool().metadata.uid);
@@ -167,7 +167,7 @@ for (const [what, change] of CHANGES) {
     assert.deepEqual(found.taints(), taints);
   });
 
-  test(`a pool that is ${what} on the server alone: a run without caches sends no eviction a second later`, async () => {
+  test(`without caches, sends no eviction a second after the pool is ${what} on the server`, async () => {
     const found = drained([pod('a'), pod('b'), pod('c')], { hasCaches: false });
     const reads: (NodePool | undefined)[] = [];
     let live: NodePool | undefined = pool();
@@ -188,14 +188,14 @@ for (const [what, change] of CHANGES) {
   });
 }
 
-test('another value of the taint after the first eviction: the stand-in first', async () => {
+test('sets the stand-in for a new taint value before it evicts further pods', async () => {
   const found = drained([pod('a'), pod('b')]);
   onFirstEviction(found, () => found.state.setPool(edited({ ...SPEC, taints: [taint('dedicated=y:NoExecute')] })));
   assert.deepEqual(await found.write(), ['patch n1', 'list', 'evict a', 'patch n1', 'list', 'evict b']);
   assert.deepEqual(found.server.live?.taints, [taint('dedicated=y:NoSchedule')]);
 });
 
-test('a node that leaves the pool, or is deleted, after the first eviction: the others are not sent', async () => {
+test('sends no further evictions when the node leaves the pool or is deleted', async () => {
   for (const hasCaches of [true, false]) {
     for (const labels of [{}, undefined]) {
       const found = drained([pod('a'), pod('b')], { hasCaches });
@@ -213,7 +213,7 @@ test('a node that leaves the pool, or is deleted, after the first eviction: the 
   }
 });
 
-test('a rollout that stops after the first eviction: the others are not sent', async () => {
+test('sends no further evictions when the rollout stops', async () => {
   const rolled = pool({ rollout: { settleSeconds: 600 } });
   const found = drained(
     [pod('a'), pod('b')],

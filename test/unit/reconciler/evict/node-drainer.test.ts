@@ -7,7 +7,7 @@ import { aNode, recordOf } from '../../nodepool/fixtures.ts';
 import { BUDGET, drained, pod, pool } from '../drained.ts';
 import { role } from '../node-server.ts';
 
-test('stand-in, evictions at once, a look after 2 s, and the taint only after a list that found none', async () => {
+test('evicts pods after it set the stand-in, and sets the taint when none are left', async () => {
   const { write, on, clock, taints, events } = drained([pod('a'), pod('b'), pod('done', { phase: 'Succeeded' })]);
   assert.deepEqual(await write(), ['patch n1', 'list', 'evict a', 'evict b']);
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
@@ -25,7 +25,7 @@ test('stand-in, evictions at once, a look after 2 s, and the taint only after a 
   assert.deepEqual(await write(), []);
 });
 
-test('an empty node is looked at again once the stand-in was there for 2 s', async () => {
+test('checks an empty node again 2 s after it set the stand-in', async () => {
   const { write, on, clock, taints } = drained([]);
   assert.deepEqual(await write(), ['patch n1', 'list']);
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
@@ -38,7 +38,7 @@ test('an empty node is looked at again once the stand-in was there for 2 s', asy
   assert.deepEqual(await write(), ['list', 'patch n1']);
 });
 
-test('a conflict of the last write lists the pods again', async () => {
+test('lists pods again after a conflict of the last write', async () => {
   const { write, on, clock, server } = drained([]);
   await write();
   await clock.advance(2_600);
@@ -51,7 +51,7 @@ test('a conflict of the last write lists the pods again', async () => {
   assert.deepEqual(await write(), ['list', 'patch n1', 'get n1', 'list', 'evict late']);
 });
 
-test('two budgets of one pod: an error with both names and no flag of drain; the other pods are evicted', async () => {
+test('reports both budgets of a pod as an error, and evicts the other pods', async () => {
   const { write, answers, taints } = drained([pod('a'), pod('b')]);
   answers.set('a', { kind: 'many budgets', budgets: ['one', 'two'] });
   await assert.rejects(write(), {
@@ -61,7 +61,7 @@ test('two budgets of one pod: an error with both names and no flag of drain; the
   assert.deepEqual(taints(), ['dedicated:NoSchedule']);
 });
 
-test('a budget: tried again after 5 s, told once, and asked once for all pods that are alike', async () => {
+test('retries a blocked pod after 5 s, and asks once for all similar pods', async () => {
   const pods = ['a', 'b', 'c'].map(name => pod(name, { labels: { app: 'web' } }));
   const { write, answers, clock, events, writer } = drained([
     ...pods,
@@ -86,7 +86,7 @@ test('a budget: tried again after 5 s, told once, and asked once for all pods th
   assert.equal(writer.gates.drainer.entries.stateOf(['n1']).blocked, undefined);
 });
 
-test('a pod that is blocked for 30 s is worth an Event, once', async () => {
+test('reports a pod that is blocked for 30 s once for an Event', async () => {
   const { write, answers, clock, writer } = drained([pod('a')]);
   answers.set('a', BUDGET);
   await write();
@@ -101,7 +101,7 @@ test('a pod that is blocked for 30 s is worth an Event, once', async () => {
   ]);
 });
 
-test('a pod that was told about is not told about again after the turn of its node has passed', async () => {
+test('does not report a blocked pod again after the rollout turn of its node ended', async () => {
   const rolled = pool({ rollout: { settleSeconds: 600 } });
   const node = aNode({ labels: role('worker'), record: '{"pool":"worker"}' });
   const { write, answers, clock, state, writer } = drained([pod('a')], {}, rolled, node);
@@ -130,7 +130,7 @@ test('a pod that was told about is not told about again after the turn of its no
   assert.equal(told.length, 1);
 });
 
-test('pods that come back are evicted last, and the taint follows while they terminate', async () => {
+test('evicts pods that would return last, and sets the taint while they terminate', async () => {
   const tolerations = [{ operator: 'Exists', effect: 'NoSchedule' }];
   const agent = pod('agent', { placement: { nodeSelector: {}, nodeTerms: undefined, tolerations } });
   const { write, on, clock, taints } = drained([agent, pod('a')]);
@@ -141,7 +141,7 @@ test('pods that come back are evicted last, and the taint follows while they ter
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('an error stops no other pod, is told until the next look, and is one of the node', async () => {
+test('an eviction error stops no other pod, and fails the node until the next try', async () => {
   const forbidden = new NodepoolError('cluster', 'cannot evict', 'ask', { isPermanent: true });
   const { write, answers, clock, calls, writer } = drained([pod('a'), pod('b')]);
   answers.set('a', forbidden);
@@ -163,7 +163,7 @@ test('a dry run evicts nothing, and ends with the taint', async () => {
   assert.deepEqual(taints(), ['dedicated:NoExecute']);
 });
 
-test('a stand-in that somebody removed has to be seen again before a list counts', async () => {
+test('does not trust a list until the restored stand-in is seen again', async () => {
   const { write, clock, server, state, taints } = drained([]);
   await write();
   await clock.advance(2_600);

@@ -56,7 +56,7 @@ function poolWith(contested?: string, generation = 1) {
   return aPool({}, { uid: 'pool-1', generation, status: { status: 200, nodeCount: 1, conditions } });
 }
 
-test('three repairs of a key on a node within an hour are a contest, until an hour without one', async () => {
+test('three repairs of a key on a node within an hour make it contested for an hour', async () => {
   const { clock, asked, contestedKeys, repair, text } = begin();
   for (let round = 1; round <= 2; round++) {
     await repair();
@@ -81,7 +81,7 @@ test('three repairs of a key on a node within an hour are a contest, until an ho
   assert.equal(contestedKeys.endsAfterMs(poolWith()), undefined);
 });
 
-test('repairs of other keys, of other nodes and of a spec that changed since do not add up', async () => {
+test('does not add up repairs of other keys, other nodes or an earlier spec', async () => {
   const { clock, repair, text } = begin();
   const others: Change[] = [
     { ...drift, key: 'team' },
@@ -99,7 +99,7 @@ test('repairs of other keys, of other nodes and of a spec that changed since do 
   assert.equal(await text(poolWith(undefined, 2)), undefined);
 });
 
-test('names keys, the number of members, and managers that cannot be known', async () => {
+test('names keys, the number of members, and unknown managers', async () => {
   const taint: Change = { kind: 'taint', key: 'gold', effect: 'NoSchedule', action: 'add', to: 'yes', reason: 'drift' };
   const { repair, text } = begin({ manager: new NodepoolError('cluster', 'forbidden') });
   for (let round = 1; round <= 3; round++) for (const node of ['a', 'b']) await repair([taint, drift], node);
@@ -110,7 +110,7 @@ test('names keys, the number of members, and managers that cannot be known', asy
   assert.match((await text(poolWith(), node => node === 'b')) ?? '', /label tier on 1 node /);
 });
 
-test('a watch keeps for an hour what an earlier process found; an edit of the pool ends it', async () => {
+test('a watch keeps what an earlier process found for an hour, unless the pool is edited', async () => {
   const { clock, text, contestedKeys } = begin();
   assert.equal(await text(poolWith(TIER)), TIER);
   assert.equal(contestedKeys.endsAfterMs(poolWith(TIER)), 60 * MINUTE);
@@ -119,7 +119,7 @@ test('a watch keeps for an hour what an earlier process found; an edit of the po
   assert.equal(await text(poolWith(TIER)), undefined);
 });
 
-test('one shot: counts the Events of the last hour, which are listed once and only where something is repaired', async () => {
+test('a single run counts Events of the last hour, which it lists once when it repairs', async () => {
   const two = { hasAny: true, count: ({ key }: Change) => (key === 'tier' ? 2 : 0) };
   const { asked, repair, text, listed } = begin({ earlier: two });
   assert.equal(await text(), undefined);
@@ -129,7 +129,7 @@ test('one shot: counts the Events of the last hour, which are listed once and on
   assert.deepEqual([listed(), asked.length], [1, 1]);
 });
 
-test('one shot: a contest goes on with one repair an hour, and ends without any', async () => {
+test('in a single run, keys stay contested with one repair an hour', async () => {
   const one = { hasAny: true, count: () => 1 };
   const again = begin({ earlier: one });
   await again.repair([drift], 'a', poolWith(TIER));
@@ -143,7 +143,7 @@ test('one shot: a contest goes on with one repair an hour, and ends without any'
   }
 });
 
-test('a node with keys without end takes no place of others, and those of a pool that is gone are forgotten', async () => {
+test('limits the keys of a node, and forgets those of a deleted pool', async () => {
   const { clock, contestedKeys, repair, text } = begin();
   const keys = Array.from({ length: 25_000 }, (_, at): Change => ({ ...drift, key: `key-${at}` }));
   for (let round = 1; round <= 3; round++) await repair(keys);
@@ -157,7 +157,7 @@ test('a node with keys without end takes no place of others, and those of a pool
   assert.equal(await text(), undefined);
 });
 
-test('of more nodes than it has room for, those that were repaired last count', async () => {
+test('keeps the nodes that were repaired last when there are too many', async () => {
   const { repair, text } = begin();
   for (let at = 0; at < 10_000; at++) await repair([drift], `n${at}`);
   for (let round = 1; round <= 3; round++) await repair([drift], 'new');

@@ -11,7 +11,7 @@ import { aReconciler } from '../reconciler-options.ts';
 
 const BUSY = { name: 'busy', uid: 'u', generation: 1 };
 
-test('allows a pool a burst of 20 status writes, then one every 2 s, apart from other pools', () => {
+test('allows a pool a burst of 20 status writes, then one every 2 s', () => {
   const clock = new FakeClock();
   const limiter = new StatusRateLimiter(clock);
   const times: number[] = [];
@@ -90,7 +90,7 @@ function create(statusLimiter?: StatusRateLimiter) {
   return { state, clock, written, events, reconciler, flip };
 }
 
-test('writes a delayed status in its latest state, and sends no event before', async () => {
+test('writes the latest state of a delayed status, and sends no Event earlier', async () => {
   const clock = new FakeClock();
   const { state, written, events, reconciler, flip } = create(new StatusRateLimiter(clock));
   for (let round = 1; written.length < 20; round++) await flip(round);

@@ -28,7 +28,7 @@ function create() {
   return { clock, limiter, run };
 }
 
-test('allows a node 10 writes in any minute, apart from other nodes', () => {
+test('allows 10 writes to a node within a minute, separately for each node', () => {
   const { clock, limiter, run } = create();
   const times = run(300_000, [spec]);
   for (const from of times) assert.ok(times.filter(at => at >= from && at < from + 60_000).length <= 10);
@@ -38,7 +38,7 @@ test('allows a node 10 writes in any minute, apart from other nodes', () => {
   assert.equal(limiter.check('uid', [spec]).kind, 'free');
 });
 
-test('allows a contested node one write a minute after the first ten, and calls it contested for 10 s', () => {
+test('allows a contested node one write a minute after ten, and reports it as contested', () => {
   const { clock, limiter, run } = create();
   const times = run(300_000, [drift]);
   assert.equal(times.length, 10 + 4);
@@ -91,7 +91,7 @@ test('forgets a node two minutes after its last write', () => {
   assert.deepEqual([delayAfter(60_000), delayAfter(119_999), delayAfter(120_000)], [4000, 4000, 1000]);
 });
 
-test('calls a node contested when most writes repair changes of others, alone or among other changes', () => {
+test('marks a node as contested when most of its writes repair changes of others', () => {
   const stripped: Change = { ...spec, reason: 'unmanaged' };
   for (const [repairs, changes, isContested] of [
     [5, [drift], false],
@@ -105,7 +105,7 @@ test('calls a node contested when most writes repair changes of others, alone or
   }
 });
 
-test("keeps a node contested after a write for its pool's own change", () => {
+test('keeps a node contested after a write for a change of the pool', () => {
   const { clock, limiter } = create();
   for (let write = 0; write < 10; write++) limiter.written('uid', [drift]);
   assert.equal(limiter.limited('uid', error, true), 60_000);

@@ -5,7 +5,7 @@ import { RefusedNodes } from '../../../../src/reconciler/limits/rollout-admissio
 import { ClusterState } from '../../../../src/reconciler/state/cluster-state.ts';
 import { aNode } from '../../nodepool/fixtures.ts';
 
-test('a node that was recreated under the name was not refused', () => {
+test('forgets a refusal when the node is recreated', () => {
   const state = new ClusterState([], [aNode({ uid: 'a' })], []);
   const refused = new RefusedNodes(state);
   refused.add('n1');
@@ -18,7 +18,7 @@ test('a node that was recreated under the name was not refused', () => {
   assert.equal(refused.has('n1'), false);
 });
 
-test('nodes that come and go by other names leave no more than 100 behind', () => {
+test('remembers at most 100 refused nodes that no longer exist', () => {
   const state = new ClusterState([], [aNode({ name: 'stays', uid: 'stays' })], []);
   const refused = new RefusedNodes(state);
   refused.add('stays');

@@ -41,7 +41,7 @@ const begin = (nodes: Node[], pools = [pool()]) => {
   return { state, admission: new RolloutAdmission(state, () => NOW, true, new FakeClock()) };
 };
 
-test('a write under way takes its place until it has ended', () => {
+test('a write in progress occupies its slot until it ends', () => {
   const { admission } = begin([old('a'), old('b')]);
   assert.deepEqual(admission.computeStep('worker')?.next, ['a']);
   const stamp = { changed: '2026-05-01T12:00:00Z', rollout: rolloutHash(pool()) };
@@ -54,7 +54,7 @@ test('a write under way takes its place until it has ended', () => {
   assert.deepEqual(admission.computeStep('worker')?.next, ['a'], 'it failed');
 });
 
-test('so it does where nodes settle at once: a drain that begins meanwhile would be one more', () => {
+test('a write in progress occupies its slot even when settleSeconds is 0', () => {
   const { admission } = begin([old('a'), old('b')], [pool({ rollout: { maxConcurrent: 1, settleSeconds: 0 } })]);
   assert.notEqual(admission.takeSlot('worker', 'a'), undefined);
   const step = admission.computeStep('worker');
@@ -64,7 +64,7 @@ test('so it does where nodes settle at once: a drain that begins meanwhile would
   assert.deepEqual(admission.computeStep('worker')?.next, ['a']);
 });
 
-test('a write under way for an earlier spec is in flight, is still due, and may not be sent again unless it is next', () => {
+test('a write for an earlier spec occupies a slot, and its node is still due', () => {
   const { state, admission } = begin([old('a'), old('b'), old('c')]);
   admission.takeSlot('worker', 'a');
   state.setPool(pool({ labels: { tier: '3' } }, { resourceVersion: '11', generation: 3 }));
@@ -76,12 +76,12 @@ test('a write under way for an earlier spec is in flight, is still due, and may 
   assert.deepEqual(admission.computeStep('worker')?.next, ['a', 'b']);
 });
 
-test('a node that was NotReady when it was changed has that in its stamp', () => {
+test('records in the stamp that a node was NotReady when it was changed', () => {
   const { admission } = begin([old('a', { ready: false })]);
   assert.equal(admission.takeSlot('worker', 'a')?.wasNotReady, true);
 });
 
-test('what a node was when its drain began tells whether the change broke it', () => {
+test('compares the readiness of a node with that at the start of its drain', () => {
   const drains = pool({ noExecute: 'Drain', taints: [{ key: 'a', effect: 'NoExecute' }] });
   const stamp = { changed: '2026-05-01T11:00:00Z', rollout: rolloutHash(drains) };
   const draining = (more: object, live: Partial<Node>) => {
@@ -115,7 +115,7 @@ test('what a node was when its drain began tells whether the change broke it', (
   assert.equal(former.takeSlot('worker', 'a')?.wasNotReady, true, 'a drain for a former spec');
 });
 
-test('the step is computed again when the pool, or the readiness of its nodes, has changed; not for nodes of others', () => {
+test('recomputes the step when the pool or the readiness of its nodes changes', () => {
   const other = aNode({ name: 'x', uid: 'x', labels: role('other') });
   const { state, admission } = begin([done('a', '2026-05-01T11:00:00Z'), old('b'), other]);
   let computed = 0;
@@ -139,7 +139,7 @@ test('the step is computed again when the pool, or the readiness of its nodes, h
   assert.equal(admission.mayWrite('worker', 'b'), true);
 });
 
-test('a pool without a rollout lets every node through', () => {
+test('a pool without a rollout admits every node', () => {
   const { state, admission } = begin([old('a')]);
   admission.computeStep('worker');
   state.setPool(aPool({ labels: { tier: '2' } }, { resourceVersion: '11', generation: 3 }));
@@ -159,7 +159,7 @@ const before = (reason: string, observedGeneration: number) => {
   return pool({}, { status: { status: 200, nodeCount: 1, conditions: [progress] } });
 };
 
-test('a rollout of this generation that was complete stays so, and one that was stopped', () => {
+test('a rollout of this generation stays complete or stopped', () => {
   const broken = done('a', '2026-05-01T11:59:40Z', { ready: false, readySince: NOW.getTime() / 1000 - 10 });
   const settling = (of: NodePool) => stepOf(new ClusterState([of], [broken], []), of, NOW).settling;
   assert.equal(settling(before('RolloutComplete', 2)), 0);
@@ -172,7 +172,7 @@ test('a rollout of this generation that was complete stays so, and one that was 
   assert.equal(isStopped(before('RolloutInProgress', 2)), false);
 });
 
-test('the stamp that another pool gave the node counts for nothing', () => {
+test('ignores a rollout stamp of another pool', () => {
   const theirs = done('a', '2026-05-01T11:59:59Z', {}, 'gone');
   const { admission } = begin([theirs, old('b')]);
   assert.deepEqual([admission.computeStep('worker')?.settling, admission.computeStep('worker')?.next], [0, ['b']]);
@@ -183,12 +183,12 @@ test('the stamp that another pool gave the node counts for nothing', () => {
   );
 });
 
-test('the pool is woken when the first node has settled', () => {
+test('wakes the pool when the first node has settled', () => {
   const { admission } = begin([done('a', '2026-05-01T11:59:30Z'), done('b', '2026-05-01T11:59:40Z')]);
   assert.equal(admission.computeStep('worker')?.settlesAfterMs, 32_000);
 });
 
-test('nodes of earlier versions: by the times', () => {
+test('compares timestamps for nodes that earlier versions changed', () => {
   const record = recordOf({ pool: 'worker', labels: { tier: '2' }, changed: '2026-05-01T11:59:59Z' });
   const settled = (readySince: number) => {
     const node = old('a', { labels: { ...role('worker'), tier: '2' }, record, ready: false, readySince });
@@ -199,7 +199,7 @@ test('nodes of earlier versions: by the times', () => {
   assert.deepEqual(settled(NOW.getTime() / 1000), ['a']);
 });
 
-test('a foreign label with unmanaged: Remove is no rollout, so a node that died since does not stop it', () => {
+test('removing a foreign label does not count as a rollout that a dead node could stop', () => {
   const strict = pool({ unmanaged: 'Remove' });
   const rollout = rolloutHash(strict);
   const record = recordOf({ pool: 'worker', labels: { tier: '2' }, changed: '2026-05-01T10:00:00Z', rollout });
@@ -218,7 +218,7 @@ test('a foreign label with unmanaged: Remove is no rollout, so a node that died 
   );
 });
 
-test('a node that died before another spec came does not stop the undo of that spec', () => {
+test('a node that died before a spec change does not stop the undo of that change', () => {
   const [dead, isOfThis] = [{ ready: false, readySince: NOW.getTime() / 1000 - 3600 }, rolloutHash(pool())];
   const stamped = (generation: number, rollout: string) =>
     recordOf({ pool: 'worker', labels: { tier: '2' }, changed: '2026-04-01T12:00:00Z', rollout, generation });
@@ -256,7 +256,7 @@ function clocks(nodes: Node[], rollout = {}) {
 }
 const stampedAt = (seconds: number) => new Date(NOW.getTime() + seconds * 1000).toISOString().replace('.000', '');
 
-test('a node settles from the answer on, however late it comes', () => {
+test('counts the settle time of a node from the response, however late', () => {
   const { state, admission, passes, next } = clocks([old('a'), old('b')]);
   assert.deepEqual(next(), ['a']);
   const { changed = '' } = admission.takeSlot('worker', 'a') ?? {};
@@ -270,7 +270,7 @@ test('a node settles from the answer on, however late it comes', () => {
   assert.deepEqual(next(), ['b']);
 });
 
-test('and where the answer was lost, from when the node is seen', () => {
+test('counts the settle time from when the change is seen if the response was lost', () => {
   const { state, admission, passes, next } = clocks([old('a'), old('b')]);
   next();
   const { changed = '' } = admission.takeSlot('worker', 'a') ?? {};
@@ -283,7 +283,7 @@ test('and where the answer was lost, from when the node is seen', () => {
   assert.deepEqual(next(), ['b']);
 });
 
-test('a wall clock that jumps settles nothing, and nothing waits for ever', () => {
+test('a jump of the wall clock neither settles a node nor blocks the rollout', () => {
   for (const jump of [600, -600, 1e9, -1e9]) {
     const { passes, next } = clocks([done('a', stampedAt(-10)), old('b')]);
     assert.deepEqual(next(), []);
@@ -294,7 +294,7 @@ test('a wall clock that jumps settles nothing, and nothing waits for ever', () =
   }
 });
 
-test('a stamp, or a readiness, ahead of the clock counts from when it is seen first', () => {
+test('counts a timestamp in the future from when it is first seen', () => {
   const ready = (seconds: number) => ({ readySince: NOW.getTime() / 1000 + seconds });
   for (const node of [done('a', stampedAt(600)), done('a', stampedAt(-1e4), ready(600))]) {
     const { passes, next } = clocks([node, old('b')]);
@@ -306,7 +306,7 @@ test('a stamp, or a readiness, ahead of the clock counts from when it is seen fi
   }
 });
 
-test('a resume holds when the clock is set back', () => {
+test('a resume stays valid when the clock is set back', () => {
   const failed = done('a', stampedAt(-100), { ready: false, readySince: NOW.getTime() / 1000 - 50 });
   const { state, admission, passes } = clocks([failed, old('b')]);
   assert.equal(admission.computeStep('worker')?.isStopped, true);
@@ -316,7 +316,7 @@ test('a resume holds when the clock is set back', () => {
   assert.deepEqual(admission.computeStep('worker')?.next, ['b']);
 });
 
-test('a node that was NotReady when it was changed, was seen Ready since, and broke', () => {
+test('a node that was NotReady when changed stops the rollout once seen Ready and then NotReady', () => {
   const seconds = NOW.getTime() / 1000;
   const record = recordOf({
     pool: 'worker',
@@ -340,7 +340,7 @@ test('a node that was NotReady when it was changed, was seen Ready since, and br
   assert.deepEqual(clocks([{ ...dead, readySince: seconds }, old('b')]).admission.computeStep('worker')?.failed, ['a']);
 });
 
-test('a node that fails and is gone before the status says so, and one that its owner removes', () => {
+test('a failed node that is deleted stops the rollout, one that its owner removes does not', () => {
   const failed = done('a', stampedAt(-100), { ready: false, readySince: NOW.getTime() / 1000 - 50 });
   const { state, admission, next } = clocks([failed, old('b')]);
   assert.deepEqual(admission.computeStep('worker')?.failed, ['a']);
@@ -356,7 +356,7 @@ test('a node that fails and is gone before the status says so, and one that its 
   }
 });
 
-test('a node that is cordoned, updated, or has a key of the flag or of the annotation, is no verdict while it is NotReady', () => {
+test('a node that is cordoned, being updated or has a transient key does not stop the rollout', () => {
   const taints = [{ key: 'example.com/spot', effect: 'NoSchedule' as const }];
   const canary = { canary: 1, settleSeconds: 60 };
   const failed = done('a', '2026-05-01T11:58:00Z', { ready: false, readySince: NOW.getTime() / 1000 - 60 });
@@ -377,7 +377,7 @@ test('a node that is cordoned, updated, or has a key of the flag or of the annot
   assert.equal(stepWith({ taints })?.isStopped, true, 'a taint that nobody has named');
 });
 
-test('a pool that replaces one of its name does not inherit its stop', () => {
+test('a recreated pool does not inherit the stop of the old pool', () => {
   const failed = done('a', '2026-05-01T11:59:50Z', { ready: false, readySince: NOW.getTime() / 1000 - 5 });
   const stopped = () => {
     const found = begin([failed, old('b')]);
@@ -395,7 +395,7 @@ test('a pool that replaces one of its name does not inherit its stop', () => {
   }
 });
 
-test('a time too far ahead, which a kubelet may report, stops for no longer than another failure', () => {
+test('limits how long a Ready time in the far future stops the rollout', () => {
   const ahead = Date.parse('2099-01-01T00:00:00Z');
   const failed = done('a', stampedAt(-100), { ready: false, readySince: ahead / 1000 });
   const at = (metadata: Parameters<typeof aPool>[1]) =>

@@ -25,7 +25,7 @@ async function contested(changes: Change[], manager: string | undefined = undefi
   return { message, next, kind, asked };
 }
 
-test('the limit: names labels and taints that others keep changing, and who changes them', async () => {
+test('names labels and taints that others keep changing, and who changes them', async () => {
   const next = 'stop that writer, or remove the keys that it changes from the pool';
   assert.deepEqual(await contested([label], 'kubectl'), {
     message: `${limit}: something else (field manager kubectl) keeps changing label tier from "gold" to "theirs"`,
@@ -41,14 +41,14 @@ test('the limit: names labels and taints that others keep changing, and who chan
   });
 });
 
-test('the limit: names an annotation, with long values cut', async () => {
+test('names an annotation, and cuts long values', async () => {
   const note: Change = { ...label, kind: 'annotation', key: 'note', from: 'x'.repeat(1000) };
   const { message, asked } = await contested([note], 'agent');
   assert.deepEqual(asked, ['n1: metadata annotations note']);
   assert.match(message, /keeps changing annotation note from "gold" to "x{150,200}…"$/);
 });
 
-test("the limit: names three changes of others, and none of the pool's own", async () => {
+test('names three changes of others, and none of the pool', async () => {
   const { message } = await contested([own, label, taint, stripped, { ...stripped, key: 'fourth' }]);
   assert.equal(
     message,
@@ -56,7 +56,7 @@ test("the limit: names three changes of others, and none of the pool's own", asy
   );
 });
 
-test("the limit: blames the pool's own changes when nothing of others is to be repaired", async () => {
+test('names changes of the pool when others changed nothing', async () => {
   const { message, next, asked } = await contested([own]);
   assert.deepEqual(
     [message, next, asked],
@@ -64,7 +64,7 @@ test("the limit: blames the pool's own changes when nothing of others is to be r
   );
 });
 
-test('the limit: leaves out a field manager that cannot be read; throws a bug', async () => {
+test('leaves out an unreadable field manager, and rethrows bugs', async () => {
   const failing = (error: Error) => {
     const fieldManager = async () => {
       throw error;

@@ -29,7 +29,7 @@ function fakeCluster(poolFieldManager: () => Promise<string | undefined> = async
 const SAYS =
   /^finalizer \S+ of pool worker reached the limit of 10 writes within a minute: something else keeps removing it$/;
 
-test('writes a repeatedly removed finalizer ten times, then once a minute, and fails until it stays', async () => {
+test('writes a finalizer that others remove ten times, then once a minute, and reports a failure', async () => {
   const { clock, writes, add } = fakeCluster();
   for (let nth = 0; nth < 10; nth++) await add();
   await assert.rejects(add(), { message: SAYS, isThrottled: false, retryAfterMs: 60_000 });
@@ -52,7 +52,7 @@ test('writes a repeatedly removed finalizer ten times, then once a minute, and f
   assert.equal(writes(), 21);
 });
 
-test('names a known field manager, and works without one that cannot be read', async () => {
+test('names a known field manager, and tolerates an unreadable one', async () => {
   const known = fakeCluster(async () => 'rival');
   for (let nth = 0; nth < 10; nth++) await known.add();
   await assert.rejects(known.add(), /something else \(field manager rival\) keeps removing it$/);

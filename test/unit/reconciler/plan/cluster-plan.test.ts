@@ -17,7 +17,7 @@ const DISPLACED = recordOf({
 const taintsOf = (state: ClusterState, intent: Intent) =>
   planCluster(state, intent).nodes.map(({ node, patch }) => [node.name, patch?.taints]);
 
-test('a reconcile plans the nodes of its pools, and what deleted pools left', () => {
+test('plans the nodes of the given pools, and what deleted pools left behind', () => {
   const pools = [
     aPool({ taints: [taint('x:NoExecute')] }, { name: 'strict' }),
     aPool({ taints: [taint('x:NoSchedule')] }, { name: 'mild' }),
@@ -36,7 +36,7 @@ test('a reconcile plans the nodes of its pools, and what deleted pools left', ()
   assert.deepEqual([...noExecuteOf(plans)], ['a x:NoExecute', 'c y=theirs:NoExecute']);
 });
 
-test('a deletion restores displaced values, and gives nodes to the next owner', () => {
+test('a deletion restores displaced values, and moves nodes to the next owner', () => {
   const pools = [
     aPool({ taints: [taint('y=ours:NoExecute')] }, { name: 'p' }),
     aPool(
@@ -69,7 +69,7 @@ test('a deletion restores displaced values, and gives nodes to the next owner', 
   ]);
 });
 
-test('an edit plans nodes that join, nodes that leave, and nodes that join another pool by a label it sets', () => {
+test('an edit plans nodes that join, leave, or join another pool through a new label', () => {
   const before = aPool({ nodeSelector: { x: '1' } }, { name: 'p' });
   const strict = aPool({ nodeSelector: { tier: 'gold' }, taints: [taint('e:NoExecute')] }, { name: 'strict' });
   const nodes = [
@@ -91,7 +91,7 @@ test('an edit plans nodes that join, nodes that leave, and nodes that join anoth
   ]);
 });
 
-test('plans a taint that arrives by a restored label', () => {
+test('plans a taint that arrives with a restored label', () => {
   const giver = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'giver' });
   const taker = aPool({ nodeSelector: { tier: 'legacy' }, taints: [taint('e:NoExecute')] }, { name: 'taker' });
   const record = recordOf({ pool: 'giver', labels: { tier: 'gold' }, displaced: { labels: { tier: 'legacy' } } });

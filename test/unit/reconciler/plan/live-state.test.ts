@@ -20,7 +20,7 @@ function seen(spec: NodePool['spec'], nodes: Node[], status?: NodePool['status']
   return liveState(new ClusterState([pool], nodes, []), pool, NOW);
 }
 
-test('what somebody changed is drift, what the spec changed is due alone', () => {
+test('counts a foreign change as drift, and a spec change only as due', () => {
   const nodes = [member('a', 'gold'), member('b', 'mine', { ready: false }), member('c', undefined)];
   const { nodes: count, ready, due, drifted } = seen(SPEC, nodes);
   assert.deepEqual([count, ready, due, drifted], [3, 2, 2, 2]);
@@ -33,7 +33,7 @@ test('what somebody changed is drift, what the spec changed is due alone', () =>
   assert.deepEqual([paused.due, paused.drifted], [2, 2]);
 });
 
-test('an invalid spec changes no node', () => {
+test('counts no node as due for an invalid spec', () => {
   const { isInvalid, due } = seen({ labels: { 'a b': 'c' } }, [member('a', 'mine')]);
   assert.deepEqual([isInvalid, due], [true, 0]);
 });
@@ -47,7 +47,7 @@ test('a rollout goes on while nodes have with changes due, once a reconcile has 
   assert.equal(seen({ rollout: {}, ...SPEC }, [member('a', 'gold')]).rollout, undefined);
 });
 
-test('a node that left and still has what the pool set is due, and is no member', () => {
+test('counts a node that left but still has settings as due, not as member', () => {
   const left = member('a', 'gold');
   delete left.labels['node-role.kubernetes.io/web'];
   const { nodes, ready, due, drifted } = seen(SPEC, [left, member('b', 'gold')]);

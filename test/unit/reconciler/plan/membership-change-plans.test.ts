@@ -19,7 +19,7 @@ const inA = aNode({
   record: recordOf({ pool: 'a', labels: { tier: 'gold' } }),
 });
 
-test('changes the value between pools that select by one key', () => {
+test('changes the label value between pools that select by the same key', () => {
   const plan = planMembershipChange(new ClusterState([a, b], [inA], []), 'n1', moveTo(b, a));
   assert.deepEqual(plan?.patch?.labels, { team: 'b', tier: 'silver' });
   assert.deepEqual(plan?.changes, [
@@ -28,7 +28,7 @@ test('changes the value between pools that select by one key', () => {
   ]);
 });
 
-test('adds the label to a node that joins, and removes it from one that leaves', () => {
+test('adds the label to a node that joins, and removes it from a node that leaves', () => {
   const joined = planMembershipChange(new ClusterState([a], [aNode()], []), 'n1', moveTo(a));
   assert.deepEqual(joined?.changes[0], { kind: 'label', key: 'team', action: 'add', to: 'a', reason: 'membership' });
   assert.deepEqual([joined?.previous, joined?.owner], [undefined, 'a']);
@@ -43,7 +43,7 @@ test('adds the label to a node that joins, and removes it from one that leaves',
   assert.deepEqual([left?.previous, left?.owner, left?.patch?.record], ['a', undefined, null]);
 });
 
-test('a node that is added by name gets the spec, also where its rollout was stopped', () => {
+test('applies the spec to a node that is added by name, even if its rollout stopped', () => {
   const rolled = { ...a, spec: { ...a.spec, rollout: {} } };
   const stop = { rollout: rolloutHash(rolled), time: '2026-05-01T00:00:00Z', nodes: ['x'] };
   const stopped = { ...rolled, status: { status: 200, nodeCount: 1, stoppedRollouts: [stop] } };
@@ -55,7 +55,7 @@ test('a node that is added by name gets the spec, also where its rollout was sto
   assert.deepEqual(dueOf(nodePlan(matching, 'n1'))?.changes, [], 'by its labels it waits');
 });
 
-test('plans only what is missing for a node with the label, without a membership change', () => {
+test('plans only missing settings for a node that has the label, without a membership change', () => {
   const plan = planMembershipChange(new ClusterState([a], [aNode({ labels: { team: 'a' } })], []), 'n1', moveTo(a));
   assert.deepEqual(plan?.patch?.labels, { tier: 'gold' });
   assert.deepEqual(
@@ -64,7 +64,7 @@ test('plans only what is missing for a node with the label, without a membership
   );
 });
 
-test('has no plan for an unknown node', () => {
+test('returns no plan for an unknown node', () => {
   assert.equal(planMembershipChange(new ClusterState([a], [], []), 'n1', moveTo(a)), undefined);
 });
 

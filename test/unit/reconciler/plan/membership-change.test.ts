@@ -47,7 +47,7 @@ test('has nothing left to do after the patch', () => {
   assert.equal(planMembershipChange(state, 'n1', moveTo(b, a))?.patch, undefined);
 });
 
-test('cleans a node that leaves with the same patch', () => {
+test('cleans up a leaving node with the same patch', () => {
   const plan = planMembershipChange(new ClusterState([a], [inA], []), 'n1', outOf(a));
   assert.deepEqual(plan?.patch, {
     resourceVersion: '7',
@@ -57,7 +57,7 @@ test('cleans a node that leaves with the same patch', () => {
   });
 });
 
-test('cleans what an inherited pool owns without a record, and moves it into a record', () => {
+test('releases what an inherited pool owns without a record, or moves it into a record', () => {
   const inherited = aPool(a.spec, { name: 'a', finalizers: [FINALIZER], status: { status: 200, nodeCount: 1 } });
   const { record: _, ...bare } = inA;
   const left = planMembershipChange(new ClusterState([inherited], [bare], []), 'n1', outOf(inherited));
@@ -79,7 +79,7 @@ test('refuses a pool that cannot have nodes', () => {
   assert.throws(() => plan([a]), { message: 'pool b was deleted meanwhile' });
 });
 
-test('reads and plans again on a conflict, and keeps what someone else set', async () => {
+test('reads and plans again after a conflict, and keeps what someone else set', async () => {
   let live: Node = { ...inA, resourceVersion: '8', labels: { ...inA.labels, new: 'theirs' }, taints: [] };
   const sent: NodePatch[] = [];
   const cluster = {
@@ -122,7 +122,7 @@ test('fails without a write when the change is no longer possible', async () => 
   assert.equal(writes, 1);
 });
 
-test('writes a change once: does not remove a label that a pool restores', async () => {
+test('writes a change once, and does not remove a label that a pool restores', async () => {
   const giver = aPool({ labels: role('a') }, { name: 'giver', finalizers: [FINALIZER] });
   let live: Node = { ...inA, labels: { ...inA.labels, ...role('giver') } };
   let writes = 0;

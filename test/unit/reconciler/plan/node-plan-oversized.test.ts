@@ -18,7 +18,7 @@ const refused = {
   next: 'remove labels or taints from the node, or set unmanaged: Keep',
 };
 
-test('tries a node with more labels than a record holds each time, and fails without a request', async () => {
+test('retries a node with too many labels for a record each time, without a request', async () => {
   const { server, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
   for (let times = 0; times < 2; times++) {
     assert.equal(writer.needsWrite('n1'), true);
@@ -27,7 +27,7 @@ test('tries a node with more labels than a record holds each time, and fails wit
   assert.deepEqual(server.requests, []);
 });
 
-test('writes the node once someone has removed some labels', async () => {
+test('writes the node once somebody has removed some labels', async () => {
   const { server, state, writer } = begin(aNode({ labels: { ...role('worker'), ...many(1001) } }), [strict]);
   await assert.rejects(writer.write('n1'), refused);
   server.change({ labels: { ...role('worker'), ...many(999) } });
@@ -36,7 +36,7 @@ test('writes the node once someone has removed some labels', async () => {
   assert.deepEqual(server.live?.labels, { ...role('worker'), tier: 'gold' });
 });
 
-test("refuses to add a node to such a pool, and keeps the node's labels", async () => {
+test('refuses to add a node whose record would be too large, and keeps its labels', async () => {
   const node = aNode({ labels: many(1001) });
   const joining = { pool: 'worker', to: 'worker', labels: () => role('worker') };
   const plan = planMembershipChange(new ClusterState([strict], [node], []), 'n1', joining);
@@ -52,7 +52,7 @@ test("refuses to add a node to such a pool, and keeps the node's labels", async 
   assert.deepEqual(server.requests, []);
 });
 
-test('keeps a node with its pool that would join such a pool by a restored label', async () => {
+test('a restored label does not move a node to a pool whose record would be too large', async () => {
   const next = aPool({ ...strict.spec, nodeSelector: { zone: 'a' } }, { name: 'next', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const node = aNode({ labels: { zone: 'b', ...many(1001) }, record });
@@ -63,7 +63,7 @@ test('keeps a node with its pool that would join such a pool by a restored label
   assert.deepEqual(server.requests, []);
 });
 
-test('releases a node that would join a pool with an invalid spec by a restored label', async () => {
+test('releases a node even if a restored label would add it to an invalid pool', async () => {
   const next = aPool({ nodeSelector: { zone: 'a' }, labels: { tier: 'gold' }, handler: 'NO' }, { name: 'next' });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const { server, writer } = begin(aNode({ labels: { zone: 'b' }, record }), [next]);

@@ -37,7 +37,7 @@ const changes: { title: string; make: (state: ClusterState) => void; kind: NodeP
   },
 ];
 
-test('a plan follows each change of the node and of the pool, and is made once', () => {
+test('recomputes a plan only when the node or the pool changes', () => {
   const state = new ClusterState([pool(gold)], [node('gold')], []);
   const { name } = node('gold');
   for (const { title, make, kind, repairs = false } of changes) {

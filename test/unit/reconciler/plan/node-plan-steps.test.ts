@@ -27,7 +27,7 @@ function handedOver(spec: NodePool['spec'], held: { labels?: object; taints?: ob
   return planned([a, b], aNode({ labels: applied, taints, record }));
 }
 
-test('neither writes nor reports what one pool removes and the next sets again', () => {
+test('neither writes nor reports a key that one pool removes and the next sets again', () => {
   const same = handedOver(
     { labels: { x: '1' }, taints: [taint('d=v:NoSchedule')] },
     { labels: { x: '1' }, taints: { 'd:NoSchedule': 'v' } },
@@ -43,7 +43,7 @@ test('neither writes nor reports what one pool removes and the next sets again',
   );
 });
 
-test('reports as one change what one pool removes and the next sets to another value', () => {
+test('reports one change when one pool removes a key and the next sets another value', () => {
   const { patch, changes } = handedOver(
     { labels: { x: '2' }, taints: [taint('d=w:NoSchedule')] },
     { labels: { x: '1' }, taints: { 'd:NoSchedule': 'v' } },
@@ -57,7 +57,7 @@ test('reports as one change what one pool removes and the next sets to another v
   ]);
 });
 
-test('a chain that begins with a step of a rollout is one', () => {
+test('a chain of moves that begins with a rollout step is a rollout step', () => {
   const [a, b] = [
     aPool({ rollout: {} }, { name: 'a' }),
     aPool({ labels: { x: '1' }, nodeSelector: { y: '2' } }, { name: 'b' }),
@@ -100,7 +100,7 @@ function runThrough(pools: number, more: Record<number, Record<string, string>> 
   return nodePlan(new ClusterState(chain, [aNode({ labels, record })], []), 'n1') ?? assert.fail();
 }
 
-test('writes a chain of pools as one patch of the final difference', () => {
+test('writes a chain of moves as one patch with the final difference', () => {
   for (const pools of [1, 2, 9]) {
     const plan = viewOf(runThrough(pools));
     assert.deepEqual(plan.patch, { resourceVersion: '7', labels: { s1: null }, record: null }, `${pools} pools`);
@@ -112,13 +112,13 @@ test('writes a chain of pools as one patch of the final difference', () => {
   }
 });
 
-test('refuses a chain of more than ten steps: names its pools, writes nothing', () => {
+test('refuses a chain of more than ten moves, names its pools, and writes nothing', () => {
   const plan = runThrough(10);
   assert.deepEqual([plan.kind, plan.owner], ['circle', 'p0']);
   assert.deepEqual('pools' in plan && plan.pools, ['p1', 'p10', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p9']);
 });
 
-test('reports once what several pools of a chain set, from the first to the last value', () => {
+test('reports a key that several pools of a chain set once, from first to last value', () => {
   const reports = (...args: Parameters<typeof runThrough>) =>
     viewOf(runThrough(...args))
       .changes.filter(({ key }) => key === 'k')
@@ -128,7 +128,7 @@ test('reports once what several pools of a chain set, from the first to the last
   assert.deepEqual(reports(2, { 0: { k: 'a' }, 1: { k: 'b' } }, { k: 'old' }), [['restore', 'a', 'old']]);
 });
 
-test('reports a label as added that one pool of a chain adds and the last sets to another value', () => {
+test('reports a label that a chain adds and changes once, as added', () => {
   const first = aPool({ nodeSelector: { s1: '1' }, labels: { k: 'a' } }, { name: 'first' });
   const younger = { name: 'last', creationTimestamp: '2027-01-01T00:00:00Z' };
   const last = aPool({ nodeSelector: { at: 'home' }, labels: { k: 'b' } }, younger);
@@ -141,7 +141,7 @@ test('reports a label as added that one pool of a chain adds and the last sets t
   ]);
 });
 
-test('returns the same plan each time for an up-to-date node', () => {
+test('returns the same plan for an up-to-date node each time', () => {
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const member = aNode({ labels: { ...role('worker'), tier: 'gold' }, record });
   const free = aNode({ name: 'free' });
@@ -162,7 +162,7 @@ test('returns the same plan each time for an up-to-date node', () => {
   }
 });
 
-test('arriving NoExecute taints of plans come with their nodes', () => {
+test('lists the NoExecute taints that plans add, with their nodes', () => {
   const node = aNode({ taints: [taint('old:NoExecute')] });
   const taints = ['old:NoExecute', 'new=x:NoExecute', 'bare:NoExecute', 'other:NoSchedule'].map(taint);
   const write = (patch: NodePatch): WritePlan => {
@@ -191,11 +191,11 @@ test('unmanaged: Remove keeps the labels by which rival pools match', () => {
   });
 });
 
-test('has no plan for an unknown node', () => {
+test('returns no plan for an unknown node', () => {
   assert.equal(nodePlan(new ClusterState([aPool()], [], []), 'n1'), undefined);
 });
 
-test('applies a patch to a node: labels set and removed, taints and record replaced, the rest kept', () => {
+test('applies a patch to a node, and keeps everything else', () => {
   const node = aNode({
     labels: { a: '1', b: '2' },
     taints: [taint('t:NoExecute')],
@@ -210,7 +210,7 @@ test('applies a patch to a node: labels set and removed, taints and record repla
   assert.equal('record' in patchedNode(node, { resourceVersion: '7', record: null }), false);
 });
 
-test('composes annotations, and is to be read again where any of the pools sets one that was not kept', () => {
+test('composes annotations, and requests another read if one was not kept', () => {
   const a = aPool({ labels: { tier: 'gold' }, annotations: { note: 'a', only: 'a' } }, { name: 'a' });
   const b = aPool({ nodeSelector: { tier: 'legacy' }, annotations: { note: 'b' } }, { name: 'b' });
   const record = recordOf({

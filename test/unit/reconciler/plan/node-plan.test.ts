@@ -20,7 +20,7 @@ function settledBy(pools: NodePool[], node: Node) {
   return { plan, after };
 }
 
-test('sets no taint of a pool that the node leaves by the removal of a label', () => {
+test('sets no taint of a pool that the node leaves because a label is removed', () => {
   const a = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'a' });
   const b = aPool(
     { nodeSelector: { tier: 'gold' }, labels: { bb: '1' }, taints: [taint('e:NoExecute')] },
@@ -33,7 +33,7 @@ test('sets no taint of a pool that the node leaves by the removal of a label', (
   assert.deepEqual(texts(plan.changes), ['tier remove gold  left the pool']);
 });
 
-test('joins a node to the next pool by a restored label with one patch', () => {
+test('adds a node to the next pool through a restored label in one patch', () => {
   const a = aPool({ nodeSelector: { x: '1' }, labels: { tier: 'gold' } }, { name: 'a' });
   const b = aPool(
     { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' }, taints: [taint('e:NoExecute')] },

@@ -33,7 +33,7 @@ test('updates members, managed and lost nodes with each change', () => {
   assert.deepEqual(names(state.members('other')), ['a', 'b']);
 });
 
-test("a pool's new selector changes ownership; its new status does not", () => {
+test('ownership changes with the selector of a pool, not with its status', () => {
   const pool = aPool({}, { name: 'worker' });
   const state = new ClusterState([pool], [aNode({ name: 'a', labels: role('worker') })], []);
   const ownership = state.ownership('a');
@@ -75,7 +75,7 @@ const runtimeClass = (pool: string, resourceVersion: string, uid = 'rc') => ({
   handler: 'runc',
 });
 
-test('RuntimeClasses: the first list, changes, and deletes of the known one', () => {
+test('tracks RuntimeClasses from the first list through changes and deletes', () => {
   const [known, later] = [runtimeClass('worker', '5'), runtimeClass('worker', '6')];
   const { state, reported } = observed([aPool()], [], [known]);
   assert.equal(state.runtimeClass('node-pool-worker'), known);
@@ -96,7 +96,7 @@ test('RuntimeClasses: the first list, changes, and deletes of the known one', ()
   assert.deepEqual(names([...state.runtimeClasses()].map(({ metadata }) => metadata)), ['gvisor', 'node-pool-nobody']);
 });
 
-test('the nodes that match a pool are those with its membership labels, whoever owns them', () => {
+test('nodesMatching() returns nodes with the membership labels of a pool, whoever owns them', () => {
   const [worker, zone] = [aPool(), aPool({ nodeSelector: { zone: 'a' } }, { name: 'zone', uid: 'zone' })];
   const nodes = [
     aNode({ name: 'a', labels: role('worker') }),
@@ -111,7 +111,7 @@ test('the nodes that match a pool are those with its membership labels, whoever 
   assert.deepEqual([lost?.node.name, lost?.owner], ['b', worker]);
 });
 
-test('a deleted node affects the pools it was related to, including the pool in its record', () => {
+test('a deleted node affects its related pools, including the pool in its record', () => {
   const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
   const node = aNode({ labels: role('other'), record: recordOf({ pool: 'worker' }) });
   const { state, reported } = observed([worker, other], [node], []);
@@ -121,7 +121,7 @@ test('a deleted node affects the pools it was related to, including the pool in 
   assert.deepEqual(reported(), ['n1 of worker is gone', 'other', 'worker']);
 });
 
-test('a deleted pool affects itself and the pools that share a node with it', () => {
+test('a deleted pool affects itself and pools that share a node with it', () => {
   const [worker, other] = [aPool(), aPool({}, { name: 'other', uid: 'other' })];
   const { state, reported } = observed(
     [worker, other],
@@ -134,7 +134,7 @@ test('a deleted pool affects itself and the pools that share a node with it', ()
   assert.deepEqual(reported(), ['worker'], 'a change that moves no node concerns the pool alone');
 });
 
-test('a pool with a new selector affects the pools that shared a node with it before, too', () => {
+test('a pool with a new selector also affects pools that shared a node with it before', () => {
   const [worker, zone] = [aPool(), aPool({ nodeSelector: { zone: 'a' } }, { name: 'zone', uid: 'zone' })];
   const nodes = [
     aNode({ labels: { ...role('worker'), zone: 'a' } }),
@@ -146,7 +146,7 @@ test('a pool with a new selector affects the pools that shared a node with it be
   assert.deepEqual(reported(), ['third', 'worker', 'zone']);
 });
 
-test('an expected status affects nothing; with any other change of the pool it does', () => {
+test('an expected status affects no pool, unless the pool has another change', () => {
   const status = { status: 200, nodeCount: 1, observedGeneration: 1 } as const;
   const pool = aPool({}, { resourceVersion: '5', status: { ...status, nodeCount: 0 } });
   const set = (metadata: object, now = status as NonNullable<typeof pool.status>) => {
@@ -170,7 +170,7 @@ test('an expected status of an unknown pool does not hide the pool', () => {
   assert.deepEqual(reported(), ['worker']);
 });
 
-test('a new resourceVersion of a node without other changes affects no pool', () => {
+test('a new resourceVersion alone affects no pool', () => {
   const node = aNode({ labels: role('worker'), record: recordOf({ pool: 'worker' }) });
   const { state, reported } = observed([aPool()], [node], []);
   state.setNode({ ...node, resourceVersion: '8' });

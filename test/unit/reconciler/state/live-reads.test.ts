@@ -52,7 +52,7 @@ test('removes a missing pool and node from the state', async () => {
   assert.deepEqual([state.pool('worker'), state.node('n1')], [undefined, undefined]);
 });
 
-test('"not found" of an earlier object does not remove its successor', async () => {
+test('"not found" for an earlier object does not remove its successor', async () => {
   const [pool2, node2] = [{ ...pool, metadata: { ...metadata, uid: 'later' } }, aNode({ uid: 'later' })];
   const { state, options } = begin({}, known => {
     known.setPool(pool2);
@@ -63,7 +63,7 @@ test('"not found" of an earlier object does not remove its successor', async () 
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool2, node2]);
 });
 
-test('keeps a delete that arrives during the read; a later response restores the object', async () => {
+test('keeps a delete that arrives during the read, until a later response restores the object', async () => {
   const { state, options } = begin({ pool, node }, known => {
     known.removePool('worker', pool.metadata.uid);
     known.removeNode('n1', node.uid);
@@ -80,7 +80,7 @@ test('keeps a delete that arrives during the read; a later response restores the
   assert.deepEqual([state.pool('worker'), state.node('n1')], [pool, node]);
 });
 
-test('fails for a pool that is older on the server than when the read began', async () => {
+test('fails when the pool on the server is older than before the read', async () => {
   const older = { ...pool, metadata: { ...metadata, resourceVersion: '4' } };
   const { state, options } = begin({ pool: older });
   await assert.rejects(readPool('worker', pool.metadata.uid, options), RestoredError);
@@ -91,7 +91,7 @@ test('fails for a pool that is older on the server than when the read began', as
   assert.equal(late.state.pool('worker'), newer);
 });
 
-test('errors say what failed for which pool, and the next step', () => {
+test('errors name what failed, the pool and the next step', () => {
   const { kind, message, next } = recreatedError('worker', 'deleted');
   assert.deepEqual(
     [kind, message, next],

@@ -18,7 +18,7 @@ const member = aNode({
 const without = ({ record: _record, ...rest }: Node): Node => rest;
 const former = (births: NodeBirths, node: Node) => Object.fromEntries(births.of(node, POOL).former);
 
-test('remembers startup taints of a record that is gone, or that is another pool’s', () => {
+test('remembers startup taints of a record that is gone or belongs to another pool', () => {
   const births = new NodeBirths(() => NOW);
   assert.deepEqual(births.of(member, aPool()), { ...LONG_REGISTERED, isYoung: true });
   assert.deepEqual(births.of({ ...member, creationTimestamp: '2020-01-01T00:00:00Z' }, aPool()), LONG_REGISTERED);
@@ -36,7 +36,7 @@ test('remembers startup taints of a record that is gone, or that is another pool
   assert.deepEqual(former(births, member), {});
 });
 
-test('of very many nodes it remembers the last ones', () => {
+test('remembers only the last of very many nodes', () => {
   const births = new NodeBirths(() => NOW);
   const nodes = Array.from({ length: 10_001 }, (_, at) => ({ ...member, uid: `uid-${at}` }));
   for (const node of nodes) births.changed(node, without(node));
@@ -46,7 +46,7 @@ test('of very many nodes it remembers the last ones', () => {
   );
 });
 
-test('a node boots when its boot id was seen to change, or Ready turned, a short while ago', () => {
+test('a node is booting when its boot id or Ready changed a short while ago', () => {
   let now = NOW;
   const births = new NodeBirths(() => now);
   const seconds = (ago: number) => NOW.getTime() / 1000 - ago;

@@ -53,7 +53,7 @@ test('relates a node to its owner, the pools that lost it, and the pool in its r
   assert.deepEqual(concerned('nobody'), []);
 });
 
-test('selects only matching ownerships', () => {
+test('selects matching ownerships only', () => {
   const { ownerships } = createIndex([pool('a'), pool('b')], member, shared, left);
   assert.deepEqual(names(ownerships.select('b', ({ owner }) => owner === 'b')), ['left']);
   assert.deepEqual(names(ownerships.select('b', ({ conflicting }) => conflicting.includes('b'))), ['shared']);
@@ -63,7 +63,7 @@ test('selects only matching ownerships', () => {
   );
 });
 
-test('neighbours are the pools that share a node, and the pool itself', () => {
+test('neighbours are the pool itself and pools that share a node with it', () => {
   const { ownerships } = createIndex(
     [pool('a'), pool('b'), pool('c')],
     member,
@@ -90,7 +90,7 @@ test('moves a changed node to its new pools only', () => {
   assert.deepEqual(poolNames(), []);
 });
 
-test('computes ownership again after pools change; until then returns the same objects', () => {
+test('recomputes ownership after pools change, and otherwise returns the same objects', () => {
   const { ownerships, setPools, concerned, poolNames } = createIndex([pool('a')], member, shared);
   const before = ownerships.get('shared');
   assert.equal(ownerships.get('shared'), before);
@@ -101,7 +101,7 @@ test('computes ownership again after pools change; until then returns the same o
   assert.deepEqual([concerned('a'), concerned('b'), poolNames()], [[], ['shared'], ['b']]);
 });
 
-test('computes the ownership of a node that changes between a pool change and the next read', () => {
+test('computes ownership for a node that changes between a pool change and the next read', () => {
   const { ownerships, set, remove, setPools, concerned } = createIndex([pool('a')], member);
   assert.deepEqual(concerned('a'), ['member']);
   setPools(pool('a'), pool('b'));

@@ -27,7 +27,7 @@ function create({ aheadMs = 10 * MAX_AGE_MS, madeAt = 0 } = {}) {
   return { pool, state, server, isPaused, later, reads: () => reads };
 }
 
-test('a pool is read once within a second', async () => {
+test('reads a pool once within a second', async () => {
   const { isPaused, later, reads } = create();
   assert.equal(await isPaused(), false);
   await isPaused();
@@ -37,7 +37,7 @@ test('a pool is read once within a second', async () => {
   assert.equal(reads(), 2);
 });
 
-test('a pool that was edited is not written, also where nothing is read because a write has just been answered', async () => {
+test('throws for an edited pool, even when a recent read or write saves the read', async () => {
   const { pool, state, server, isPaused, later } = create();
   const edited = { ...pool, spec: { labels: { tier: 'y' } }, metadata: { ...pool.metadata, resourceVersion: '9' } };
   server.pool = edited;
@@ -48,7 +48,7 @@ test('a pool that was edited is not written, also where nothing is read because 
   await assert.rejects(isPaused(), SpecChangedError);
 });
 
-test('the answer to a write of the pool counts as a read', async () => {
+test('the response to a write of the pool counts as a read', async () => {
   const { pool, state, isPaused, reads } = create({ aheadMs: 0, madeAt: Number.NEGATIVE_INFINITY });
   state.setPool({ ...pool, metadata: { ...pool.metadata, resourceVersion: '9' } });
   await isPaused();

@@ -19,7 +19,7 @@ const whole = (node: Node, owner?: string): Node => ({
   keptAnnotations: kept,
 });
 
-test('reads a node before it writes an annotation over a value that was not kept, and restores the value', async () => {
+test('reads a node before it replaces an annotation value that was not kept, and restores it later', async () => {
   const { server, state, writer } = begin(fresh, [pool]);
   server.live = whole(fresh, 'theirs');
   assert.equal(writer.needsWrite('n1'), true);
@@ -35,7 +35,7 @@ test('reads a node before it writes an annotation over a value that was not kept
   assert.deepEqual([server.live?.annotations, server.live?.record], [{ owner: 'theirs' }, undefined]);
 });
 
-test('does not take what a later read shows of a node for an alteration of the write', async () => {
+test('does not report foreign annotations from a later read as an altered write', async () => {
   const labels = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER] });
   const { server, state, writer } = begin(fresh, [labels]);
   server.admit = node => {
@@ -86,14 +86,14 @@ function reconcile(nodes: Node[], list: (selector?: string) => Promise<Node[]>) 
   return { requests, done: writer.apply('worker', emptyNodeOutcome()) };
 }
 
-test('many such members are read with one list of their pool', async () => {
+test('reads many members without annotations with one list of their pool', async () => {
   const { requests, done } = reconcile(unread(), async () => unread().map(node => whole(node)));
   await done;
   const reads = requests.filter(request => !request.startsWith('get'));
   assert.deepEqual(reads, ['list node-role.kubernetes.io/worker=', ...names.map(name => `patch ${name}`)]);
 });
 
-test('a single one, and those that could not be listed, are read on their own', async () => {
+test('reads single members, and members that could not be listed, one by one', async () => {
   const [first = assert.fail(), ...others] = unread();
   const { requests, done } = reconcile([first, ...others.map(node => whole(node))], assert.fail);
   await done;
@@ -103,7 +103,7 @@ test('a single one, and those that could not be listed, are read on their own', 
   assert.deepEqual(refused.requests.slice(0, 3), ['list node-role.kubernetes.io/worker=', 'get a', 'patch a']);
 });
 
-test('a load lists again only where a pool sets annotations that members were read without', async () => {
+test('lists again only when a pool sets annotations that members were read without', async () => {
   const state = new ClusterState([pool], unread(), []);
   await readAnnotations(state, async () => unread().map(node => whole(node, 'theirs')));
   assert.deepEqual([hasUnread(state), state.node('a')?.annotations], [false, { owner: 'theirs' }]);
@@ -114,7 +114,7 @@ test('a load lists again only where a pool sets annotations that members were re
   await readAnnotations(new ClusterState([pool], recorded, []), assert.fail);
 });
 
-test('a display lists once at a time, and goes on after a refusal', async () => {
+test('a display runs one list at a time, and continues after a refusal', async () => {
   const state = new ClusterState([pool], unread(), []);
   const answers = [Promise.withResolvers<Node[]>(), Promise.withResolvers<Node[]>()];
   let [lists, reads] = [0, 0];

@@ -58,10 +58,10 @@ const cases: [string, (stored: Node) => Node, string, typeof pool?][] = [
 ];
 
 for (const [what, change, expected, owner] of cases) {
-  test(`the server changes ${what}: ${expected || 'no failure'}`, () => assert.equal(altered(change, owner), expected));
+  test(`server changes ${what}: ${expected || 'no failure'}`, () => assert.equal(altered(change, owner), expected));
 }
 
-test('names three labels, taints or annotations, and counts the rest', () => {
+test('names three labels, taints or annotations, and counts the others', () => {
   const slots = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ name: `label l${index}`, sent: undefined, found: 'x' }));
   const named = (count: number) => alteredError('n1', slots(count)).message.replace(/^.* during the write: /, '');
@@ -71,7 +71,7 @@ test('names three labels, taints or annotations, and counts the rest', () => {
   assert.equal(named(5), `${added(0)}, ${added(1)}, ${added(2)}, and 2 more`);
 });
 
-test('names a label that the server keeps on a released node, though nothing would remove it again', () => {
+test('names a label that the server keeps on a released node', () => {
   const labels = { tier: 'gold' };
   const answer = aNode({ labels });
   const slots = alteredOnNode(

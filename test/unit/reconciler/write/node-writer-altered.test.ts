@@ -17,7 +17,7 @@ async function refusal(writer: NodeWriter): Promise<WriteError> {
   return error;
 }
 
-test('names a label that the server stores with another value, as sent and as found', async () => {
+test('names a label that the server stores with another value, with both values', async () => {
   const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   const { kind, message, next, retryAfterMs, isThrottled } = await refusal(writer);
@@ -34,7 +34,7 @@ test('names a label that the server stores with another value, as sent and as fo
   assert.equal(state.node('n1'), server.live);
 });
 
-test('reports the join of the node without the change that was not stored', async () => {
+test('reports the join of a node without the change that was not stored', async () => {
   const { server, writer } = begin(fresh);
   server.admit = withTier('silver');
   assert.deepEqual((await refusal(writer)).move, { node: 'n1', from: undefined, to: 'worker', changes: [] });
@@ -48,7 +48,7 @@ test('reports no join of a node whose record was not stored', async () => {
   assert.equal(move, undefined);
 });
 
-test('reports no move of a node that stays in its pool, however often its write is altered', async () => {
+test('reports no move of a node that stays in its pool after altered writes', async () => {
   const { server, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   const moves = [(await refusal(writer)).move?.to];
@@ -60,7 +60,7 @@ test('reports no move of a node that stays in its pool, however often its write 
   assert.equal(server.sent.length, 4);
 });
 
-test('repeats an altered write after 1 s, 2 s, 4 s, and sends no request before', async () => {
+test('repeats an altered write after 1 s, 2 s and 4 s, with no request before', async () => {
   const { server, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   const first = await refusal(writer);
@@ -76,7 +76,7 @@ test('repeats an altered write after 1 s, 2 s, 4 s, and sends no request before'
   assert.deepEqual(server.requests, ['patch n1', 'patch n1', 'patch n1', 'patch n1']);
 });
 
-test('starts again at 1 s once a write was stored as sent', async () => {
+test('restarts the delay at 1 s once a write was stored as sent', async () => {
   const { server, state, clock, writer } = begin(fresh);
   server.admit = withTier('silver');
   await refusal(writer);
@@ -116,14 +116,14 @@ test('writes a membership change once, whatever the server stores', async () => 
   assert.equal(server.sent.length, 1);
 });
 
-test('returns the error also when the node is deleted during its altered write', async () => {
+test('returns the error even if the node is deleted during its altered write', async () => {
   const { server, state, writer } = begin(fresh);
   server.admit = withTier('silver');
   server.onPatch = () => void state.removeNode('n1', fresh.uid);
   assert.match((await refusal(writer)).message, /label tier was sent with value "gold" and is "silver"$/);
 });
 
-test('reports what one call wrote before the altered write once, with its error', async () => {
+test('reports writes before the altered write once, together with its error', async () => {
   const moving = aNode({
     labels: { ...role('worker'), tier: 'old' },
     record: recordOf({ pool: 'other', labels: { tier: 'old' } }),

@@ -29,13 +29,13 @@ test('fails the change of a node that was deleted in the meantime', async () => 
   await assert.rejects(writer.write('n1'), { kind: 'cluster', message: 'node n1 was deleted meanwhile' });
 });
 
-test('has nothing left to do when the pool was deleted too', async () => {
+test('has nothing left to do when the pool was deleted as well', async () => {
   const writer = begin([], []);
   assert.equal(await writer.write('n1'), undefined);
   assert.equal(writer.needsWrite('n1'), false);
 });
 
-test('does not write a node that is an up-to-date member already', async () => {
+test('does not write a node that is already an up-to-date member', async () => {
   const labels = { 'node-role.kubernetes.io/worker': '', tier: 'gold' };
   const writer = begin([worker], [aNode({ labels, record: recordOf({ pool: 'worker', labels: { tier: 'gold' } }) })]);
   assert.equal(writer.needsWrite('n1'), true, 'it is looked at');

@@ -32,7 +32,7 @@ test('sends no request for an up-to-date or missing node', async () => {
   assert.deepEqual(server.requests, []);
 });
 
-test('writes a node once at a time: a second caller waits and gets no report', async () => {
+test('writes a node once when two callers ask, and reports to the first only', async () => {
   const { server, state, writer } = begin(fresh);
   const first = writer.write('n1');
   assert.equal(await writer.write('n1'), undefined);
@@ -79,7 +79,7 @@ test('retries at once after the first conflict, then with growing delays, 50 tim
   assert.equal((await writer.write('n1'))?.to, 'worker', 'it is retried when it is asked for again');
 });
 
-test('a node whose pools change each time is an error that names no conflict', async () => {
+test('reports an error without a conflict when pools of a node change at each try', async () => {
   const { server, writer } = begin(fresh);
   writer.gates.next = async () => 'again';
   await assert.rejects(writer.write('n1'), {
@@ -131,7 +131,7 @@ test('needs no finalizer for a node that leaves', async () => {
   assert.deepEqual([move?.from, move?.to, server.requests], ['worker', undefined, ['patch n1']]);
 });
 
-test('writes what is left after a write too, and reports one move from first to last pool', async () => {
+test('writes what is left after a write, and reports one move from first to last pool', async () => {
   const other = aPool({ labels: { own: '1' } }, { name: 'other', finalizers: [FINALIZER] });
   const inWorker = aNode({
     labels: { ...role('other'), tier: 'gold' },

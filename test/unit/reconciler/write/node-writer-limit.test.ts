@@ -52,7 +52,7 @@ async function contested() {
   return { ...parts, drift };
 }
 
-test('delays the 11th write within a minute for edits of the pool, and blames no one else', async () => {
+test('delays the 11th write within a minute for edits of the pool, and names nobody else', async () => {
   const { server, options, writer } = await edited();
   const { kind, message, next, retryAfterMs, isThrottled } = await refusal(writer);
   assert.deepEqual(
@@ -79,7 +79,7 @@ test('sends no request for a node at its limit until it may be written', async (
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'v11');
 });
 
-test('names what else keeps changing the node, and what it changes, and waits a minute', async () => {
+test('names what else changes the node, and waits a minute', async () => {
   const { server, clock, writer } = await contested();
   const { message, next, retryAfterMs, isThrottled } = await refusal(writer);
   assert.deepEqual(
@@ -95,7 +95,7 @@ test('names what else keeps changing the node, and what it changes, and waits a 
   assert.equal((await writer.write('n1'))?.changes[0]?.to, 'gold');
 });
 
-test('fails the pool of a contested node until the node stays right for 10 s', async () => {
+test('fails the pool of a contested node until the node stays unchanged for 10 s', async () => {
   const { server, state, clock, options, writer } = await contested();
   const { message } = await refusal(writer);
   server.change({ labels: { ...role('worker'), tier: 'gold' } });
@@ -109,7 +109,7 @@ test('fails the pool of a contested node until the node stays right for 10 s', a
   assert.equal(contestedError('nobody', options), undefined);
 });
 
-test('writes a contested node once a minute from then on', async () => {
+test('then writes a contested node once a minute', async () => {
   const { server, clock, writer, drift } = await contested();
   await refusal(writer);
   clock.freeze(59_000);
@@ -121,7 +121,7 @@ test('writes a contested node once a minute from then on', async () => {
   assert.equal(server.sent.length, 11);
 });
 
-test('shares the count between writers of one run', async () => {
+test('writers of one run share the count', async () => {
   const writeLimiter = new WriteRateLimiter(new FakeClock());
   const [first, second] = [begin(fresh, [worker], { writeLimiter }), begin(fresh, [worker], { writeLimiter })];
   for (let write = 1; write <= 10; write++) {
@@ -132,7 +132,7 @@ test('shares the count between writers of one run', async () => {
   assert.deepEqual(second.server.requests, []);
 });
 
-test('counts writes of one call too, and reports earlier writes with the error', async () => {
+test('counts writes of one call, and reports earlier writes with the error', async () => {
   const other = aPool({ labels: { own: '1' } }, { name: 'other', finalizers: [FINALIZER] });
   const record = recordOf({ pool: 'worker', labels: { tier: 'gold' } });
   const leaving = { ...fresh, labels: { ...role('other'), tier: 'gold' }, record };

@@ -50,7 +50,7 @@ function edit(state: ClusterState): void {
   state.setPool({ ...b, spec: { labels: { tier: 'b', more: 'x' } }, metadata: { ...b.metadata, generation: 2 } });
 }
 
-test('reports a write with the unchanged error of a later attempt', async () => {
+test('reports a write together with the error of a later attempt', async () => {
   const refusal = new NodepoolError('cluster', 'cannot patch Node: forbidden', 'ask', {
     items: ['x'],
     isTransient: true,
@@ -71,7 +71,7 @@ test('reports a write with the unchanged error of a later attempt', async () => 
   assert.equal(result.retryAfterMs, undefined);
 });
 
-test('reports so a write before one that the server alters', async () => {
+test('reports a write before a write that the server alters', async () => {
   const { nodes, outcome } = begin((stored, attempt, state) => {
     if (attempt === 1) edit(state);
     return attempt === 1 ? stored : { ...stored, labels: { ...stored.labels, more: 'y' } };

@@ -38,7 +38,7 @@ async function settle(error: NodepoolError) {
   return { written: outcome.moves.length, untried: untried.length };
 }
 
-test('refused nodes do not keep others from being written, however many come first', async () => {
+test('refused nodes do not block others, however many come first', async () => {
   const denied = new NodepoolError('cluster', 'cannot patch Node: a webhook denied the request');
   assert.deepEqual(await settle(denied), { written: 20, untried: 0 });
 });
@@ -49,12 +49,12 @@ test('stops when the server does not answer', async () => {
   assert.ok(untried > 40, `${untried} were not tried`);
 });
 
-test('errors that are thrown again without a request do not keep others from being tried', async () => {
+test('errors repeated without a request do not block other nodes', async () => {
   const error = new NodepoolError('cluster', 'no route', undefined, { isGeneral: true });
   assert.deepEqual(await settle(throttledError({ error, ms: 1 })), { written: 20, untried: 0 });
 });
 
-test('counts members that differ or failed; with caches only those that failed, as the others are enqueued again', () => {
+test('counts members that differ or failed; with caches, only those that failed', () => {
   const role = { 'node-role.kubernetes.io/worker': '' };
   const nodes = ['a', 'b', 'c'].map(name => aNode({ name, uid: name, labels: { ...role, ...(name === 'c' && GOLD) } }));
   const state = new ClusterState(
@@ -67,7 +67,7 @@ test('counts members that differ or failed; with caches only those that failed, 
   assert.deepEqual(aNodeWriter({} as ClusterPort, state, { hasCaches: true }).differing('worker', failures), ['c']);
 });
 
-test('includes nodes that cannot be written in the due ones, as a status of success would hide them', () => {
+test('counts nodes that cannot be written as due, so that the status is no success', () => {
   const role = { 'node-role.kubernetes.io/worker': '' };
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`l${index}`, 'x']));
   const nodes = [
@@ -81,7 +81,7 @@ test('includes nodes that cannot be written in the due ones, as a status of succ
   assert.deepEqual(due(), [], 'all of them are to be written: what fails is in the status');
 });
 
-test('a rollout in progress triggers garbage collections, one that is complete does not', () => {
+test('collects garbage during a rollout in progress, not after a complete one', () => {
   let collections = 0;
   globalThis.gc = (async () => {
     collections++;

@@ -13,14 +13,14 @@ for (const [record, problem] of [
   ['{"pool":"No Name"}', 'without a pool name'],
   ['{"pool":"worker","labels":{"tier":"gold","_/_":"x"}}', 'with 1 labels, taints or annotations that no pool sets'],
 ] as const) {
-  test(`replaces an invalid record, and reports the problem: ${problem}`, async () => {
+  test(`replaces an invalid record, and reports its problem: ${problem}`, async () => {
     const { server, writer } = begin({ ...fresh, record });
     assert.equal((await writer.write('n1'))?.invalidRecord, problem);
     assert.equal(server.live?.record, written);
   });
 }
 
-test('removes the invalid record of a node without pool only when it names a pool', async () => {
+test('removes the invalid record of a node without a pool only when the record names a pool', async () => {
   const named = begin({ ...fresh, labels: {}, record: '{"pool":"gone","labels":{"_/_":"x"}}' });
   assert.equal(
     (await named.writer.write('n1'))?.invalidRecord,
@@ -32,7 +32,7 @@ test('removes the invalid record of a node without pool only when it names a poo
   assert.equal(unnamed.server.live?.record, '{');
 });
 
-test('reports no problem for a replaced valid record', async () => {
+test('reports no problem when it replaces a valid record', async () => {
   const { writer } = begin({ ...fresh, record: recordOf({ pool: 'worker', labels: { tier: 'silver' } }) });
   const move = (await writer.write('n1')) ?? assert.fail();
   assert.equal('invalidRecord' in move, false);
@@ -60,7 +60,7 @@ async function thrown(error: unknown, isLater: boolean): Promise<unknown> {
   return writer.write('n1').catch((reason: unknown) => reason);
 }
 
-test('throws an error unchanged unless the call wrote before; then it carries the move', async () => {
+test('rethrows an error unchanged, or with the move if the call wrote before', async () => {
   const refused = new NodepoolError('cluster', 'cannot patch Node "n1": forbidden');
   assert.equal(await thrown(refused, false), refused);
   const later = await thrown(refused, true);
@@ -72,7 +72,7 @@ test('throws an error unchanged unless the call wrote before; then it carries th
   assert.equal(await thrown(bug, true), bug, 'a bug is not taken for an error of the cluster');
 });
 
-test('reports a patch that was answered 404 while the node exists', async () => {
+test('reports a patch that got 404 although the node exists', async () => {
   const { server, state, writer } = begin(fresh);
   server.onPatch = () => ({ kind: 'gone' });
   await assert.rejects(writer.write('n1'), {
@@ -83,7 +83,7 @@ test('reports a patch that was answered 404 while the node exists', async () => 
   assert.deepEqual([server.requests, state.node('n1')], [['patch n1', 'get n1'], server.live]);
 });
 
-test('writes a node that was deleted and created again as the new one', async () => {
+test('writes a recreated node as a new node', async () => {
   const { server, state, writer } = begin(fresh);
   server.onPatch = attempt => {
     if (attempt > 1) return undefined;

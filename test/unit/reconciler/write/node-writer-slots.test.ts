@@ -5,7 +5,7 @@ import { FINALIZER } from '../../../../src/nodepool/types.ts';
 import { aNode, aPool, recordOf } from '../../nodepool/fixtures.ts';
 import { begin, role } from '../node-server.ts';
 
-test('a node that gets into another pool between two attempts gives the turn of the first back', async () => {
+test('frees the slot in the first pool when a node moves between two attempts', async () => {
   const spec = { labels: { tier: '2' }, rollout: { maxConcurrent: 1, settleSeconds: 60 } };
   const worker = aPool(spec, { finalizers: [FINALIZER] });
   const other = aPool(spec, { name: 'other', uid: 'uid-other', finalizers: [FINALIZER] });

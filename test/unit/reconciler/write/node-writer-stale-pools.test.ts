@@ -48,7 +48,7 @@ function begin(known: NodePool, nodes: ReturnType<typeof silver>[], live: () => 
   return { state, writer, serverOf, reads: () => reads };
 }
 
-test('a node that was written for a newer spec is not written for the older one: the pool is read', async () => {
+test('reads the pool instead of writing an older spec to a node with a newer generation', async () => {
   for (const known of [older, pool(4, tier('gold', { rollout: {} })), pool(4, { nodeSelector: { group: 'b' } })]) {
     const { state, writer, serverOf, reads } = begin(known, [silver('a', 5)], () => newer);
     assert.equal(writer.needsWrite('a'), true);
@@ -57,7 +57,7 @@ test('a node that was written for a newer spec is not written for the older one:
   }
 });
 
-test('the write that the node turned out to have been written for meanwhile is planned again', async () => {
+test('plans again when a conflict shows that the node has a newer generation', async () => {
   const start = aNode({ ...silver('a'), labels: { group: 'a' }, record: recordOf({ pool: 'worker', generation: 3 }) });
   const { writer, serverOf, reads } = begin(older, [start], () => newer);
   serverOf('a').onPatch = attempt => {
@@ -69,7 +69,7 @@ test('the write that the node turned out to have been written for meanwhile is p
   assert.deepEqual([serverOf('a').live?.labels.tier, serverOf('a').sent.length, reads()], ['silver', 1, 1]);
 });
 
-test('a pool that cannot be read is a failure, and nothing is written', async () => {
+test('fails without a write when the pool cannot be read', async () => {
   const { writer, serverOf } = begin(older, [silver('a', 5)], () => {
     throw new NodepoolError('cluster', 'cannot get it');
   });
@@ -77,7 +77,7 @@ test('a pool that cannot be read is a failure, and nothing is written', async ()
   assert.deepEqual(serverOf('a').sent, []);
 });
 
-test('a generation that the server does not have costs one read for all nodes', async () => {
+test('reads the pool once for all nodes with an unknown generation', async () => {
   const { writer, serverOf, reads } = begin(older, [silver('a', 9), silver('b', 7)], () => older);
   await Promise.all(['a', 'b'].map(name => writer.write(name)));
   await writer.write('a');
@@ -88,7 +88,7 @@ test('a generation that the server does not have costs one read for all nodes', 
   assert.equal(reads(), 1);
 });
 
-test('records of earlier versions are read, and not written for want of a generation', async () => {
+test('does not write records of earlier versions only to add a generation', async () => {
   const { writer, reads } = begin(newer, [silver('a'), silver('b', 2)], () => newer);
   assert.deepEqual([writer.needsWrite('a'), writer.needsWrite('b'), reads()], [false, false, 0]);
   const before = begin(older, [silver('a')], () => newer);
@@ -96,7 +96,7 @@ test('records of earlier versions are read, and not written for want of a genera
   assert.deepEqual([before.serverOf('a').live?.labels.tier, before.reads()], ['gold', 0]);
 });
 
-test('such a generation is corrected by the write that repairs a label, and costs no read where nothing is written', async () => {
+test('corrects an unknown generation only with another write, without a read', async () => {
   const { writer, state, serverOf, reads } = begin(newer, [silver('a', 9)], () => newer);
   await writer.write('a');
   assert.deepEqual([serverOf('a').sent, reads()], [[], 0]);

@@ -9,7 +9,7 @@ import { writePool } from '../../../../src/reconciler/write/pool-metadata.ts';
 import { aNode, aPool } from '../../nodepool/fixtures.ts';
 import { aNodeWriter, reconcilerOptions } from '../reconciler-options.ts';
 
-test('fails without node writes when a policy strips the takeover annotation, after one patch of the pool', async () => {
+test('fails without node writes when a policy strips the takeover annotation', async () => {
   const status = { status: 200, nodeCount: 1 } as const;
   const pool = aPool({ labels: { tier: 'gold' } }, { finalizers: [FINALIZER], status });
   const state = new ClusterState(
@@ -32,7 +32,7 @@ test('fails without node writes when a policy strips the takeover annotation, af
   assert.equal(patches, 1);
 });
 
-test('a refused write of a pool is the error, also where the pool cannot be read; a restored etcd or a bug is not hidden', async () => {
+test('returns the refused write of a pool, but does not hide a restored etcd or a bug', async () => {
   const metadata = { resourceVersion: '20', uid: 'uid-worker' };
   const pool = aPool({}, metadata);
   const refusal = new NodepoolError('cluster', 'a policy refuses it');

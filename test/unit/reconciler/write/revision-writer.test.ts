@@ -70,7 +70,7 @@ function aServer(stored: ControllerRevision[], overrides: Partial<ControllerRevi
 const numbers = (stored: readonly ControllerRevision[]) =>
   stored.map(({ revision, data }) => `${revision}:${(data as { spec: NodePoolSpec }).spec.labels?.tier}`).toSorted();
 
-test('a new pool costs its write, the others a list of all in a process, and a write for each spec that has none', async () => {
+test('writes one revision for each spec without one, and lists revisions once', async () => {
   const pools = ['a', 'b', 'c', 'd'].map((name, at) =>
     version(0, at < 2 ? 1 : 2, at < 2 ? undefined : at - 1, { name, uid: name }),
   );
@@ -83,7 +83,7 @@ test('a new pool costs its write, the others a list of all in a process, and a w
   assert.deepEqual(server.calls, ['create', 'create', 'heads', 'create']);
 });
 
-test('an unchanged pool whose spec was never kept gets its revision, and its next change can be undone', async () => {
+test('writes the missing revision of an unchanged pool, so that its next change can be undone', async () => {
   const server = aServer([]);
   for (const pool of [version(1, 2, 2), version(2, 3, 2)]) {
     const options = reconcilerOptions(server.port, new ClusterState([pool], [], []));
@@ -92,7 +92,7 @@ test('an unchanged pool whose spec was never kept gets its revision, and its nex
   assert.deepEqual(numbers(server.stored), ['1:1', '2:2']);
 });
 
-test('the watch lists once, and then remembers what it has kept', async () => {
+test('a watch lists revisions once, and then remembers them', async () => {
   const former = Array.from({ length: 11 }, (_, at) => newRevision(version(at, 1), at + 1, 0));
   const server = aServer(former);
   const pool = version(10, 11, 11);
@@ -115,7 +115,7 @@ test('the watch lists once, and then remembers what it has kept', async () => {
   assert.ok(numbers(server.stored).includes('15:15'));
 });
 
-test('a pool that was killed before its status, and edited, has both specs', async () => {
+test('keeps both specs of a pool that was edited before its status was written', async () => {
   const server = aServer([newRevision(version(0, 1), 1, 0)]);
   const options = reconcilerOptions(server.port, new ClusterState([version(1, 2)], [], []));
   await new RevisionWriter(options).keep(version(1, 2), []);
@@ -129,7 +129,7 @@ test('a pool that was killed before its status, and edited, has both specs', asy
   assert.deepEqual(numbers(same.stored), ['1:0']);
 });
 
-test('fields that this version does not know are kept', async () => {
+test('keeps fields that this version does not know', async () => {
   const server = aServer([]);
   const pool = coercePool({ ...version(0, 1), spec: { labels: { tier: '0' }, later: { x: 1 } } as NodePoolSpec });
   await new RevisionWriter(reconcilerOptions(server.port, new ClusterState([pool], [], []))).keep(pool, []);
@@ -150,17 +150,17 @@ async function warningsOf(overrides: Partial<ControllerRevisionsClient>): Promis
 
 const refuse = () => Promise.reject(new NodepoolError('cluster', 'a policy refuses it', 'ask'));
 
-test('a revision that is too many and cannot be deleted: the spec has its revision', async () => {
+test('keeps the revision of the spec when an old revision cannot be deleted', async () => {
   const expected = { message: 'an old revision was not deleted: a policy refuses it', next: 'ask' };
   assert.deepEqual(await warningsOf({ delete: refuse }), [expected]);
 });
 
-test('revisions that cannot be listed: the spec has none', async () => {
+test('keeps no revision when revisions cannot be listed', async () => {
   const expected = { message: '`rollout undo` will not find this spec: a policy refuses it', next: 'ask' };
   assert.deepEqual(await warningsOf({ heads: refuse }), [expected]);
 });
 
-test('where the permission lacks, one pool asks, and one warning names all verbs', async () => {
+test('without permission, one pool asks, and one warning names all verbs', async () => {
   const pools = ['a', 'b', 'c'].map(name => version(0, 1, undefined, { name, uid: name }));
   const server = aServer([], {
     create: ({ metadata }) =>
@@ -177,7 +177,7 @@ test('where the permission lacks, one pool asks, and one warning names all verbs
   assert.match(warning.next ?? '', /verbs get, list, create, patch and delete on controllerrevisions\.apps/);
 });
 
-test('without the permission to list, only a new spec is warned about, whichever pool was refused', async () => {
+test('without permission to list, warns about new specs only', async () => {
   const refuseList = () => Promise.reject(new ForbiddenError('cannot list', ['verb list on controllerrevisions.apps']));
   const pools = [2, 1, 1].map((observed, at) => version(0, 2, observed, { name: `w${at}`, uid: `uid-w${at}` }));
   const server = aServer([], { heads: refuseList });
@@ -192,7 +192,7 @@ test('without the permission to list, only a new spec is warned about, whichever
   assert.deepEqual(server.calls, ['heads']);
 });
 
-test('an old revision that may not be deleted keeps no other pool from its revision', async () => {
+test('an old revision that cannot be deleted does not block revisions of other pools', async () => {
   const former = Array.from({ length: 12 }, (_, at) => newRevision(version(at, 1), at + 1, 0));
   const server = aServer(former, {
     delete: () => Promise.reject(new ForbiddenError('cannot delete', ['verb delete on controllerrevisions.apps'])),

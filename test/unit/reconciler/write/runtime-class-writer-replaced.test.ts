@@ -10,7 +10,7 @@ const labels = { team: 'a' };
 const value = formatPreserved({ labels }, 'uid-worker') ?? '';
 const marked: NodePool = aPool(pool.spec, { annotations: { [REPLACED_ANNOTATION]: value } });
 
-test('the next one is created with it, and then the pool forgets it', async () => {
+test('creates the next RuntimeClass with preserved fields, which the pool then forgets', async () => {
   const { server, state, write, forget } = begin(owned({ handler: 'old' }, { labels }));
   server.before = request => {
     if (request === 'create') throw new Error('killed');
@@ -26,7 +26,7 @@ test('the next one is created with it, and then the pool forgets it', async () =
   assert.deepEqual(server.requests, ['annotate', 'delete', 'create', 'create', 'annotate']);
 });
 
-test('one that somebody else created meanwhile stays as it is, and the pool forgets', async () => {
+test('keeps a RuntimeClass that somebody created meanwhile, and forgets the preserved fields', async () => {
   const { server, state, write, forget } = begin(undefined, owned());
   state.setPool(marked);
   assert.deepEqual(await write(), { kind: 'unchanged' });
@@ -36,21 +36,21 @@ test('one that somebody else created meanwhile stays as it is, and the pool forg
   assert.deepEqual(server.requests, ['create', 'get', 'annotate']);
 });
 
-test('a foreign one is left alone', async () => {
+test('does not change a foreign RuntimeClass', async () => {
   const { server, state, write } = begin(foreign);
   state.setPool(marked);
   assert.deepEqual(await write(), { kind: 'foreign', name: NAME });
   assert.deepEqual(server.requests, []);
 });
 
-test('one that finalizers hold is kept at once, and not written again as long as it does not change', async () => {
+test('preserves fields at once if finalizers hold the RuntimeClass, and writes them once', async () => {
   const { server, write } = begin(owned({ handler: 'old' }, { labels, finalizers: ['example.com/hold'] }));
   await assert.rejects(write(), /while it has finalizers/);
   await assert.rejects(write(), /while it has finalizers/);
   assert.deepEqual(server.requests, ['annotate', 'delete', 'delete']);
 });
 
-test('nothing is deleted where it cannot be kept', async () => {
+test('deletes nothing when fields cannot be preserved', async () => {
   const { server, write } = begin(owned({ handler: 'old' }, { labels }));
   server.keepAnnotations = () => ({});
   await assert.rejects(write(), {
@@ -59,7 +59,7 @@ test('nothing is deleted where it cannot be kept', async () => {
   assert.deepEqual(server.requests, ['annotate']);
 });
 
-test('that of an earlier replacement, and of another pool, is not used', async () => {
+test('ignores preserved fields of an earlier replacement or another pool', async () => {
   const other = aPool(pool.spec, {
     annotations: { [REPLACED_ANNOTATION]: formatPreserved({ labels }, 'other') ?? '' },
   });
@@ -73,7 +73,7 @@ test('that of an earlier replacement, and of another pool, is not used', async (
   assert.equal(later.server.live?.metadata.labels, undefined);
 });
 
-test('a pool that is being deleted takes it along', async () => {
+test('deletes the RuntimeClass together with its pool', async () => {
   const { server, state, write, forget } = begin(owned());
   const { metadata, spec } = marked;
   const ending = aPool(spec, { ...metadata, deletionTimestamp: '2026-02-01T00:00:00Z' });

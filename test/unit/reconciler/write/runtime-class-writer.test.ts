@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { aPool } from '../../nodepool/fixtures.ts';
 import { begin, foreign, NAME, owned, pool, role } from '../runtime-class-server.ts';
 
-test('creates it with the pool as its owner, once', async () => {
+test('creates the RuntimeClass with the pool as its owner, once', async () => {
   const { server, state, write } = begin();
   assert.deepEqual(await write(), { kind: 'created', name: NAME });
   assert.deepEqual(server.live, owned({}, { uid: 'uid-2', resourceVersion: '2' }));
@@ -13,7 +13,7 @@ test('creates it with the pool as its owner, once', async () => {
   assert.deepEqual(server.requests, ['create']);
 });
 
-test("patches one with other scheduling; after someone else's change reads it first", async () => {
+test('patches other scheduling, after a read if someone else changed the RuntimeClass', async () => {
   const old = owned({ scheduling: {} });
   const { server, state, write } = begin(old);
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
@@ -26,13 +26,13 @@ test("patches one with other scheduling; after someone else's change reads it fi
   assert.deepEqual(behind.server.requests, ['patch', 'get', 'patch']);
 });
 
-test('reads an unknown one, and does not write it', async () => {
+test('reads an unknown RuntimeClass, and does not write it', async () => {
   const { server, state, write } = begin(undefined, owned());
   assert.deepEqual(await write(), { kind: 'unchanged' });
   assert.deepEqual([server.requests, state.runtimeClass(NAME)], [['create', 'get'], server.live]);
 });
 
-test('creates it when the existing one disappeared before it was read', async () => {
+test('creates the RuntimeClass when it disappeared before it was read', async () => {
   const { server, write } = begin(undefined, foreign);
   server.before = request => {
     if (request === 'get') server.live = undefined;
@@ -41,7 +41,7 @@ test('creates it when the existing one disappeared before it was read', async ()
   assert.deepEqual(server.requests, ['create', 'get', 'create']);
 });
 
-test('leaves a foreign one alone, also when the create finds it', async () => {
+test('does not change a foreign RuntimeClass, even if only the create finds it', async () => {
   for (const known of [foreign, undefined]) {
     const { server, write } = begin(known, foreign);
     assert.deepEqual(await write(), { kind: 'foreign', name: NAME });
@@ -50,7 +50,7 @@ test('leaves a foreign one alone, also when the create finds it', async () => {
   }
 });
 
-test('deletes it when the pool has no handler or is being deleted', async () => {
+test('deletes the RuntimeClass when the pool has no handler or is being deleted', async () => {
   for (const ending of [aPool(), aPool(pool.spec, { deletionTimestamp: '2026-02-01T00:00:00Z' })]) {
     const { server, state, write } = begin(owned());
     assert.deepEqual(await write(ending), { kind: 'deleted', name: NAME });
@@ -60,21 +60,21 @@ test('deletes it when the pool has no handler or is being deleted', async () => 
   }
 });
 
-test('takes a missing one for deleted', async () => {
+test('treats a missing RuntimeClass as deleted', async () => {
   const { server, state, write } = begin(owned());
   server.live = undefined;
   assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
   assert.equal(state.runtimeClass(NAME), undefined);
 });
 
-test('keeps one that finalizers hold until it is gone', async () => {
+test('waits for a RuntimeClass that finalizers hold', async () => {
   const held = owned({}, { finalizers: ['example.com/hold'] });
   const { state, write } = begin(held);
   assert.deepEqual(await write(aPool()), { kind: 'deleted', name: NAME });
   assert.equal(state.runtimeClass(NAME), held);
 });
 
-test('replaces it for another handler, and keeps what others set', async () => {
+test('replaces the RuntimeClass for another handler, and keeps what others set', async () => {
   const [labels, annotations, overhead] = [{ team: 'a' }, { note: 'b' }, { podFixed: { cpu: '1m' } }];
   const { server, state, write } = begin(owned({ handler: 'old', overhead }, { labels, annotations }));
   assert.deepEqual(await write(), { kind: 'updated', name: NAME });
@@ -92,13 +92,13 @@ test('reports a replacement that someone else completes', async () => {
   assert.deepEqual(server.requests, ['delete', 'create', 'get']);
 });
 
-test('a dry-run replacement ends with the deletion, after which it still exists', async () => {
+test('a dry-run replacement ends with the deletion, after which the RuntimeClass still exists', async () => {
   const { server, write } = begin(owned({ handler: 'old' }));
   assert.deepEqual(await write(pool, true), { kind: 'updated', name: NAME });
   assert.deepEqual(server.requests, ['delete']);
 });
 
-test('fails to replace one that finalizers hold, and names them', async () => {
+test('fails to replace a RuntimeClass that finalizers hold, and names them', async () => {
   const held = owned({ handler: 'old' }, { finalizers: ['example.com/hold', 'example.com/two'] });
   await assert.rejects(begin(held).write(), {
     kind: 'cluster',
@@ -107,7 +107,7 @@ test('fails to replace one that finalizers hold, and names them', async () => {
   });
 });
 
-test('reads one that was recreated, and leaves it to another owner', async () => {
+test('reads a recreated RuntimeClass, and leaves it to another owner', async () => {
   const { server, write } = begin(owned({ handler: 'old' }), {
     ...foreign,
     metadata: { ...foreign.metadata, uid: 'x' },
@@ -116,14 +116,14 @@ test('reads one that was recreated, and leaves it to another owner', async () =>
   assert.deepEqual(server.requests, ['delete', 'get']);
 });
 
-test('creates one again that was deleted', async () => {
+test('recreates a deleted RuntimeClass', async () => {
   const { server, write } = begin(owned({ scheduling: {} }));
   server.live = undefined;
   assert.deepEqual(await write(), { kind: 'created', name: NAME });
   assert.deepEqual(server.requests, ['patch', 'get', 'create']);
 });
 
-test('gives up after five attempts when someone changes it before every write', async () => {
+test('gives up after five attempts when someone changes the RuntimeClass before each write', async () => {
   const { server, write } = begin(owned({ scheduling: {} }));
   server.before = request => {
     if (request === 'patch') server.stored(server.live ?? assert.fail(), 'uid-1');
@@ -136,7 +136,7 @@ test('gives up after five attempts when someone changes it before every write', 
   assert.equal(server.requests.filter(request => request === 'patch').length, 5);
 });
 
-test('fails when an admission policy alters the write, and repeats it after 1 s, 2 s, 4 s', async () => {
+test('fails when an admission policy alters the write, and retries after 1 s, 2 s, 4 s', async () => {
   const { server, clock, write, refusal } = begin();
   server.admit = stored => ({ ...stored, scheduling: {} });
   const { kind, message, next, retryAfterMs, isThrottled } = await refusal();
@@ -163,7 +163,7 @@ test('fails when an admission policy alters the write, and repeats it after 1 s,
   assert.equal((await refusal(edited)).retryAfterMs, 1000, 'the one before was stored as it was sent');
 });
 
-test('writes it at most ten times a minute', async () => {
+test('writes the RuntimeClass at most ten times a minute', async () => {
   const { server, state, clock, write, refusal } = begin();
   const edited = (tier: string) => aPool({ handler: 'runc', labels: { tier } });
   for (let edit = 1; edit <= 10; edit++) {

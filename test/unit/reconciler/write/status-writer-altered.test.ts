@@ -32,7 +32,7 @@ for (const [name, kept, expected] of [
   });
 }
 
-test('ignores differences that the next status takes over from the response', () => {
+test('ignores differences that the next status takes from the response', () => {
   const kept = { ...sent, conditions: [{ ...ready, lastTransitionTime: 'later' }] };
   assert.deepEqual(alteredFields({ sent, next: kept }, kept, []), []);
 });

@@ -14,14 +14,14 @@ test('reads the pool after a conflict, and keeps conditions of others', async ()
   assert.deepEqual(server.live?.status, status);
 });
 
-test('writes after a conflict with a change of something else and no status', async () => {
+test('writes again after a conflict when only something else changed', async () => {
   const { server, write } = begin();
   server.live = { ...pool, metadata: { ...pool.metadata, labels: { a: 'b' }, resourceVersion: '11' } };
   const { statusWritten, failures } = await write();
   assert.deepEqual([statusWritten, failures, server.requests], [true, [], ['patch', 'get', 'patch']]);
 });
 
-test('writes nothing after a conflict with the same status', async () => {
+test('writes nothing after a conflict when the status is the same', async () => {
   const { live } = await written();
   const { server, write } = begin(live, pool);
   const { status, statusWritten } = await write({}, [MOVE]);
@@ -56,7 +56,7 @@ test('fails after ten conflicts, and reports that in the status', async () => {
   assert.ok(JSON.stringify(status?.conditions).includes(message));
 });
 
-test('treats a refusal after an edit of the spec as a conflict, and writes on the current pool', async () => {
+test('treats a refusal after a spec edit as a conflict, and uses the current pool', async () => {
   const edited = { ...pool, spec: { nodeSelector: { kind: 'big' } }, metadata: { ...pool.metadata, generation: 2 } };
   const { server, write } = begin(edited);
   server.before = request => {

@@ -11,7 +11,7 @@ import {
 } from '../../../../src/reconciler/write/status-writer.ts';
 import { begin, going, MOVE, pool, ready, recreated, sent, written } from '../fake-status-server.ts';
 
-test('writes a status that differs, and stores it', async () => {
+test('writes and stores a status that differs', async () => {
   const { server, state, write } = begin();
   const { status, statusWritten, isWritten, lacking, failures } = await write();
   assert.deepEqual([status?.status, status?.nodeCount, status?.observedGeneration], [200, 0, 1]);
@@ -28,7 +28,7 @@ test('does not write an equal status', async () => {
   assert.deepEqual(server.requests, []);
 });
 
-test('reads the pool after node writes, as it may be deleted by then, unless caches watch it', async () => {
+test('reads the pool after node writes unless caches watch it', async () => {
   for (const [now, hasStatus] of [
     [undefined, false],
     [recreated, false],
@@ -45,7 +45,7 @@ test('reads the pool after node writes, as it may be deleted by then, unless cac
   assert.deepEqual(server.requests, []);
 });
 
-test('writes no status of a deleted, recreated or terminating pool, without a failure', async () => {
+test('skips the status of a deleted, recreated or terminating pool, without a failure', async () => {
   for (const now of [undefined, recreated, going]) {
     const { server, write } = begin();
     server.live = now;
@@ -65,7 +65,7 @@ test('reports fields that the CRD drops', async () => {
   assert.deepEqual([lacking, isWritten], [['status.observedGeneration'], true]);
 });
 
-test('reports a CRD without status subresource for a 404 of an existing pool', async () => {
+test('reports a CRD without the status subresource when an existing pool returns 404', async () => {
   const { server, write } = begin();
   server.before = request => (request === 'patch' ? { kind: 'gone' } : undefined);
   const { lacking, isWritten, failures } = await write();
@@ -73,7 +73,7 @@ test('reports a CRD without status subresource for a 404 of an existing pool', a
   assert.match(failures[0]?.message ?? '', /^cannot patch the status of NodePool "worker": .* no status subresource$/);
 });
 
-test('reports dropped spec fields in place of a refusal; keeps other refusals, and temporary ones', async () => {
+test('reports dropped spec fields instead of a refusal, but keeps other refusals', async () => {
   const said = async (error: NodepoolError, live: NodePool) => {
     const { server, write } = begin(live);
     server.before = request => {
@@ -101,7 +101,7 @@ test('reports no write when the server stores the old status', async () => {
   assert.equal((await write()).statusWritten, false);
 });
 
-test('keeps a refusal when the pool cannot be read; throws a bug', async () => {
+test('returns a refusal when the pool cannot be read, and rethrows bugs', async () => {
   const { server, write } = begin();
   server.before = request => {
     throw new NodepoolError('cluster', `cannot ${request}`);
