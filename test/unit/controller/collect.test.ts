@@ -16,7 +16,7 @@ const count = (async () => {
   collections++;
 }) as typeof globalThis.gc;
 
-test('a collection follows what was read, and what reconciles of a rollout left, together', () => {
+test('counts reads and reconciles of a rollout together towards a garbage collection', () => {
   globalThis.gc = undefined;
   countKept(1_000 * MIB);
   countRollout(1_000_000);
@@ -33,7 +33,7 @@ test('a collection follows what was read, and what reconciles of a rollout left,
   assert.ok(collections > 1, 'nothing was collected');
 });
 
-test('a watch counts a quarter of what is kept', t => {
+test('a watch counts a quarter of the kept bytes', t => {
   globalThis.gc = count;
   t.mock.method(process, 'memoryUsage', () => ({ heapUsed: 0 }));
   const collectionsOf = (counted: (bytes: number) => void) => {
@@ -45,7 +45,7 @@ test('a watch counts a quarter of what is kept', t => {
   assert.deepEqual([countKept, countWatched].map(collectionsOf), [8, 2]);
 });
 
-test('a body that is kept counts, one that is decoded as it arrives does not', async t => {
+test('counts a body that is kept, not a body that is decoded as it arrives', async t => {
   globalThis.gc = count;
   // The heap of the tests that ran before would count, too.
   t.mock.method(process, 'memoryUsage', () => ({ heapUsed: 0 }));

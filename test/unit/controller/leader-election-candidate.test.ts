@@ -142,7 +142,7 @@ describe('a candidate', () => {
     assert.deepEqual([server.lease?.record.acquired, server.lease?.record.transitions], [acquired, 2]);
   });
 
-  test('releases with an empty holder and a duration of 1 s, and leaves a lease that it no longer holds', async () => {
+  test('releases with an empty holder and a duration of 1 s, and keeps a lease of another holder', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { elector, requests, run } = candidate(server, clock);
@@ -173,7 +173,7 @@ describe('a candidate', () => {
     assert.equal(elector.isLeader(), false);
   });
 
-  test('waits for a release no longer than it is leader', async () => {
+  test('waits for a release only as long as it is leader', async () => {
     const clock = new FakeClock();
     const { elector, state, run } = candidate(new FakeLease(), clock);
     run();
@@ -198,7 +198,7 @@ describe('a candidate', () => {
     });
   }
 
-  test('does not take a lost lease back when the network returns in the last second', async () => {
+  test('does not reacquire a lost lease when the network returns in the last second', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { elector, state, run } = candidate(server, clock);

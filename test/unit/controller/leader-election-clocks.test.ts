@@ -27,7 +27,7 @@ describe('leader election with skewed clocks', () => {
     ['behind, so that every renewal comes from the future', -HOUR],
     ['30 years behind', -30 * 365 * 24 * HOUR],
   ] as const) {
-    test(`a candidate whose time of day is ${what} takes no renewed lease, and takes an expired one in time`, async () => {
+    test(`a candidate whose time of day is ${what} takes an expired lease in time, and no renewed lease`, async () => {
       const { clock, server, a, b } = await pair(() => 0, { b: { aheadMs, origin: 12_345 } });
       for (let second = 0; second < 60; second++) {
         await clock.advance(1_000);

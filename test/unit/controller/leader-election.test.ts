@@ -97,7 +97,7 @@ describe('leader election', () => {
     assert.equal(a.elector.isLeader(), true);
   });
 
-  test('a deleted lease makes no second leader: the leader creates it again, the others wait its duration', async () => {
+  test('the leader recreates a deleted lease, and the others wait its duration', async () => {
     for (const lives of [true, false]) {
       const { clock, server, a, b } = await pair();
       await clock.advance(4_000);
@@ -112,7 +112,7 @@ describe('leader election', () => {
     }
   });
 
-  test("another client's writes to the lease's metadata do not extend a dead leader's lease", async () => {
+  test('metadata writes of another client do not extend the lease of a dead leader', async () => {
     const { clock, server, a, b } = await pair();
     a.state.network = 'silent';
     for (let second = 0; second < 20; second += 5) {
@@ -131,7 +131,7 @@ describe('leader election', () => {
     assert.equal(server.writes.length, 1);
   });
 
-  test('a response after the end makes nobody a leader again', async () => {
+  test('a response after the end makes no candidate leader again', async () => {
     const clock = new FakeClock();
     const server = new FakeLease();
     const { port } = server.port();
@@ -173,7 +173,7 @@ describe('leader election', () => {
     assert.equal(a.log.length, 1);
   });
 
-  test('a lease with another holder is lost at once; a deleted one is created again', async () => {
+  test('a lease with another holder is lost at once, and a deleted lease is recreated', async () => {
     const { clock, server, a } = await pair();
     server.remove();
     await clock.advance(2_000);

@@ -22,7 +22,7 @@ test('runs at most the limit at a time, and all in order', async () => {
   assert.deepEqual(results, started);
 });
 
-test('frees the place of work that throws', async () => {
+test('frees the slot of work that throws', async () => {
   const limit = createLimiter(1);
   await assert.rejects(
     limit(() => Promise.reject(new Error('no'))),
@@ -31,7 +31,7 @@ test('frees the place of work that throws', async () => {
   assert.equal(await limit(async () => 'next'), 'next');
 });
 
-test('work aside gives its place away, and has one again after it', async () => {
+test('aside() frees the slot during the work, and takes a slot again afterwards', async () => {
   const limit = createLimiter(1);
   const done: string[] = [];
   const gate = Promise.withResolvers<void>();

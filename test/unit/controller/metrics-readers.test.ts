@@ -33,7 +33,7 @@ function fixture() {
   return { clock, known, asked, logged, server, readers, status };
 }
 
-test('lets in who the server knows and allows', async () => {
+test('admits readers that the server authenticates and authorizes', async () => {
   const { status, readers, asked } = fixture();
   assert.deepEqual(
     [await status('Bearer reader'), await status('bearer  reader '), await status('Bearer nobody')],
@@ -50,7 +50,7 @@ test('lets in who the server knows and allows', async () => {
   assert.equal(asked.length, before, 'without a token the server is not asked');
 });
 
-test('asks once a minute for a reader, and every 10 s for others', async () => {
+test('asks the server once a minute for an admitted reader, and every 10 s for others', async () => {
   const { status, asked, known, clock } = fixture();
   await Promise.all([status('Bearer reader'), status('Bearer reader'), status('Bearer nobody')]);
   assert.deepEqual(asked, ['reader', 'nobody']);
@@ -66,7 +66,7 @@ test('asks once a minute for a reader, and every 10 s for others', async () => {
   assert.equal(await status('Bearer reader'), 401);
 });
 
-test('lets nobody new in while the server does not answer, and says so once', async () => {
+test('admits no new reader while the server does not answer, and logs that once', async () => {
   const { status, server, logged, clock } = fixture();
   assert.equal(await status('Bearer reader'), 200);
   server.isDown = true;
@@ -79,7 +79,7 @@ test('lets nobody new in while the server does not answer, and says so once', as
   assert.equal(await status('Bearer reader'), 200);
 });
 
-test('asks four questions at a time', async () => {
+test('asks the server at most four questions at a time', async () => {
   const { status, server, asked } = fixture();
   await Promise.all(Array.from({ length: 50 }, (_, index) => status(`Bearer unknown-${index}`)));
   assert.deepEqual([asked.length, server.most], [50, 4]);

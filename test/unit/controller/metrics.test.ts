@@ -37,7 +37,7 @@ test('a histogram counts cumulatively, with inclusive bounds', () => {
   ]);
 });
 
-test('reads a callback gauge at each scrape; a value that is set then stays', () => {
+test('reads a callback gauge at each scrape, and keeps a value that is set later', () => {
   const registry = new Registry();
   const gauge = registry.gauge('depth', 'How deep.');
   let value = 1;

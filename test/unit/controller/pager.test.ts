@@ -54,7 +54,7 @@ describe('the initial list', () => {
     });
   }
 
-  test('reads pages at once when the server ends the WatchList early, this time only', async () => {
+  test('reads pages when the server ends the WatchList early, and tries WatchList again next time', async () => {
     const { clock, source, reported, nth, log } = createReflector();
     await flushPromises();
     nth(0).send(added('gone', 5));
@@ -82,7 +82,7 @@ describe('the initial list', () => {
     assert.equal(source.lists.length, 1);
   });
 
-  test('starts the pages over once after an expired continue token; a second one is a failure', async () => {
+  test('restarts the pages once after an expired continue token, then fails', async () => {
     const { clock, source, nth, log } = createReflector();
     await flushPromises();
     nth(0).end(refused(400));
@@ -103,7 +103,7 @@ describe('the initial list', () => {
     assert.equal(source.lists.length, 5);
   });
 
-  test('fails on a repeated continue token: such a list has no end', async () => {
+  test('fails on a repeated continue token, as such a list never ends', async () => {
     for (const tokens of [
       ['same', 'same'],
       ['one', 'two', 'one'],

@@ -35,7 +35,7 @@ async function load(names: string[]): Promise<Main> {
   }
 }
 
-test("the README's sample runs: it writes its count, exits with 0 and releases the lease", async () => {
+test('the sample of the README runs: it writes its count, exits with 0 and releases the lease', async () => {
   const [source, server] = [new FakeSource(), new FakeLease()];
   const written = Promise.withResolvers<string>();
   const process = { exitCode: 7, on: (_: string, stop: () => void) => written.promise.then(stop) };
@@ -61,11 +61,11 @@ test("the README's sample runs: it writes its count, exits with 0 and releases t
   assert.equal(server.lease?.record.holder, '');
 });
 
-test("the README's sample has the stated number of lines", () => {
+test('the sample of the README has the stated number of lines', () => {
   assert.equal(SAMPLE.trimEnd().split('\n').length, Number(LINES));
 });
 
-test("the README's table lists every file, and no other", () => {
+test('the table of the README lists exactly the files of the folder', () => {
   const rows = README.split('\n').filter(line => line.startsWith('| `'));
   const named = rows.flatMap(row => [...(row.split(' | ')[0] ?? '').matchAll(/`(.+?)`/g)].map(([, file]) => file));
   const files = readdirSync(FOLDER).filter(file => file.endsWith('.ts'));

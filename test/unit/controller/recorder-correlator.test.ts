@@ -16,7 +16,7 @@ function event(name: string, reason: string, note: string): EventInput {
 }
 
 describe('the correlator', () => {
-  test('counts a repeated event within 600 s; later it creates a new one', () => {
+  test('counts a repeated event within 600 s, and creates a new event after that', () => {
     const { clock, observe } = create();
     const first = observe('a', 'R', 'note');
     clock.freeze(600_000);
@@ -35,7 +35,7 @@ describe('the correlator', () => {
     assert.equal(new Set(all).size, 4);
   });
 
-  test('creates ten similar events, then one aggregate; a known note still counts on its own', () => {
+  test('creates ten similar events, then an aggregate, while known notes still count', () => {
     const { observe } = create();
     const single = Array.from({ length: 10 }, (_, index) => observe('a', 'R', `note ${index}`));
     assert.equal(new Set(single).size, 10);
@@ -54,7 +54,7 @@ describe('the correlator', () => {
     assert.equal(observe('a', 'R', 'new')?.event.note, 'new');
   });
 
-  test('allows a burst of 25 events per object, then one every 300 s', () => {
+  test('allows a burst of 25 events per object, then one event every 300 s', () => {
     const { clock, observe } = create();
     const reported = Array.from({ length: 40 }, (_, index) => observe('a', `R${index}`, 'x'));
     assert.equal(reported.filter(each => each !== undefined).length, 25);

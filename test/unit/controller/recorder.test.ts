@@ -35,7 +35,7 @@ function create(answer: (verb: string, event: RecordedEvent) => SinkResult | Pro
 }
 
 describe('the event recorder', () => {
-  test('creates an event once and patches its count; calls in one tick are written once', async () => {
+  test('creates an event once and patches its count, with one write for all calls of a tick', async () => {
     const { tell, asked } = create();
     for (let times = 0; times < 3; times++) tell('R');
     tell('S');
@@ -94,7 +94,7 @@ describe('the event recorder', () => {
     assert.match(gone.log[0] ?? '', /deleted repeatedly/);
   });
 
-  test('drops a refused event at once and a failing one after 12 attempts, and continues', async () => {
+  test('drops a refused event at once and a failing event after 12 attempts, and continues', async () => {
     const refusing = create((_, { reason }) => (reason === 'R' ? { kind: 'refused', message: 'bad reason' } : WRITTEN));
     refusing.tell('R');
     refusing.tell('S');
@@ -111,7 +111,7 @@ describe('the event recorder', () => {
     assert.deepEqual(failing.log, ['event R of a dropped: overloaded']);
   });
 
-  test('queues at most 1,000 events; queued ones still count repeats', async () => {
+  test('queues at most 1,000 events, and still counts repeats of queued events', async () => {
     const { recorder, tell, log } = create(() => new Promise(() => {}));
     for (let index = 0; index < 1_005; index++) tell('R', `node-${index}`);
     assert.equal(log.length, 5);
@@ -120,7 +120,7 @@ describe('the event recorder', () => {
     recorder.stop();
   });
 
-  test('flush() waits for all events or its timeout; stop() drops the rest', async () => {
+  test('flush() waits for all events or its timeout, and stop() drops the others', async () => {
     const gate = Promise.withResolvers<SinkResult>();
     const { clock, recorder, tell, asked, log } = create(() => gate.promise);
     assert.equal(await recorder.flush(1_000), true);

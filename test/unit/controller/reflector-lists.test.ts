@@ -61,7 +61,7 @@ describe('a new list', () => {
     assert.deepEqual([nth(4).options.resourceVersion, source.watches.length], ['13', 5]);
   });
 
-  test('doubt() lasts until a list that began after it', async () => {
+  test('doubt() lasts until a list that began later', async () => {
     const { reflector, nth } = await createSyncedReflector();
     reflector.relist();
     await flushPromises();
@@ -89,7 +89,7 @@ describe('a stale server', () => {
     assert.deepEqual([nth(3).options.resourceVersion, source.looks], ['10', 1]);
   });
 
-  test('does not take objects back with its events, bookmarks and lists', async () => {
+  test('does not return objects to older states through its events, bookmarks and lists', async () => {
     const { clock, reflector, reported, nth, log } = await createSyncedReflector();
     nth(1).send(modified('a', 20), modified('a', 18), added('old', 19), bookmark(15), deleted('a', 20));
     assert.deepEqual(reported, ['updated a@20']);

@@ -160,7 +160,7 @@ describe('the watch', () => {
     assert.deepEqual(reported, ['added b@12']);
   });
 
-  test('reports a recreated object as deleted and added, whether the deletion was seen or missed', async () => {
+  test('reports a recreated object as deleted and added, even if the deletion was missed', async () => {
     const { reported, nth } = await createSyncedReflector();
     nth(1).send(deleted('a', 11), added('a', 12, 'other'));
     nth(1).send(modified('a', 15, 'third'));
@@ -169,7 +169,7 @@ describe('the watch', () => {
 });
 
 describe('listeners and stop()', () => {
-  test('logs a listener that throws; the other listeners and the watch continue', async () => {
+  test('logs a listener that throws, and continues with other listeners and the watch', async () => {
     const { reflector, reported, nth, log } = await createSyncedReflector();
     reflector.subscribe(() => {
       throw new Error('my mistake');
@@ -193,7 +193,7 @@ describe('listeners and stop()', () => {
     assert.deepEqual(sizes, [1, 2, 1]);
   });
 
-  test('stop() ends it during a list, a watch or a delay; nothing is requested or reported after', async () => {
+  test('stop() ends a list, watch or delay, after which nothing is requested or reported', async () => {
     for (const bring of ['list', 'watch', 'wait'] as const) {
       const fixture = bring === 'list' ? createReflector() : await createSyncedReflector();
       await flushPromises();

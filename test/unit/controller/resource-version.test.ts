@@ -29,7 +29,7 @@ const CASES: [a: string, b: string, sign: number | undefined][] = [
   ['1', '', undefined],
 ];
 
-test('compares resourceVersions as numbers of any length, and no other text', () => {
+test('compares only numeric resourceVersions, of any length', () => {
   for (const [a, b, sign] of CASES) {
     const order = compareVersions(a, b);
     assert.equal(order === undefined ? undefined : Math.sign(order), sign, JSON.stringify([a, b]));

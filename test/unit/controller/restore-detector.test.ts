@@ -46,7 +46,7 @@ async function create() {
   return { clock, source, reflector, reported, log, last, breakOff };
 }
 
-test('lists again and trusts the list when the newest resourceVersion is older than one already seen', async () => {
+test('reports a restore, and lists again, when the newest resourceVersion goes back', async () => {
   const { source, reflector, reported, log, last, breakOff } = await create();
   source.newest = '70';
   await breakOff();
@@ -76,7 +76,7 @@ test('reads the newest resourceVersion after a watch without any event, not afte
   assert.deepEqual(reported, ['restored']);
 });
 
-test('detects at the resync a restored server whose resourceVersion has caught up', async () => {
+test('the resync detects a restored server whose resourceVersion has caught up', async () => {
   const { reflector, source, reported, log, last } = await create();
   source.newest = '120';
   reflector.relist();
@@ -122,7 +122,7 @@ for (const [what, lines] of [
   });
 }
 
-test('takes changes during a gap for no restore', async () => {
+test('does not treat changes during a gap as a restore', async () => {
   const { clock, reported, last } = await create();
   last().end(refused(410));
   await clock.advance(800);
@@ -131,7 +131,7 @@ test('takes changes during a gap for no restore', async () => {
   assert.deepEqual(reported, ['updated b@101', 'added c@102']);
 });
 
-test('lists again after a server could not be asked', async () => {
+test('lists again after the server could not be asked', async () => {
   const { clock, source, reflector, last, breakOff } = await create();
   source.newest = BROKEN;
   await breakOff();
@@ -145,7 +145,7 @@ test('lists again after a server could not be asked', async () => {
   assert.equal(reflector.isConfirmed, true);
 });
 
-test('continues the watch where it was after an error response', async () => {
+test('resumes the watch after an error response', async () => {
   const { clock, source, last, breakOff } = await create();
   source.newest = refused(503);
   await breakOff();
@@ -154,7 +154,7 @@ test('continues the watch where it was after an error response', async () => {
   assert.deepEqual([last().options.resourceVersion, last().options.initialEvents], ['100', false]);
 });
 
-test('never takes an object back, with random events and lists of stale and restored servers, unless etcd was restored', async () => {
+test('never returns an object to an older state without a restore, in random histories', async () => {
   let [grown, restores] = [0, 0];
   for (let seed = 1; seed <= 100; seed++) {
     const random = seeded(seed);

@@ -46,7 +46,7 @@ test('reports a pause to detectPause() before the next tick, once', async () => 
   assert.deepEqual(pauses, [30_000]);
 });
 
-test('reports a pause after the machine slept and its monotonic clock stood still', async () => {
+test('reports a pause after the machine slept while its monotonic clock stood still', async () => {
   const { clock, pauses, setWall } = create();
   await clock.advance(10_000);
   setWall(3_600_000);
@@ -54,7 +54,7 @@ test('reports a pause after the machine slept and its monotonic clock stood stil
   assert.deepEqual(pauses, [11_000]);
 });
 
-test('takes neither a late tick nor a time of day that is set back for a pause', async () => {
+test('does not treat a late tick or a time of day that is set back as a pause', async () => {
   const { clock, due, pauses, setWall } = create();
   await clock.advance(10_500);
   clock.freeze(4_000);

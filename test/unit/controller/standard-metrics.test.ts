@@ -19,7 +19,7 @@ function create() {
   return { registry, metrics, value };
 }
 
-describe("the standard metrics have controller-runtime's names and labels", () => {
+describe('the standard metrics have the names and labels of controller-runtime', () => {
   test('exposes counters before the first increment', () => {
     const { metrics, value } = create();
     metrics.controller('pools');
@@ -144,7 +144,7 @@ describe('the metrics of a real queue', () => {
     assert.deepEqual(read(), ['0', '0']);
   });
 
-  test('keeps the metrics of two queues apart', async () => {
+  test('keeps the metrics of two queues separate', async () => {
     const { metrics, value } = create();
     const clock = new FakeClock();
     const queues = ['one', 'two'].map(name => new WorkQueue({ clock, metrics: metrics.queue(name) }));

@@ -36,7 +36,7 @@ describe('the store', () => {
     assert.equal(store.size, 0);
   });
 
-  test('reports nothing for an unchanged object and for a delete of a missing one', () => {
+  test('reports nothing for an unchanged object, and for the deletion of a missing object', () => {
     const store = create();
     store.set(item('a', 5));
     assert.deepEqual(store.set(item('a', 5)), []);
@@ -82,7 +82,7 @@ describe('the store', () => {
     assert.throws(() => store.byIndex('taste', 'sweet'), /no index taste/);
   });
 
-  test('events rebuild the same state and indices equal a full scan, for random histories', () => {
+  test('events build the same state and indices as a full scan, for random histories', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = seeded(seed);
       const [store, follower] = [create(), new Map<string, Item<Fruit>>()];

@@ -56,7 +56,7 @@ describe('an attempt', () => {
     assert.deepEqual(results, ['first']);
   });
 
-  test('ends when stopped, and does not begin after that', async () => {
+  test('ends when stopped, and does not begin again', async () => {
     const { stop, inner, results, clock } = begin();
     await inner;
     stop.abort();

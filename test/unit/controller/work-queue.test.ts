@@ -42,7 +42,7 @@ describe('the work queue', () => {
     assert.deepEqual([await take(queue), await take(queue), await take(queue)], ['a', 'b', 'c']);
   });
 
-  test('gives a key to one worker at a time; a key added meanwhile comes again after done()', async () => {
+  test('gives a key to one worker at a time, and returns a key added meanwhile after done()', async () => {
     const { queue } = create();
     queue.add('a');
     assert.equal(await take(queue), 'a');
@@ -147,7 +147,7 @@ describe('the work queue', () => {
     assert.deepEqual(seen, ['added', 'depth 1', 'waited 1.5', 'depth 0']);
   });
 
-  test('measures the queue duration of a key that was added during its work from that add', async () => {
+  test('measures the queue duration of a key that is added again during its work from that add', async () => {
     const { queue, seen } = create();
     queue.add('a');
     await take(queue);
@@ -160,7 +160,7 @@ describe('the work queue', () => {
     assert.deepEqual(seen.slice(3), ['waited 0', 'depth 0']);
   });
 
-  test('reports how long each worker has had its key', async () => {
+  test('reports how long each worker has held its key', async () => {
     const { clock, queue, running } = create();
     assert.deepEqual(running(), []);
     queue.add('a');
@@ -200,7 +200,7 @@ describe('the work queue', () => {
     assert.equal(queue.retries('a'), 3);
   });
 
-  test('never gives a key to two workers, loses no add and ends idle, for random histories with 3 workers', async () => {
+  test('never gives a key to two workers or loses an add, in random histories', async () => {
     for (let seed = 1; seed <= 100; seed++) {
       const random = seeded(seed);
       const { clock, queue } = create();
