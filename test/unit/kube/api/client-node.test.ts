@@ -35,7 +35,7 @@ const WRITES: Record<string, (api: Api, resource: Resource, name: string) => Pro
 };
 const NAMED = Object.entries(WRITES).filter(([verb]) => verb !== 'create');
 
-test('client-node sends what the transport sends for the core group', async () => {
+test('client-node sends the same requests as the transport for the core group', async () => {
   for (const resource of [NODE_POOLS, EVENTS]) {
     for (const [verb, write] of Object.entries(WRITES)) {
       const [core, other] = [recording(), recording()];
@@ -48,7 +48,7 @@ test('client-node sends what the transport sends for the core group', async () =
   }
 });
 
-describe('a name that would be the collection or a parent is refused before anything is sent', () => {
+describe('refuses names that would address the collection or a parent, before any request', () => {
   for (const [verb, write] of NAMED) {
     test(verb, async () => {
       for (const resource of [NODE_POOLS, EVENTS, NODES]) {
@@ -65,7 +65,7 @@ describe('a name that would be the collection or a parent is refused before anyt
   }
 });
 
-test('on a connection for dry runs, each write is one', async () => {
+test('on a dry-run connection, each write is a dry run', async () => {
   for (const resource of [NODE_POOLS, EVENTS]) {
     for (const [verb, write] of Object.entries(WRITES)) {
       const { api, sent } = recording(true);
@@ -78,7 +78,7 @@ test('on a connection for dry runs, each write is one', async () => {
   }
 });
 
-test('a write that does not ask for it is a dry run there, too', async () => {
+test('on a dry-run connection, a write without the option is a dry run', async () => {
   for (const resource of [NODE_POOLS, EVENTS]) {
     const { api, sent } = recording(true);
     await api.write(resource, { method: 'POST', body: {} }, {});
@@ -88,7 +88,7 @@ test('a write that does not ask for it is a dry run there, too', async () => {
   }
 });
 
-test('there, an eviction is one in the query for webhooks and in the body for the registry', async () => {
+test('on a dry-run connection, an eviction sets dryRun in query and body', async () => {
   const { api, sent } = recording(true);
   const body = { metadata: { name: 'p' }, deleteOptions: { preconditions: { uid: 'u' } } };
   await api.write(PODS, { method: 'POST', name: 'p', subresource: 'eviction', body }, {});
@@ -96,7 +96,7 @@ test('there, an eviction is one in the query for webhooks and in the body for th
   assert.partialDeepStrictEqual(sent[0], { query: { dryRun: 'All' }, body: { ...body, deleteOptions } });
 });
 
-test('no write goes around that: other files send GETs alone, and only a review is sent without the flag', async () => {
+test('only api.ts sends writes, and only reviews are sent without dryRun', async () => {
   const sendsMore = /transport\.request\([^;]*\b(?:method|body)\b/s;
   const files = projectFiles(['src/kube/**/*.ts']);
   assert.deepEqual(
@@ -108,7 +108,7 @@ test('no write goes around that: other files send GETs alone, and only a review 
   assert.deepEqual(sent, []);
 });
 
-test('errors of the transport and refusals are those of other requests', async () => {
+test('passes on errors of the transport and refusals as for other requests', async () => {
   const status = { kind: 'Status', status: 'Failure', message: 'not now', code: 403, reason: 'Forbidden' };
   const refused = { status: 403, text: JSON.stringify(status), headers: {} };
   const lost = new NodepoolError('cluster', 'the connection was lost');
@@ -128,7 +128,7 @@ test('errors of the transport and refusals are those of other requests', async (
   }
 });
 
-test('how a write is sent reaches the transport', async () => {
+test('passes the send options on to the transport', async () => {
   const { api, sent } = recording();
   const sending = { urgent: true, deadlineMs: 5, replayable: true, accept: 'application/x' };
   await api.write(NODE_POOLS, { method: 'POST', body: BODY }, sending);

@@ -141,7 +141,7 @@ describe('describes a refusal', () => {
     test(name, () => assert.equal(text(asked, status, body), expected));
   }
 
-  test('blames the certificate for a 401 only after its expiry', () => {
+  test('names the certificate for a 401 only after its expiry', () => {
     const body = failed(401, 'Unauthorized', 'Unauthorized');
     assert.match(
       text(patchNode, 401, body, new Date('2025-01-01T00:00:00Z')),
@@ -154,7 +154,7 @@ describe('describes a refusal', () => {
   });
 });
 
-test('says whether credentials were sent to a server that knows nobody', () => {
+test('names whether credentials were sent when the server sees system:anonymous', () => {
   const body = failed(
     403,
     'Forbidden',
@@ -184,7 +184,7 @@ test('says whether credentials were sent to a server that knows nobody', () => {
   assert.deepEqual(of(bare, 401, unauthorized), [`${wants}: user "u" has none`, next]);
 });
 
-test('says that a server is not an API server, and where to look', () => {
+test('reports that a server is not an API server, and where to look', () => {
   const list: RequestInfo = { verb: 'list', resource: NODE_POOLS };
   const next =
     'check server of cluster "c" in /k: scheme, address, port and path, and whether a proxy or login page answers instead';
@@ -216,7 +216,7 @@ test('says that a server is not an API server, and where to look', () => {
   assert.match(unauthorized.message, /refused the credentials/);
 });
 
-test('a retry does not help against a missing permission, an admission plugin and an invalid object', () => {
+test('marks missing permissions, refusals by admission and invalid objects as permanent', () => {
   const rbac = 'User "u" cannot patch resource "nodes" in API group ""';
   const of = (code: number, sentence = 'x') => isPermanent(patchNode, code, failed(code, '', sentence));
   assert.deepEqual([of(403, rbac), of(403), of(400), of(422)], [true, true, true, true]);

@@ -7,7 +7,7 @@ import type { Request } from '../../../../src/kube/transport/request.ts';
 import type { Transport } from '../../../../src/kube/transport/transport.ts';
 import { encode, node, nodeList } from '../protobuf/encode.ts';
 
-test('a later page with a taint of a newer server is read again as JSON, with as few nodes as are kept whole', async () => {
+test('reads a page with an unknown taint field again as JSON, in small pages', async () => {
   const newer = nodeList([node('n', [encode({ 1: 'key', 3: 'NoSchedule', 9: 'new' })])]);
   const asked: Request[] = [];
   const transport = {

@@ -4,7 +4,7 @@ import { NODE_POOLS } from '../../../../src/kube/api/resource.ts';
 import { isConflict, isMissingObject } from '../../../../src/kube/api/status.ts';
 import { failed } from '../resources/failure-status.ts';
 
-describe('takes an object for missing only when the API server says so of that object', () => {
+describe('treats an object as missing only when the API server reports that object', () => {
   const p = { name: 'p', group: 'nodes.lailin.xyz', kind: 'nodepools' };
   const table: [string, boolean, number, string][] = [
     ['the object', true, 404, failed(404, 'NotFound', 'nodepools.nodes.lailin.xyz "p" not found', p)],
@@ -29,7 +29,7 @@ describe('takes an object for missing only when the API server says so of that o
   }
 });
 
-test("does not take a webhook's 404 or 409 for a missing object or a conflict", () => {
+test('does not treat a 404 or 409 of a webhook as a missing object or a conflict', () => {
   const answer = (status: number) => {
     const message = 'admission webhook "w.example.com" denied the request: no';
     return {

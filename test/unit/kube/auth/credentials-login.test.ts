@@ -56,7 +56,7 @@ test('a short login prints nothing and leaves no timer', async () => {
   assert.deepEqual([lines, clock.pending], [[], 0]);
 });
 
-test('a long login is reported after 10 s, then every minute; the first one has no limit, as a user may be logging in', async () => {
+test('reports a long login after 10 s, then every minute, without limiting the first login', async () => {
   const { login, clock, lines, end } = logins();
   const first = login();
   await clock.advance(3_600_000);
@@ -70,7 +70,7 @@ test('a long login is reported after 10 s, then every minute; the first one has 
   assert.equal(clock.pending, 0);
 });
 
-test('a later login fails after the limit; a running plugin is not started again, and its result is used', async () => {
+test('a later login fails after the limit, and the result of the running plugin is used', async () => {
   const { login, clock, runs, renew, end } = await loggedIn();
   const waiting = renew();
   const late = assert.rejects(waiting, LATE);
@@ -85,7 +85,7 @@ test('a later login fails after the limit; a running plugin is not started again
   assert.equal(clock.pending, 0);
 });
 
-test('starts a plugin again that was ended', async () => {
+test('restarts a plugin that was ended', async () => {
   const { clock, runs, renew, end } = await loggedIn();
   const waiting = renew();
   const late = assert.rejects(waiting, LATE);
@@ -99,7 +99,7 @@ test('starts a plugin again that was ended', async () => {
   await again;
 });
 
-test('waits for a renewal without a limit, for an auth-provider too', async () => {
+test('waits for a renewal without a limit, including one by an auth-provider', async () => {
   const { clock, lines, renew, end } = await loggedIn({ limitMs: undefined, user: { name: 'u' } });
   const waiting = renew();
   await clock.advance(2 * LIMIT_MS);

@@ -61,7 +61,7 @@ test('sends no credentials over plain HTTP, as client-go does', async () => {
   assert.deepEqual((await credentials({ username: 'a', password: 'b' }, 'http://s')).headers, {});
 });
 
-test('keeps the secure context after a token file was read again, while CA, certificate and key are the same', async () => {
+test('keeps the secure context after a token file is read again if the TLS files are unchanged', async () => {
   const user = {
     tokenFile: path.join(folder, 'renewed-token'),
     certFile: path.join(folder, 'renewed.crt'),
@@ -85,7 +85,7 @@ test('keeps the secure context after a token file was read again, while CA, cert
   assert.deepEqual(third.certificateEnds(), new Date('2032-01-01T00:00:00Z'));
 });
 
-test("uses the inline token until the token file has one, and again when the file's token is refused", async () => {
+test('uses the inline token until the token file has one, or after a refusal of the latter', async () => {
   const tokenFile = path.join(folder, 'late-token');
   const lines: string[] = [];
   const log: RequestLog = (_level, text) => lines.push(text());

@@ -12,7 +12,7 @@ describe('input of a plugin', () => {
     `echo "$KUBERNETES_EXEC_INFO" > "$0.seen"; ${answer({ token: 't' }, { apiVersion: V1BETA1, kind: 'ExecCredential' })}`,
   );
 
-  test('gets the API version and that it must not prompt', async () => {
+  test('passes the API version and interactive: false', async () => {
     await open({ command: reported }).authInfo();
     assert.deepEqual(JSON.parse(seen(reported)), {
       kind: 'ExecCredential',
@@ -89,7 +89,7 @@ describe('whether it may prompt', () => {
     );
   });
 
-  test("shares the terminal's stderr while it runs", async () => {
+  test('shares stderr of the terminal while it runs', async () => {
     const said = path.join(folder, 'stderr');
     const uses: string[] = [];
     const command = script(`echo "open https://login" >&2; while [ ! -e "$0.go" ]; do sleep 0.02; done; ${TOKEN}`);
@@ -109,7 +109,7 @@ describe('where the plugin is found', () => {
   script(TOKEN, path.join('bin', 'login'));
   mkdirSync(path.join(folder, 'dirs', 'login'), { recursive: true });
 
-  test("is found in the process's PATH, not in that of its section; folders and plain files are skipped", async () => {
+  test('searches the PATH of the process, and skips folders and plain files', async () => {
     writeFileSync(path.join(folder, 'unready'), '');
     const env = { PATH: [path.join(folder, 'dirs'), folder, bin].join(':') };
     assert.equal((await open({ command: 'login' }, { env }).authInfo()).authorization, 'Bearer t');
@@ -128,7 +128,7 @@ describe('where the plugin is found', () => {
     assert.match(await failure({ command: '/no/such' }), /: no such program; next:/);
   });
 
-  test('is not run from the current directory, which anybody may write', async () => {
+  test('is not run from the current directory, which others may write', async () => {
     const relative = path.relative(process.cwd(), bin);
     assert.match(
       await failure({ command: 'login' }, { env: { PATH: `${relative}:${bin}` } }),

@@ -82,7 +82,7 @@ describe('chooses cluster and user', () => {
     assert.deepEqual([cluster.server, user.token], ['https://b', 't']);
   });
 
-  test("credentials of flags replace a context's user that the file has not; --user and no credentials do not", () => {
+  test('credential flags replace a missing user of the context, --user does not', () => {
     const context = '{name: a, context: {cluster: a, user: gone}}';
     const clusters = '[{name: a, cluster: {server: "https://a"}}]';
     const file = write('gone', `{current-context: a, contexts: [${context}], clusters: ${clusters}}`);
@@ -123,7 +123,7 @@ describe('chooses cluster and user', () => {
     });
   });
 
-  test('takes an address without a scheme for plain HTTP', () => {
+  test('reads an address without a scheme as plain HTTP', () => {
     const file = write(
       'plain',
       '{current-context: a, contexts: [{name: a, context: {cluster: a}}], clusters: [{name: a, cluster: {server: "localhost:8080"}}]}',
@@ -131,7 +131,7 @@ describe('chooses cluster and user', () => {
     assert.equal(loadAccess({ kubeconfig: file, env: {} }).cluster.server, 'http://localhost:8080');
   });
 
-  test('reads anchors and merge keys as kubectl does, ignores a byte order mark and later documents', () => {
+  test('reads anchors and merge keys as kubectl does, without byte order mark and later documents', () => {
     const file = write(
       'anchors',
       `\uFEFFcurrent-context: a

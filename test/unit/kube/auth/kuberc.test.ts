@@ -109,7 +109,7 @@ describe('kuberc', () => {
     });
   }
 
-  test('uses the first Preference of several documents, whatever the others are', async () => {
+  test('uses the first Preference of several documents, ignoring the others', async () => {
     const head = 'apiVersion: kubectl.config.k8s.io/v1beta1\nkind: Preference';
     const file = path.join(folder, 'documents');
     const env = { PATH: bin, KUBERC: file };

@@ -44,7 +44,7 @@ test('waits for a short-lived lock', async () => {
   assert.match(JSON.stringify(written()), /id-token/);
 });
 
-test('takes a token that another process renewed from the file, as a refresh-token may be valid once', async () => {
+test('uses a token that another process renewed in the file', async () => {
   const [theirs, ours] = [jwt(3600, 'theirs'), jwt(3600, 'ours')];
   issuer.answers = [gives({ id_token: ours })];
   const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
@@ -53,7 +53,7 @@ test('takes a token that another process renewed from the file, as a refresh-tok
   assert.deepEqual(issuer.asked, []);
 });
 
-test("takes another process's refresh-token when its id-token has expired", async () => {
+test('uses the refresh-token of another process when its id-token has expired', async () => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { rewrite, token } = open({ 'id-token': jwt(5), 'refresh-token': 'first' });
   rewrite({ 'id-token': jwt(0), 'refresh-token': 'second' });
@@ -61,7 +61,7 @@ test("takes another process's refresh-token when its id-token has expired", asyn
   assert.match(issuer.asked.at(-1) ?? '', /refresh_token=second/);
 });
 
-test("the process whose refresh-token is used up takes the other process's tokens", async () => {
+test('uses the tokens of another process when its own refresh-token is used up', async () => {
   const theirs = jwt(3600, 'theirs');
   issuer.answers = [gives({ error: 'invalid_grant' }, 400)];
   const { rewrite, token } = open({ 'refresh-token': 'first' });
@@ -71,7 +71,7 @@ test("the process whose refresh-token is used up takes the other process's token
   assert.equal(await token(), `Bearer ${theirs}`);
 });
 
-test('continues when the file cannot be read in the meantime', async () => {
+test('continues when the file cannot be read meanwhile', async () => {
   const next = jwt(60);
   issuer.answers = [gives({ id_token: next })];
   const { file, token } = open({ 'refresh-token': 'r' });
@@ -100,7 +100,7 @@ test('keeps anchors, merge keys, other documents and YAML 1.1 words', async () =
   assert.deepEqual(second, { second: 'document' });
 });
 
-test('nobody else can read the new file before it has the mode of the old one', async t => {
+test('never makes the new file more readable than the old one', async t => {
   issuer.answers = [gives({ id_token: jwt(60) })];
   const { file, token } = open({ 'refresh-token': 'r' });
   chmodSync(file, 0o666);

@@ -71,7 +71,7 @@ test('does not wait for a FIFO that replaced the kubeconfig', async t => {
   assert.deepEqual(readdirSync(own).toSorted(), ['config', 'elsewhere']);
 });
 
-test('writes no tokens through a symlink that was changed in the meantime', async () => {
+test('writes no tokens through a symlink that was changed meanwhile', async () => {
   const { own, file, elsewhere, meanwhile: _meanwhile } = victim();
   const link = path.join(own, 'link');
   symlinkSync(file, link);

@@ -182,7 +182,7 @@ for (const [name, config, prepare, message] of problems) {
   });
 }
 
-test('checks certificates also where Node is told not to', async () => {
+test('checks certificates even if Node is told not to', async () => {
   const data = Buffer.from(createAuthority('x').cert).toString('base64');
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
   try {
@@ -193,7 +193,7 @@ test('checks certificates also where Node is told not to', async () => {
   }
 });
 
-test('does not wait for a silent issuer without limit', async () => {
+test('limits the wait for a silent issuer', async () => {
   const silent = createServer();
   await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve));
   const origin = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -204,7 +204,7 @@ test('does not wait for a silent issuer without limit', async () => {
   silent.close();
 });
 
-test('refuses other auth-providers: removed from kubectl, or unknown', async () => {
+test('refuses auth-providers that kubectl removed or does not know', async () => {
   assert.equal(
     await failure({}, { as: 'gcp' }),
     'the auth-provider gcp of user "u" is no longer supported, as in kubectl',

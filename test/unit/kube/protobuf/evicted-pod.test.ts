@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { decodeToleratingPod } from '../../../../src/kube/protobuf/evicted-pod.ts';
 import { encode } from './encode.ts';
 
-test("reads the fields that decide a pod's eviction, with tolerationSeconds of zero", () => {
+test('reads the pod fields that decide an eviction, including tolerationSeconds of zero', () => {
   const owners = [encode({ 5: 'v1', 1: 'Node', 3: 'n' }), encode({ 1: 'DaemonSet', 3: 'd', 6: 1 })];
   const tolerations = [
     encode({ 1: 'a', 2: 'Exists', 3: '', 4: 'NoExecute', 5: 0 }),

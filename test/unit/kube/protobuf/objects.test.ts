@@ -49,7 +49,7 @@ describe('protobuf objects equal JSON objects', () => {
     });
   });
 
-  test('a time that JSON cannot have is none: a kubelet may store any', () => {
+  test('ignores a time that JSON cannot represent, which a kubelet may store', () => {
     for (const seconds of [
       253_402_300_800,
       8_640_000_000_001,
@@ -98,7 +98,7 @@ describe('protobuf objects equal JSON objects', () => {
     });
   });
 
-  test('reads a Status in place of the requested object', () => {
+  test('reads a Status instead of the requested object', () => {
     const cause = encode({ 1: 'FieldValueInvalid', 2: 'no', 3: 'metadata.labels' });
     const details = encode({ 1: 'x', 2: '', 3: 'nodes', 4: [cause], 5: 3 });
     const status = encode({ 1: encode({}), 2: 'Failure', 3: 'nodes "x" is wrong', 4: 'Invalid', 5: details, 6: 422 });

@@ -5,7 +5,7 @@ import { encode } from './encode.ts';
 
 const entry = (name: string, quantity: string) => encode({ 1: name, 2: encode({ 1: quantity }) });
 
-test("reads the fields that decide a pod's resources as JSON has them", () => {
+test('reads the fields of pod resources as JSON has them', () => {
   const resources = (limit: string, request: string) =>
     encode({ 1: [entry('cpu', limit)], 2: [entry('cpu', request)] });
   const container = encode({ 1: 'main', 2: 'image', 8: resources('2', '1'), 24: '' });

@@ -13,7 +13,7 @@ function claimSpecOf(claim: Fields) {
   return found.ephemeral?.volumeClaimTemplate?.spec;
 }
 
-test('of the claim of an ephemeral volume, an empty storageClassName is no class, and an absent one the default', () => {
+test('keeps an empty storageClassName of an ephemeral volume claim apart from a missing one', () => {
   assert.deepEqual(claimSpecOf({ 5: '' }), { storageClassName: '' });
   assert.deepEqual(claimSpecOf({}), {});
   const requests = [encode({ 1: 'storage', 2: encode({ 1: '1Gi' }) })];

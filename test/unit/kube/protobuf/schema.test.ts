@@ -7,7 +7,7 @@ function read(text: string): string {
   return sharedText(bytes, 1, bytes.length - 1);
 }
 
-test('returns the text of the bytes, whatever was read before', () => {
+test('returns the text of the bytes after any earlier reads', () => {
   const texts = [
     '',
     'a',
@@ -27,7 +27,7 @@ test('returns the text of the bytes, whatever was read before', () => {
   for (const text of [...texts, ...texts.toReversed()]) assert.equal(read(text), text);
 });
 
-test('distinguishes bytes of one length in one slot', () => {
+test('distinguishes different bytes of the same length in one cache slot', () => {
   // They differ only in bytes that do not choose the slot.
   for (const text of ['a-1-b-2-cd', 'a-9-b-9-cd', 'a-1-b-2-cd']) assert.equal(read(text), text);
 });

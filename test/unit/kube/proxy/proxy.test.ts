@@ -86,12 +86,12 @@ describe('proxy-url', () => {
     proxyUrl,
   });
 
-  test('overrides the environment, for localhost too', () => {
+  test('overrides the environment, including for localhost', () => {
     const proxy = proxyOf(cluster('socks5://p:1'), { HTTPS_PROXY: P, NO_PROXY: '*' });
     assert.deepEqual([proxy?.url.href, proxy?.source], ['socks5://p:1', 'proxy-url of cluster "c"']);
   });
 
-  test('is refused without its password when it is not a proxy URL', () => {
+  test('is refused, without showing its password, when it is not a proxy URL', () => {
     for (const [url, shown] of [
       ['ftp://u:secret@p', 'ftp://p'],
       ['u:secret@p:1', 'p:1'],

@@ -26,7 +26,7 @@ const refusing = (code: number) => [
   [5, code, 0, 1, 0, 0, 0, 0, 0, 0],
 ];
 
-describe('what a proxy answers, in words that follow its name', () => {
+describe('describes the answer of a proxy in words that follow its name', () => {
   const cases: [message: string, answers: number[][]][] = [
     ['it closed the connection', []],
     ['it does not speak SOCKS5', [[72, 84]]],
@@ -69,7 +69,7 @@ describe('what a proxy answers, in words that follow its name', () => {
   }
 });
 
-test('what does not fit into the length of one byte is not sent', async () => {
+test('refuses a name or password of more than 255 bytes', async () => {
   const long = 'a'.repeat(256);
   for (const login of [
     { ...LOGIN, username: long },

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { openTunnel } from '../../../../src/kube/proxy/tunnel.ts';
 import { httpProxy } from '../../../cluster/proxies.ts';
 
-test('does not wait for a silent proxy without limit, and does not name its password', async t => {
+test('limits the wait for a silent proxy, and hides its password', async t => {
   const { address, open } = await httpProxy(t, { port: 1, silent: true });
   const proxy = { url: new URL(`http://joe:secret@${address}`), source: 'HTTPS_PROXY' };
   const target = { host: 'api.example', port: 6443 };

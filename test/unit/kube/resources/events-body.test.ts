@@ -29,7 +29,7 @@ test('puts an event in the namespace of its object, and names object and reporte
   });
 });
 
-test('puts an event of a cluster-scoped object in default; a name that is too long is replaced by the id', () => {
+test('puts an event of a cluster-scoped object in default, and replaces a long name by the id', () => {
   const regarding = { apiVersion: 'v1', kind: 'Node', name: `${'n'.repeat(249)}.xyz` };
   const { metadata } = eventBody({ ...PARTS, regarding }, REPORTER);
   assert.deepEqual(metadata, { name: `${'n'.repeat(249)}.id`, namespace: 'default' });

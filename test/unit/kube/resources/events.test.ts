@@ -30,7 +30,7 @@ test('builds an event as the API server requires', () => {
   });
 });
 
-test("cuts long texts at the server's limits, never inside a character", () => {
+test('cuts long texts at the limits of the server, never inside a character', () => {
   const long = { ...event, note: `${'x'.repeat(1023)}€`, reason: 'R'.repeat(200), action: 'A'.repeat(200) };
   const made = toEvent(pool(`${'p'.repeat(235)}.${'q'.repeat(17)}`), long, { ...source, hostname: 'h'.repeat(300) });
   assert.equal(made.note, 'x'.repeat(1023));

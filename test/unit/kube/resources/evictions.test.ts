@@ -83,7 +83,7 @@ for (const [name, given, expected] of [
   test(name, () => assert.deepEqual(evictionOf(given), expected));
 }
 
-test('dry-runs registry and webhooks; every removal has the UID as precondition', async () => {
+test('sets dryRun for registry and webhooks, and the UID as precondition of each removal', async () => {
   const asked: Request[] = [];
   const request = async (given: Request) => {
     asked.push(given);
@@ -121,7 +121,7 @@ test('dry-runs registry and webhooks; every removal has the UID as precondition'
   ]);
 });
 
-test('reads a budget, and its status only where it is of the current spec', () => {
+test('reads a budget, and its status only if it is current', () => {
   const spec = { selector: {}, maxUnavailable: '10%', unhealthyPodEvictionPolicy: 'AlwaysAllow' };
   const counts = { disruptionsAllowed: 1, currentHealthy: 9, desiredHealthy: 8, expectedPods: 10 };
   const metadata = { namespace: 'ns', name: 'web', generation: 2 };

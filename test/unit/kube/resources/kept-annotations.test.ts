@@ -24,19 +24,19 @@ for (const [form, wire] of forms) {
   };
 
   describe(form, () => {
-    test('without pools that set annotations, a node has none, and none of their fields', () => {
+    test('without pools that set annotations, a node has no annotations', () => {
       const node = read({ ...ALL, [RECORD]: '{"pool":"p"}' }, []);
       assert.deepEqual([node.record, 'annotations' in node, 'keptAnnotations' in node], ['{"pool":"p"}', false, false]);
     });
 
-    test('keeps those that pools set', () => {
+    test('keeps annotations that pools set', () => {
       const { annotations, keptAnnotations } = read(ALL, ['b', 'z', 'absent']);
       assert.deepEqual(annotations, { b: 'two words', z: '' });
       assert.deepEqual(keptAnnotations, new Set(['b', 'z', 'absent']));
       assert.equal('annotations' in read(ALL, ['absent']), false);
     });
 
-    test('keeps those in the record of the node, and in no other', () => {
+    test('keeps annotations in the record of the node, and in no other record', () => {
       const record = '{"pool":"gone","annotations":{"a":"1","absent":""}}';
       const node = read({ ...ALL, [RECORD]: record }, ['z']);
       assert.deepEqual(node.annotations, { a: '1', z: '' });
@@ -44,7 +44,7 @@ for (const [form, wire] of forms) {
       assert.deepEqual(read({ ...ALL, [RECORD]: record }, []).annotations, { a: '1' });
     });
 
-    test('ignores a record that is none', () => {
+    test('ignores an invalid record', () => {
       for (const record of ['{"annotations"', '"annotations"', '{"pool":"p","annotations":["a"]}']) {
         assert.equal('annotations' in read({ ...ALL, [RECORD]: record }, []), false);
       }
@@ -52,7 +52,7 @@ for (const [form, wire] of forms) {
   });
 }
 
-test('nodes share the set of keys, which a new key replaces for later nodes alone', () => {
+test('nodes share the key set, and a new key affects later nodes only', () => {
   const kept = new KeptAnnotations(['a']);
   const decode = kept.decoder();
   const read = () => toNode(decode(inProtobuf(ALL)), kept);
@@ -68,7 +68,7 @@ test('nodes share the set of keys, which a new key replaces for later nodes alon
   assert.equal(read().keptAnnotations, keptAnnotations);
 });
 
-test('keys of one request are not kept for others', () => {
+test('keys of one request do not affect other requests', () => {
   const kept = new KeptAnnotations(['a']);
   assert.equal(kept.with(['a']), kept);
   const more = kept.with(['b']);

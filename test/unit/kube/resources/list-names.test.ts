@@ -33,7 +33,7 @@ test('lists names, and each label key and value once, from the watch cache', asy
   assert.match(asked[0]?.headers.accept ?? '', /^application\/vnd\.kubernetes\.protobuf;as=PartialObjectMetadataList;/);
 });
 
-test('finds the pool of a node by its record, else by its role label', async t => {
+test('finds the pool of a node by its record, or else by its role label', async t => {
   const role = (pool: string) => ({ [`node-role.kubernetes.io/${pool}`]: '' });
   const record = (raw: string) => ({ 'nodes.lailin.xyz/applied': raw });
   const items = [
@@ -86,6 +86,6 @@ for (const status of [401, 403, 404]) {
   });
 }
 
-test('takes 500 for no answer', async t => {
+test('treats status 500 as no answer', async t => {
   await assert.rejects((await answered(t, 500, {})).names, /no names of nodes: 500/);
 });

@@ -4,7 +4,7 @@ import { trueConditions } from '../../../../src/kube/resources/nodes.ts';
 
 const all = (...types: string[]) => types.map(type => ({ type, status: 'True' }));
 
-test('keeps the types of conditions that are True, in order; Ready apart', () => {
+test('keeps the types of True conditions in order, and Ready separately', () => {
   const conditions = [
     ...all('Ready', 'e.com/B', 'AgentReady', 'AgentReady'),
     { type: 'MemoryPressure', status: 'False' },
@@ -15,7 +15,7 @@ test('keeps the types of conditions that are True, in order; Ready apart', () =>
   assert.deepEqual(trueConditions(conditions), { ready: true, conditions: ['AgentReady', 'e.com/B'] });
 });
 
-test('a node with Ready alone, or with none, has no list', () => {
+test('a node without conditions other than Ready has no list', () => {
   assert.deepEqual(trueConditions(all('Ready')), { ready: true });
   assert.deepEqual(trueConditions([{ type: 'Ready', status: 'False' }]), { ready: false });
   assert.deepEqual(trueConditions([]), { ready: false });
@@ -26,13 +26,13 @@ test('nodes share equal lists', () => {
   assert.equal(one.conditions, other.conditions);
 });
 
-test('types that no pool can wait for, and more than 64, are left out', () => {
+test('leaves out types that no pool can wait for, and more than 64', () => {
   assert.deepEqual(trueConditions(all('a b', '', 'x'.repeat(64), 'a/b/c')), { ready: false });
   const many = Array.from({ length: 100 }, (_, index) => `C${index}`);
   assert.equal(trueConditions(all(...many, 'Ready')).conditions?.length, 64);
 });
 
-test('of lists that nodes share, at most 1,000 of 1,000 characters are kept', () => {
+test('shares at most 1,000 lists of at most 1,000 characters', () => {
   const twice = (...types: string[]) => [trueConditions(all(...types)), trueConditions(all(...types))] as const;
   const isShared = ([one, other]: ReturnType<typeof twice>) => one.conditions === other.conditions;
   const long = Array.from({ length: 20 }, (_, index) => `C${index}${'x'.repeat(60)}`);

@@ -9,7 +9,7 @@ function pod(node: string, cpu: string): WirePod {
   return { metadata: { name: `on-${node}`, namespace: 'team' }, spec: { nodeName: node, containers } };
 }
 
-test('sums requests by node; an unreadable pod counts as a pod and is reported', () => {
+test('sums requests by node, and counts and reports an unreadable pod', () => {
   const sums = demandSums();
   for (const one of [pod('a', '100m'), pod('b', '1'), pod('a', '1e20000'), pod('a', '1')]) sums.add(one);
   const said = [...sums.byNode].map(([name, { pods, requests, limits }]) => {
@@ -20,7 +20,7 @@ test('sums requests by node; an unreadable pod counts as a pod and is reported',
   assert.deepEqual(sums.problems, ['pod team/on-a: quantities have at most 500 digits before the point']);
 });
 
-test('counts no pod twice when the list starts over', async () => {
+test('counts each pod once when the list restarts', async () => {
   const list: Api['list'] = async (_resource, map, _query, onRestart) => {
     const read = (one: WirePod) => map(one as never);
     read(pod('a', '1'));

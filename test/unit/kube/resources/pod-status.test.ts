@@ -38,7 +38,7 @@ function shown(
   return `${ready} ${status} ${restarts}`;
 }
 
-test('an init container that is not done is shown, with its restarts', () => {
+test('shows an init container that is not done, with its restarts', () => {
   const main = [waits('m', 'PodInitializing')];
   const pending = { phase: 'Pending' };
   assert.equal(shown([waits('i', 'CrashLoopBackOff', 5)], main, pending), '0/1 Init:CrashLoopBackOff 5');
@@ -47,7 +47,7 @@ test('an init container that is not done is shown, with its restarts', () => {
   assert.equal(shown([ended('i', 0, 'Completed')], [up('m', 2)]), '1/1 Running 2');
 });
 
-test('a pod of which a container has finished runs as long as another one does', () => {
+test('a pod with a finished container is Running while another container runs', () => {
   const main = [up('m'), ended('n', 0, 'Completed')];
   assert.equal(shown([], main, { conditions: ['Ready'] }), '1/2 Running 0');
   assert.equal(shown([], main), '1/2 NotReady 0');

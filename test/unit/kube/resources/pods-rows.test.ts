@@ -24,7 +24,7 @@ function server() {
   return { asked, api: new Api({ request } as unknown as Transport, () => new Date()) };
 }
 
-test('of many pods only the first are read, where no more are wanted', async () => {
+test('reads only the first pages of many pods when no more are wanted', async () => {
   const some = server();
   const rows = await podRows(some.api, undefined, PAGE + 1);
   assert.deepEqual([rows.length, rows.at(-1)?.name, some.asked.length], [PAGE + 1, 'pod-00500', 2]);

@@ -99,7 +99,7 @@ describe('a buffered response', () => {
     });
   }
 
-  test('a compressed one in small pieces is whole', async () => {
+  test('reads a compressed response in small pieces completely', async () => {
     assert.equal((await ask({ path: '/pieces' })).text, RANDOM);
   });
 
@@ -107,7 +107,7 @@ describe('a buffered response', () => {
     ['/short', 'Z_BUF_ERROR'],
     ['/cut', 'ECONNRESET'],
   ] as const) {
-    test(`of a compressed one that is ${path.slice(1)}, nothing comes after the error`, async () => {
+    test(`passes on no data of a compressed response that is ${path.slice(1)} after the error`, async () => {
       let bytes = 0;
       const onBody = (chunk: Buffer) => {
         bytes += chunk.length;
@@ -120,14 +120,14 @@ describe('a buffered response', () => {
     });
   }
 
-  test('a damaged one that does not end frees its connection', async () => {
+  test('a damaged response that does not end frees its connection', async () => {
     const agent = new Agent({ keepAlive: true });
     await assert.rejects(exchangeOf('/damaged', agent), { code: 'Z_DATA_ERROR' });
     for (let waited = 0; waited < 1_000 && Object.keys(agent.sockets).length > 0; waited += 10) await setTimeout(10);
     assert.deepEqual(Object.keys(agent.sockets), []);
   });
 
-  test('says for a write that the change may have been made', async () => {
+  test('names for a write that the change may have been made', async () => {
     await assert.rejects(ask({ path: '/endless', method: 'POST', body: {} }), {
       next: /; the change may have been made$/,
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logAnswer, logRequest, userAgent } from '../../../../src/kube/transport/request-log.ts';
 
-test("uses Go's names for platform and architecture in the User-Agent", () => {
+test('uses the platform and architecture names of Go in the User-Agent', () => {
   assert.equal(userAgent('1.2.3', 'linux', 'x64'), 'kubectl-nodepool/1.2.3 (linux/amd64)');
   assert.equal(userAgent('1.2.3', 'darwin', 'arm64'), 'kubectl-nodepool/1.2.3 (darwin/arm64)');
   assert.equal(userAgent('1.2.3', 'win32', 'x64'), 'kubectl-nodepool/1.2.3 (windows/amd64)');

@@ -11,13 +11,13 @@ test('reads the message of a refusal in protobuf as in JSON', () => {
   assert.deepEqual(JSON.parse(toResponse({ status: 410, headers, body: status }).text), expected);
 });
 
-test('keeps status and headers of a refusal that is cut, empty or unknown', () => {
+test('keeps status and headers of a refusal with a cut, empty or unknown body', () => {
   for (const body of [status.subarray(0, -9), Buffer.alloc(0), Buffer.from('<html>')]) {
     assert.deepEqual(toResponse({ status: 429, headers, body }), { status: 429, headers, text: '' });
   }
 });
 
-test('returns a requested body unchanged; a body that is not protobuf is text', () => {
+test('returns a requested body unchanged, and other bodies that are not protobuf as text', () => {
   assert.deepEqual(toResponse({ status: 200, headers, body: status }), {
     status: 200,
     headers,

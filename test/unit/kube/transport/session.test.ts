@@ -60,7 +60,7 @@ test('loads credentials once, and again after a failure', async () => {
   assert.deepEqual(loads, { first: 2, due: 0, refused: 0 });
 });
 
-test('renews a refused session once for all requests, however late they learn of it', async () => {
+test('renews a refused session once for all requests, however late they fail', async () => {
   const { opened, loads } = sessions(() => bearer(`${loads.refused}`));
   const old = await opened.current();
   await many(() => opened.renewed(old));
@@ -71,7 +71,7 @@ test('renews a refused session once for all requests, however late they learn of
   assert.equal(fresh.agent, old.agent);
 });
 
-test('counts a renewal with the same credentials as one', async () => {
+test('counts a renewal with the same credentials as a renewal', async () => {
   const { opened, loads } = sessions(() => bearer('bad'));
   const old = await opened.current();
   await many(() => opened.renewed(old));
@@ -79,7 +79,7 @@ test('counts a renewal with the same credentials as one', async () => {
   assert.deepEqual(loads, { first: 1, due: 0, refused: 1 });
 });
 
-test('fails all requests that wait for a failed renewal; the next one logs in again', async () => {
+test('fails all requests that wait for a failed renewal, and logs in again for the next', async () => {
   let fail = false;
   const { opened, loads } = sessions(() => {
     if (fail) throw new Error('no login');
@@ -95,7 +95,7 @@ test('fails all requests that wait for a failed renewal; the next one logs in ag
   assert.deepEqual(loads, { first: 2, due: 0, refused: 1 });
 });
 
-test('refuses again after a due renewal only if that found the same credentials', async () => {
+test('refuses again after a due renewal only if the credentials are the same', async () => {
   let token = 'old';
   const { opened, loads, wait } = sessions(() => bearer(token));
   const old = await opened.current();
@@ -134,7 +134,7 @@ test('renews due credentials: unchanged, with a new header, with new TLS materia
   assert.notEqual(third.agent, first.agent);
 });
 
-test('verifies tls-server-name; sends it as SNI if it is a name, not if it is an address', async t => {
+test('verifies tls-server-name, and sends it as SNI unless it is an address', async t => {
   const authority = createAuthority('test');
   const secureContext = createSecureContext({ ca: authority.cert });
   const reported: unknown[] = [];

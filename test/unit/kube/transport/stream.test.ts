@@ -18,7 +18,7 @@ async function read(pieces: (string | Buffer)[], error?: Error): Promise<string[
   return lines;
 }
 
-test('returns whole lines for any chunk boundaries, inside a character too', async () => {
+test('returns whole lines for any chunk boundaries, including inside a character', async () => {
   const text = '{"a":"é"}\n{"b":"日本"}\n\n{"c":1}\n';
   const bytes = Buffer.from(text);
   for (let size = 1; size <= bytes.length; size++) {
@@ -28,7 +28,7 @@ test('returns whole lines for any chunk boundaries, inside a character too', asy
   }
 });
 
-test('fails on an end inside a line, a cut, and a line that is too long', async () => {
+test('fails on an end inside a line, on a cut, and on a too long line', async () => {
   await assert.rejects(read(['{"a":1}\n{"b"']), /inside a line/);
   await assert.rejects(read(['{"a":1}\n'], new Error('ECONNRESET')), /ECONNRESET/);
   await assert.rejects(

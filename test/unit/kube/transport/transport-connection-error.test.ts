@@ -23,7 +23,7 @@ for (const [code, ofFile, ofFlag] of [
   ],
   ['EOTHER', 'the server in /k ', 'the server in --server '],
 ] as const) {
-  test(`${code}: says where the address is`, () => {
+  test(`${code}: names where the address is set`, () => {
     const next = (isServerFlag: boolean) =>
       connectionError(Object.assign(new Error('x'), { code }), { ...access, isServerFlag }, 1, false).next ?? '';
     assert.ok(next(false).startsWith(`check ${ofFile}`), next(false));
@@ -31,7 +31,7 @@ for (const [code, ofFile, ofFlag] of [
   });
 }
 
-test('a certificate for another name: the flag, where the name is of the flag', () => {
+test('suggests --tls-server-name for a wrong certificate name if that flag set the name', () => {
   const error = Object.assign(new Error('x'), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   const next = (isNameFlag: boolean) => connectionError(error, { ...access, isNameFlag }, 1, false).next;
   assert.equal(next(false), "correct the server's name, or set tls-server-name in /k");

@@ -14,7 +14,7 @@ test('returns the refusal at once when Retry-After exceeds the deadline', async 
   assert.ok(performance.now() - start < 1000);
 });
 
-test('does not try for ever where Retry-After is short', async t => {
+test('limits the attempts when Retry-After is short', async t => {
   const { transport, sends } = await turnedAway(t, { status: '429 Busy', retryAfter: '0', deadlineMs: 60_000 });
   assert.equal((await transport.request({ path: '/' })).status, 429);
   assert.equal(sends(), 11);
@@ -32,7 +32,7 @@ test('applies the deadline to all attempts together', async t => {
   assert.ok(sends() > 1);
 });
 
-test('reuses no idle connection after a deadline, as it may be dead too', async t => {
+test('reuses no idle connection after a deadline, as it may be dead as well', async t => {
   let oldAreDead = false;
   const server = createServer(socket => {
     const isOld = !oldAreDead;
@@ -48,7 +48,7 @@ test('reuses no idle connection after a deadline, as it may be dead too', async 
   assert.equal((await transport.request({ path: '/' })).status, 200);
 });
 
-test('drops kept connections after a watch that timed out, and resends what waits on one', async t => {
+test('drops idle connections after a watch timed out, and resends requests that wait', async t => {
   let [oldAreDead, sends] = [false, 0];
   const server = createServer(socket => {
     const isOld = !oldAreDead;
@@ -88,7 +88,7 @@ test('accepts a shorter deadline for one request', async t => {
   assert.ok(performance.now() - start < 1_900);
 });
 
-test('applies a requested deadline to the login too', async t => {
+test('applies a requested deadline to the login as well', async t => {
   const credentials = () => new Promise<Credentials>(() => {});
   const { transport } = await turnedAway(t, { status: '200 OK', retryAfter: '', deadlineMs: 100, credentials });
   await assert.rejects(transport.request({ path: '/' }), {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Clock } from '../../../../src/controller/clock.ts';
 import { none, transportTo, turnedAway, until } from './transport-fixture.ts';
 
-test('spreads requests with the same Retry-After, and sends none too early', async t => {
+test('spreads requests with the same Retry-After, and sends none early', async t => {
   const delays: number[] = [];
   let now = 0;
   const clock: Clock = {
@@ -39,7 +39,7 @@ test('sends an urgent request beyond the concurrency limit', async t => {
   await until(() => sends() === 2);
 });
 
-test('sends a delayed write only while it is allowed; reads and urgent writes are sent', async t => {
+test('sends a delayed write only while writes are allowed, but sends reads and urgent writes', async t => {
   let may = true;
   const options = { status: '429 Busy', retryAfter: '0', afterMs: 20, mayWrite: () => may };
   const { transport, sends } = await turnedAway(t, options);
@@ -56,7 +56,7 @@ test('sends a delayed write only while it is allowed; reads and urgent writes ar
   assert.equal(sends(), before + 22, 'ten times again, each');
 });
 
-test('ends an aborted request at once and frees its place', async t => {
+test('ends an aborted request at once and frees its slot', async t => {
   const server = createServer(socket => {
     socket.on('error', () => {});
     socket.on('data', data => {
@@ -74,7 +74,7 @@ test('ends an aborted request at once and frees its place', async t => {
   assert.equal((await next).status, 200);
 });
 
-test('close() ends waiting requests, and none is sent after it', async t => {
+test('close() ends waiting requests, after which none is sent', async t => {
   const options = { status: '429 Busy', retryAfter: '20', deadlineMs: 25_000, concurrency: 1 };
   const { transport, sends } = await turnedAway(t, options);
   const requests = [transport.request({ path: '/' }), transport.request({ path: '/' })];
@@ -86,7 +86,7 @@ test('close() ends waiting requests, and none is sent after it', async t => {
   assert.equal(sends(), 1);
 });
 
-test('returns a 429 at once to a caller that handles it, and no other refusal', async t => {
+test('returns a 429 at once to a caller that handles it, and retries other refusals', async t => {
   const busy = await turnedAway(t, { status: '429 Too Many Requests', retryAfter: '1' });
   const asked = { method: 'POST', path: '/', tooManyIsAnswer: true } as const;
   assert.equal((await busy.transport.request(asked)).status, 429);
@@ -116,7 +116,7 @@ test('sends the same UTF-8 header with and without a body', async t => {
   assert.deepEqual(heads, ['Impersonate-User: zoë', 'Impersonate-User: zoë']);
 });
 
-test('joins the path of the server as client-go, without its query and fragment', async t => {
+test('joins the server path as client-go does, without query and fragment', async t => {
   for (const [path, asked] of [
     ['', '/apis?limit=1'],
     ['//', '/apis?limit=1'],
