@@ -21,15 +21,15 @@ test('commands that only read ignore -n and -A with a note', () => {
   assert.equal(said('get', {}), '');
 });
 
-test('top counts the pods of all namespaces, so -A needs no note and -n is refused', () => {
+test('top accepts -A without a note, as it counts all namespaces, and refuses -n', () => {
   assert.equal(said('top', { 'all-namespaces': true }), '');
   assert.equal(said('top', { namespace: 'x' }), 'top has no --namespace: top counts the pods of all namespaces');
 });
 
-test('-A does not stand for all pools where a command writes', () => {
+test('-A does not replace --all for commands that write', () => {
   assert.equal(said('delete', { 'all-namespaces': true }), 'delete has no --all-namespaces: pools are cluster-scoped');
 });
 
-test('a JSON log gets no note', () => {
+test('a JSON log has no note', () => {
   assert.equal(said('reconcile', { namespace: 'x', 'log-format': 'json' }), '');
 });

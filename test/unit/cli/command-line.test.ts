@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { readCommandLine } from '../../../src/cli/command-line.ts';
 import { type Flag, GLOBAL, globalFlags } from '../../../src/cli/completion/grammar.ts';
 
-describe('the help that is requested', () => {
+describe('finds the command whose help is requested', () => {
   const cases: [argv: string[], expected: string | undefined][] = [
     [[], ''],
     [['help'], ''],
@@ -26,7 +26,7 @@ describe('the help that is requested', () => {
   }
 });
 
-describe('the command after global flags', () => {
+describe('finds the command after global flags', () => {
   const global = { helpGroup: GLOBAL };
   const all: Flag[] = [
     { ...global, name: 'context', type: 'option' },
@@ -77,13 +77,13 @@ describe('the command after global flags', () => {
     test(JSON.stringify(argv), () => assert.deepEqual(readCommandLine(argv, flags).words, expected));
   }
 
-  test('is the one whose help is requested', () => {
+  test('returns the command whose help is requested', () => {
     assert.equal(readCommandLine(['--context', 'x', 'get', '--help'], flags).help, 'get');
     assert.equal(readCommandLine(['options'], flags).help, 'options');
   });
 });
 
-describe('the verbosity', () => {
+describe('reads the verbosity', () => {
   const cases: [argv: string[], expected: number][] = [
     [[], 0],
     [['get', '-v', '9'], 9],
@@ -102,7 +102,7 @@ describe('the verbosity', () => {
   }
 });
 
-describe('whether the log is JSON', () => {
+describe('reads whether the log is JSON', () => {
   const cases: [argv: string[], expected: boolean][] = [
     [['get'], false],
     [['reconcile', '--log-format', 'json'], true],

@@ -34,7 +34,7 @@ describe('confirm', () => {
   }
 });
 
-test('a question that is withdrawn is a no, leaves stdin to others, and is not asked after that', async () => {
+test('returns no for a question that is aborted, and does not ask later', async () => {
   const io = testIo(TERMINAL);
   const stopping = new AbortController();
   const answer = confirm(io, QUESTION, stopping.signal);

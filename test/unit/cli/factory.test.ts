@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { type Connection, type ConnectOptions, createFactory } from '../../../src/cli/factory.ts';
 import { testIo } from './test-io.ts';
 
-test('on an open connection a dry run is one, and options that it cannot have are refused', async t => {
+test('on an open connection, creates dry-run connections, and refuses other options', async t => {
   const dry = {} as Connection;
   const open = { dryRun: () => dry } as Connection;
   const connect = (options?: ConnectOptions) =>

@@ -14,7 +14,7 @@ test('--resources takes `all` or names, and drops duplicates', () => {
   }
 });
 
-test('--node takes nodes as `kubectl get nodes -o name` prints them, also in a comma list', async () => {
+test('--node takes nodes in the format of `kubectl get nodes -o name`, also comma-separated', async () => {
   for (const { flags } of [Cordon, Uncordon, Drain]) {
     const parse = (text: string) => (flags.node.parse as (text: string) => Promise<string>)(text);
     assert.equal(await parse('node/a,nodes/b,c'), 'a,b,c');

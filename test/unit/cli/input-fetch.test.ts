@@ -54,12 +54,12 @@ describe('fetching a URL', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('waits as long as requested: for weeks, and without limit', async () => {
+  test('waits as long as requested, for weeks or without limit', async () => {
     for (const hours of [0, 1, 600, 2_000])
       assert.equal(await fetchText(`${base}/text`, {}, hours * 3_600_000), 'käse');
   });
 
-  test('refuses an error status, a timeout and a body that is too large', async () => {
+  test('refuses an error status, a timeout and a too large body', async () => {
     await assert.rejects(fetchText(`${base}/no`, {}), {
       kind: 'input',
       message: `${base}/no: the server answered 404`,
@@ -103,7 +103,7 @@ describe('fetching a URL', () => {
     return `http://127.0.0.1:${(raw.address() as AddressInfo).port}/x`;
   }
 
-  test('says what is wrong with a certificate, a name, an address or a proxy in words of its own', async t => {
+  test('describes problems with a certificate, a name, an address or a proxy', async t => {
     const other = https.createServer(serverCertificate(createAuthority('other'), ['127.0.0.1']));
     const misnamed = https.createServer(serverCertificate(authority, ['example.com']));
     for (const one of [other, misnamed]) {
@@ -138,7 +138,7 @@ describe('fetching a URL', () => {
     await assert.rejects(fetchText(led, {}), { message: `${led}: http://127.0.0.1:1/x: connection refused` });
   });
 
-  test('follows redirects to https, and none from https to http', async () => {
+  test('follows redirects to https, but not from https to http', async () => {
     const to = (location: string) => `/to=${encodeURIComponent(location)}`;
     assert.equal(await fetchText(`${base}${to('/text')}`, {}), 'käse');
     assert.equal(await fetchText(`${base}${to(`${secureBase}/text`)}`, {}), 'secure');

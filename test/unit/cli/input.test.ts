@@ -59,7 +59,7 @@ describe('readInput', () => {
     ]);
   });
 
-  test('reads the manifests of a directory, sorted, without its subdirectories', async () => {
+  test('reads the manifests of a directory sorted by name, without subdirectories', async () => {
     const values = (await readInput([dir], testIo())).map(document => document.value);
     assert.deepEqual(values, [{ n: 1 }, { n: 2 }, { n: 3 }]);
   });
@@ -69,7 +69,7 @@ describe('readInput', () => {
     assert.deepEqual(values, [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
   });
 
-  test('reads what a pattern matches; a file of that name goes before', async () => {
+  test('reads files that match a pattern, and prefers a file with that name', async () => {
     const found = async (pattern: string) =>
       (await readInput([join(dir, pattern)], testIo())).map(({ source }) => source.slice(dir.length + 1, -2));
     for (const name of ['x1.yaml', 'x2.yaml', '.x3.yaml', 'x[1].yaml']) writeFileSync(join(dir, name), 'n: 1');
@@ -104,7 +104,7 @@ describe('readInput', () => {
     rmSync(link);
   });
 
-  test('refuses a missing path, an empty input and a pool that occurs twice', async () => {
+  test('refuses a missing path, an empty input and a duplicate pool', async () => {
     const empty = join(dir, 'empty.yaml');
     writeFileSync(empty, '---\n');
     await assert.rejects(readInput([join(dir, 'no.yaml')], testIo()), {

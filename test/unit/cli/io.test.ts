@@ -66,7 +66,7 @@ test('escapes control characters of cluster text in messages', () => {
   assert.equal(io.stderrText(), 'error: node \\u001b[31mred\\u009b2J\\u202e\n');
 });
 
-test('--color overrides the environment and the terminal; the last one counts, and none after --', () => {
+test('--color overrides environment and terminal, and the last one before -- counts', () => {
   const cases: [argv: string[], before: boolean, expected: boolean][] = [
     [['get'], true, true],
     [['get', '--color=never'], true, false],

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const published = `ghcr.io/lailin-xyz/kubectl-nodepool:${pjson.version}`;
 const imagesOf = (text: string) => text.match(/(?<=^ +image: ).*$/gm);
 
-test("the image flag replaces the manifest's image, in text and objects", async () => {
+test('the image flag replaces the image of the manifest, in text and objects', async () => {
   const image = 'registry.example.com:5000/team/nodepool@sha256:0123abcd';
   const { text, objects } = await readControllerWith(root, image, { podCounts: false, evictions: false });
   assert.deepEqual(imagesOf(text), [`"${image}"`]);
@@ -68,7 +68,7 @@ test('puts the namespace before the objects in it', async () => {
   ]);
 });
 
-test('puts an admission policy before its binding, and lets it fail open where it needs the NodePool resource', async () => {
+test('puts an admission policy before its binding, and ignores failures if it needs NodePools', async () => {
   const { text, objects } = await readPolicies(root);
   assert.deepEqual(
     objects.map(({ kind, metadata }) => `${kind.replace('ValidatingAdmission', '')} ${metadata.name}`),

@@ -7,7 +7,7 @@ import { type Program, ProgramConfig } from '../../../src/cli/plugin.ts';
 import { main } from '../../../src/main.ts';
 import { testIo } from './test-io.ts';
 
-test('commands are those of the manifest, and no other property of an object', async () => {
+test('has exactly the commands of the manifest', async () => {
   const program = {
     root: '/',
     pjson: { name: 'any', version: '1.2.3', description: '' },
@@ -21,7 +21,7 @@ test('commands are those of the manifest, and no other property of an object', a
   await assert.rejects(async () => config.findCommand('wait')?.load(), /wait is in the manifest and not in commands/);
 });
 
-test('no theme of oclif is looked for', async t => {
+test('does not look for an oclif theme', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'nodepool-theme-'));
   const { XDG_CONFIG_HOME: before } = process.env;
   t.after(() => {

@@ -7,7 +7,7 @@ import { cachePath, makePrivateFolder, privateFolder } from '../../../src/cli/pr
 
 const ME = process.geteuid?.() ?? 0;
 
-test('uses XDG_CACHE_HOME if it is absolute, else the home directory, else no cache', () => {
+test('uses an absolute XDG_CACHE_HOME, or else the home directory, or else no cache', () => {
   const cases: [env: Record<string, string>, path: string | undefined][] = [
     [{ XDG_CACHE_HOME: '/caches', HOME: '/home/me' }, '/caches/kubectl-nodepool/x'],
     [{ XDG_CACHE_HOME: 'caches', HOME: '/home/me' }, '/home/me/.cache/kubectl-nodepool/x'],
@@ -24,7 +24,7 @@ describe('a private folder', { skip: process.platform === 'win32' && 'Windows ha
     return { base, path: join(base, 'a', 'b') };
   };
 
-  test('is created with its parents for its user alone, and found again', t => {
+  test('is created with its parents for its user only, and found again', t => {
     const { path } = temporaryFolder(t);
     assert.equal(privateFolder(path), undefined);
     assert.equal(makePrivateFolder(path), path);
@@ -33,7 +33,9 @@ describe('a private folder', { skip: process.platform === 'win32' && 'Windows ha
     assert.equal(makePrivateFolder(path), path);
   });
 
-  test('is none below a folder that can hold none', { skip: process.platform !== 'linux' && 'no /proc' }, () => {
+  test('is not created where the parent cannot hold folders', {
+    skip: process.platform !== 'linux' && 'no /proc',
+  }, () => {
     assert.equal(makePrivateFolder('/proc/.cache/a/b'), undefined);
   });
 
@@ -52,7 +54,7 @@ describe('a private folder', { skip: process.platform === 'win32' && 'Windows ha
     ],
   ];
   for (const [name, spoil] of spoils) {
-    test(`refuses one ${name}`, t => {
+    test(`refuses a folder ${name}`, t => {
       const { base, path } = temporaryFolder(t);
       makePrivateFolder(path);
       spoil(path, base);
@@ -69,7 +71,7 @@ describe('a private folder', { skip: process.platform === 'win32' && 'Windows ha
     assert.equal(privateFolder(join(base, 'link', 'b')), path);
   });
 
-  test("is refused when another user owns it, and not created in another user's folder", t => {
+  test('is refused when another user owns it, and not created in the folder of another user', t => {
     const { base, path } = temporaryFolder(t);
     const other = ME + 1;
     assert.equal(makePrivateFolder(path, other), undefined);

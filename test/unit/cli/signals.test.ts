@@ -14,7 +14,7 @@ const PROGRAM = `
   process.exitCode = 3;
   leaveSoon();`;
 
-test('waits for a slow reader of stdout before it exits, and for nothing else', async () => {
+test('waits only for a slow reader of stdout before it exits', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

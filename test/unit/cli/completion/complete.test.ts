@@ -93,7 +93,7 @@ describe('completes a word', () => {
     test(JSON.stringify(words), async () => assert.deepEqual(await candidates(...words), expected));
   }
 
-  test('in whole words for our scripts', async () => {
+  test("completes whole words for the project's scripts", async () => {
     const whole = (...words: string[]) => answer(words, { wholeWords: true });
     assert.equal(await whole('get', '--output=y'), '--output=yaml\n:4\n');
     assert.equal(await whole('create', 'x', '--taint=my-key=b:NoE'), '--taint=my-key=b:NoExecute\n:4\n');
@@ -116,7 +116,7 @@ describe('completes a word', () => {
     assert.equal(await answer(['ol'], { commands: grammar }), ':4\n');
   });
 
-  test('completes the values that the help lists; a placeholder in capitals accepts any word', async () => {
+  test('completes the values in the help, and accepts any word for a placeholder in capitals', async () => {
     const output = { name: 'format', type: 'option', helpValue: 'json|jsonpath=|EXPR' } as const;
     const grammar: Grammar = { get: { args: {}, flags: { output } } };
     assert.equal(await answer(['get', '--format', 'j'], { commands: grammar }), 'json\njsonpath=\n:4\n');

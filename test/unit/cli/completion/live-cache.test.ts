@@ -35,7 +35,7 @@ describe('the cache of names', () => {
     assert.equal(await ask(later(-1), deaf), ':4\n');
   });
 
-  test('is readable by its user alone, with one file for each server and user', async t => {
+  test('is readable by its user only, with one file for each server and user', async t => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     await answer(['create', '--nodes', ''], { cache });
@@ -47,7 +47,7 @@ describe('the cache of names', () => {
     assert.equal(statSync(path).mode & 0o777, 0o700);
   });
 
-  test('is ignored when damaged or not writable, and files that are too old are deleted', async t => {
+  test('is ignored when damaged or not writable, and old files are deleted', async t => {
     const cache = folder(t);
     await answer(['get', ''], { cache });
     const path = join(cache, 'kubectl-nodepool', 'completion');

@@ -25,7 +25,7 @@ test('completes every flag of every command', async () => {
   }
 });
 
-test('completes the second name of every flag that takes a comma list of names', async () => {
+test('completes the second name of every flag that takes comma-separated names', async () => {
   for (const [command, { flags }] of commands) {
     for (const flag of Object.values(flags).filter(({ type, multiple }) => type === 'option' && multiple)) {
       const source = sourceOfFlag(command, flag);
@@ -43,7 +43,7 @@ test('completes the arguments of every command', async () => {
   }
 });
 
-test('offers only figures of pods to sort pods by', async () => {
+test('offers only pod metrics to sort pods by', async () => {
   assert.equal(await answer(['top', '--pods', '--sort-by', '']), 'name\ncpu\nmemory\nnvidia.com/gpu\n:4\n');
   const measures = ['allocatable', 'requested', 'limits', 'used', 'percent'].map(name => `cpu.${name}\n`);
   assert.equal(await answer(['top', '--pods', '--sort-by', 'cpu.']), `${measures.join('')}:4\n`);
@@ -62,7 +62,7 @@ test('offers the revisions of the pool', async () => {
   assert.equal(await answer(['rollout', 'history', 'worker', '--revision', '']), ':4\n');
 });
 
-test('offers keys of annotations of pools, no values, and no lists', async () => {
+test('offers keys of pool annotations without values and lists', async () => {
   assert.equal(await answer(['edit', 'worker', '--annotation', '']), 'example.com/owner=\nnote=\n:6\n');
   assert.equal(await answer(['edit', 'worker', '--annotation', 'note=']), ':4\n');
   assert.equal(await answer(['edit', 'worker', '--annotation', 'note=a,']), ':4\n');

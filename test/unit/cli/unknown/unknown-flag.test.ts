@@ -41,7 +41,7 @@ for (const [command, error, expected] of cases) {
   test(`${command} ${JSON.stringify(error)}`, () => assert.equal(insteadOf(error, command, BIN), expected));
 }
 
-test('no command has the flags that others stand for', () => {
+test('no command has a flag for which another flag is suggested', () => {
   const { commands } = JSON.parse(
     readFileSync(new URL('../../../../oclif.manifest.json', import.meta.url), 'utf8'),
   ) as {
@@ -54,7 +54,7 @@ test('no command has the flags that others stand for', () => {
   }
 });
 
-test('names what to type where a type precedes the names, up to the first flag', () => {
+test('suggests what to type when a type precedes the names', () => {
   assert.equal(
     typedInstead(['remove', 'pool', 'web', '-l', 'a=b']),
     'leave out "pool": write the pool names right after the command',
