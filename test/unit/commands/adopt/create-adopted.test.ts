@@ -48,7 +48,7 @@ async function adopt(nodes: Node[], later: Node[], laterPools: NodePool[] = [], 
   return { questions, created, taken };
 }
 
-test('asks again when one of two pools is left, with another label', async () => {
+test('asks again, with another label, when one of two pools is left', async () => {
   const { questions } = await adopt(
     [node('a', 'red'), node('b', 'blue')],
     [node('a', 'red', { 'example.com/late': 'yes' })],
@@ -64,7 +64,7 @@ test('skips a pool whose last node was deleted', async () => {
   );
 });
 
-test('names a pool whose name was taken during the question, or right before it was created', async () => {
+test('names a pool whose name was taken during the question or just before its creation', async () => {
   const creationTimestamp = '2026-01-01T00:00:00Z';
   const metadata = { creationTimestamp, managedFields: [{ manager: 'kubectl-create', time: creationTimestamp }] };
   const says =

@@ -41,7 +41,7 @@ async function warned(
 
 const text = (pool: string, others: string) => `pool ${pool} will not get nodes that match other pools: ${others}`;
 
-test('counts the nodes that a new pool selects and other pools select, too', async () => {
+test('counts nodes that a new pool and other pools select', async () => {
   const four = Array.from({ length: 4 }, () => WEB);
   assert.deepEqual(await warned([zone('new')], { nodes: [...four, { zone: 'z' }] }), {
     texts: [text('new', 'web (4 nodes)')],
@@ -60,7 +60,7 @@ test('compares the pools of a file with each other, and lists the nodes once', a
   assert.deepEqual(asked, ['pools', 'all']);
 });
 
-test('compares with no pool that cannot select the same', async () => {
+test('skips pools that cannot select the same nodes', async () => {
   const nodes = [{ zone: 'z' }];
   const dying = { ...zone('dying'), metadata: { name: 'dying', deletionTimestamp: '2026-01-01T00:00:00Z' } };
   const unread = { ...zone('unread'), unreadable: [{ field: 'spec.nodeSelector', message: 'm' }] };
@@ -69,13 +69,13 @@ test('compares with no pool that cannot select the same', async () => {
   }
 });
 
-test('says nothing where pools or nodes may not be read', async () => {
+test('prints nothing when pools or nodes cannot be read', async () => {
   const forbidden = new ForbiddenError('no', []);
   assert.deepEqual((await warned([zone('new')], { pools: forbidden })).texts, []);
   assert.deepEqual((await warned([zone('new')], { nodes: forbidden })).texts, []);
 });
 
-test('says how many nodes expressions select where they need no label, or have nodes of the control plane', async () => {
+test('counts nodes for expressions that need no label or match the control plane', async () => {
   const meeting = (key: string, operator: string, ...values: string[]) =>
     aPool({ matchExpressions: [{ key, operator, values }] }, { name: 'new' });
   const nodes = [{ zone: 'a' }, { zone: 'b' }, { zone: 'a', 'node-role.kubernetes.io/control-plane': '' }];
@@ -98,7 +98,7 @@ test('says how many nodes expressions select where they need no label, or have n
   assert.deepEqual(await warned([zone('plain')], { nodes }, { isReconciled: true }), { texts: [], asked: [] });
 });
 
-test('lists all nodes only where none matches the new pool, and no further ones for named nodes', async () => {
+test('lists all nodes only if none matches, and no further nodes for named nodes', async () => {
   const nodes = [{ zone: 'y' }];
   const text = 'no node matches pool new (zone=z): 1 node has zone=y';
   assert.deepEqual(await warned([zone('new')], { nodes }), { texts: [text], asked: ['pools', 'zone=z', 'all'] });

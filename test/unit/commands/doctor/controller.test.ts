@@ -83,7 +83,7 @@ test('checks twice whether a holder with a skewed clock renews its lease', async
   assert.match(given.message, /^no controller is running/, 'it was given back meanwhile');
 });
 
-test('requires an installed controller to run, with its own lease', async () => {
+test('requires that an installed controller runs and holds its own lease', async () => {
   for (const leases of [
     {},
     { 'nodepool-system': record(16) },
@@ -99,7 +99,7 @@ test('requires an installed controller to run, with its own lease', async () => 
   }
 });
 
-test('says when the Deployment has no replicas', async () => {
+test('reports a Deployment without replicas', async () => {
   const { status, message, remedy } = await check({}, { isInstalled: true, replicas: 0 });
   assert.equal(status, 'error');
   assert.match(message, /its Deployment has 0 replicas$/);

@@ -93,7 +93,7 @@ test('builds access reviews as RBAC has them', () => {
   assert.ok(texts.includes('get leases.coordination.k8s.io "kubectl-nodepool" in kube-system'));
 });
 
-test("requires of who installs the controller its objects' permissions, and all that they grant", () => {
+test("requires the permissions on the controller's objects, and all permissions that they grant", () => {
   const objects = [...CONTROLLER, { apiVersion: 'net/v1', kind: 'NetworkPolicy', metadata: { name: 'n' } }];
   const [install, uninstall] = needsOf(['install', 'uninstall'], {
     policies: [],
@@ -167,7 +167,7 @@ test('asks for each permission once, and reports missing ones by command', async
   assert.equal((await checkPermissions(needsOf(['get', 'edit']), port(() => false).port)).status, 'error');
 });
 
-test('counts many permissions that only the controller needs, and leaves out names of objects', async () => {
+test('counts permissions that only the controller needs, and leaves out names of objects', async () => {
   const objects = Array.from({ length: 9 }, (_, at) => ({
     apiVersion: 'g/v1',
     kind: `R${at}`,
@@ -192,7 +192,7 @@ test('counts many permissions that only the controller needs, and leaves out nam
   ]);
 });
 
-test('fills the lines of a pipe and of a terminal, and no more where a resource is not long', async () => {
+test('fills the width of a pipe or terminal, except for long resource names', async () => {
   const finding = await checkPermissions(needsOf(Object.keys(commands)), port(() => false).port);
   for (const [given, width] of [
     [undefined, 120],
@@ -208,7 +208,7 @@ test('fills the lines of a pipe and of a terminal, and no more where a resource 
   }
 });
 
-test('checks the controller for the permissions of its own roles', async () => {
+test('checks the roles of the controller for its permissions', async () => {
   const installed = async () => deployment({});
   const { port: all, asked } = port(() => true);
   const { status } = await checkControllerPermissions(CONTROLLER, [], installed, all);
@@ -229,7 +229,7 @@ test('checks the controller for the permissions of its own roles', async () => {
   assert.match(lacking.remedy ?? '', /^run `kubectl nodepool install --controller --image IMAGE` again/);
 });
 
-test('names the command of Helm where a release has the controller', async () => {
+test('names the Helm command when a release has the controller', async () => {
   const ofHelm = {
     labels: { 'app.kubernetes.io/managed-by': 'Helm' },
     annotations: { 'meta.helm.sh/release-name': 'pools', 'meta.helm.sh/release-namespace': 'nodepool-system' },
@@ -243,7 +243,7 @@ test('names the command of Helm where a release has the controller', async () =>
   assert.match(remedy ?? '', /^run `helm upgrade pools oci:\S+ --namespace nodepool-system --reuse-values`/);
 });
 
-test('does not ask without a controller, or for a user who may not ask', async () => {
+test('does not ask without a controller, or for a user who may not create access reviews', async () => {
   const none = await checkControllerPermissions(CONTROLLER, [], async () => undefined, port(() => true).port);
   assert.equal(none.status, 'skipped');
   const { port: closed, asked } = port(() => false);
@@ -255,7 +255,7 @@ function deployment(metadata: object): ManifestObject {
   return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'c', ...metadata } };
 }
 
-test('asks about evictions only where a pool drains, and says how they are granted', async () => {
+test('asks about evictions only if a pool drains, and names how to grant them', async () => {
   const installed = async () => deployment({});
   const { port: mayNot, asked } = port(text => !text.includes('pods'));
   assert.equal((await checkControllerPermissions(CONTROLLER, [], installed, mayNot)).status, 'ok');
@@ -275,7 +275,7 @@ test('asks about evictions only where a pool drains, and says how they are grant
   assert.equal((await checkControllerPermissions(CONTROLLER, ['gpu'], installed, port(() => true).port)).status, 'ok');
 });
 
-test('warns of policies that somebody has applied and that are only partly in force', () => {
+test('warns of policies that were applied but are only partly in force', () => {
   const statusOf = (off: string[], ...born: BornInPool[]) => checkPolicies(off, undefined, born[0]).status;
   assert.equal(statusOf([]), 'ok');
   assert.equal(statusOf([RECORDS, MEMBERSHIP]), 'ok', 'nobody has applied them');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { checkPools, checkRollouts, checkSpecs } from '../../../../src/commands/doctor/pools.ts';
 import { aPool, taint } from '../../nodepool/fixtures.ts';
 
-test('names pools whose rollout is stopped, unless their spec has changed since', () => {
+test('names pools with a stopped rollout, unless their spec has changed since', () => {
   const message = '1 of 4 nodes updated; stopped: node a turned NotReady after the change';
   const pool = aPool({ rollout: {} }, { generation: 2 });
   const stopped = (observedGeneration: number) => ({
@@ -33,7 +33,7 @@ test('names pools whose rollout is stopped, unless their spec has changed since'
   assert.equal(checkPools([stopped(1)]).message, '1 of 1 pool is not up to date');
 });
 
-test('names specs with a state of other software', () => {
+test('names specs that set transient keys of other software', () => {
   const own = aPool({ taints: [taint('acme.io/boot:NoSchedule')] });
   assert.deepEqual([checkSpecs([own]).status, checkSpecs([own], ['acme.io/*']).status], ['ok', 'warning']);
   const found = checkSpecs([aPool({}), aPool({ taints: [taint('UpdateInProgress:NoSchedule')] }, { name: 'web' })]);

@@ -40,7 +40,7 @@ skipped  handlers    the nodes could not be read
   );
 });
 
-test('what passed is a number, and --quiet says nothing of it', () => {
+test('counts passed checks, and omits them with --quiet', () => {
   const [ok, clock] = CHECKS;
   assert.ok(ok && clock);
   const problem = "warning  clock  this machine's clock is 9 s ahead of the server's\n                next: set it";
@@ -68,7 +68,7 @@ error  overlaps
   );
 });
 
-test('a next step stands as the text of its problem: both beside the name, or both below', () => {
+test('puts the next step in the same column as its problem', () => {
   const long = `pods ${'a-name-without-spaces-'.repeat(3)} run`;
   const [clock] = CHECKS.slice(1);
   assert.ok(clock);
@@ -84,7 +84,7 @@ test('a next step stands as the text of its problem: both beside the name, or bo
   }
 });
 
-test('prints missing permissions as a table in place of details, and skipped checks in a row as one line', () => {
+test('prints missing permissions as a table, and consecutive skipped checks on one line', () => {
   const details = ['patch nodes: needed by add, drain'];
   const permissions = [
     { verbs: 'patch', resource: 'nodes', commands: ['add', 'drain'] },
@@ -129,7 +129,7 @@ test('cuts a text of a megabyte, and thousands of equal findings', () => {
   assert.equal(JSON.parse(printChecks(checks, 'json')).checks[1].details.length, 5_000);
 });
 
-test('adds no information by colour', () => {
+test('conveys nothing by colour alone', () => {
   assert.equal(
     renderChecks(CHECKS.slice(0, 1), 'all', colored),
     '\u001b[32mok\u001b[39m  kubeconfig  /home/a/.kube/config: context prod, cluster prod, user a\n\n1 check: 1 passed',

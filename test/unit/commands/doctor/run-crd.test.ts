@@ -28,7 +28,7 @@ test('accepts the CRD of this version', () => {
   assert.deepEqual(checkCrd(WANTED, installed()).status, 'ok');
 });
 
-test('reports a CRD that is missing, being deleted, not served', () => {
+test('reports a CRD that is missing, being deleted or not served', () => {
   assert.deepEqual(checkCrd(WANTED, undefined).remedy, 'run `kubectl nodepool install`');
   const deleted = checkCrd(WANTED, installed(['metadata', 'deletionTimestamp'], 'x'));
   assert.match(deleted.message, /being deleted/);
@@ -37,7 +37,7 @@ test('reports a CRD that is missing, being deleted, not served', () => {
   assert.match(checkCrd(WANTED, installed(['status'], taken)).message, /npool is taken/);
 });
 
-test('names the command of Helm for a CRD that came with a release', () => {
+test('names the Helm command for a CRD of a release', () => {
   const old = installed([...SPEC, 'nodeSelector'], undefined);
   old.metadata = {
     labels: { 'app.kubernetes.io/managed-by': 'Helm' },
@@ -63,7 +63,7 @@ test('names missing fields, which the server would drop', () => {
   }
 });
 
-test('warns of other validation rules, with their place', () => {
+test('warns of different validation rules, with their path', () => {
   const cases: [path: string[], value: unknown, detail: string][] = [
     [[...SPEC, 'labels', 'maxProperties'], 7, 'spec.versions[v1].schema'],
     [[...SPEC, 'more'], { type: 'string' }, 'spec.versions[v1].schema'],

@@ -60,7 +60,7 @@ test('reports a healthy cluster', async () => {
   assert.deepEqual([error, warning, skipped], [[], [], ['controller-permissions']]);
 });
 
-test('reads the pools once more only where a controller may run', async () => {
+test('reads the pools again only if a controller may run', async () => {
   const status = { status: 200 as const, nodeCount: 9, observedGeneration: 1 };
   const record = { holder: 'h', durationSeconds: 15, acquired: NOW, renewed: NOW, transitions: 0 };
   const reads = async (lease: () => Promise<unknown>) => {
@@ -77,7 +77,7 @@ test('reads the pools once more only where a controller may run', async () => {
   assert.equal(await reads(() => Promise.reject(refusal('cannot get leases'))), 2);
 });
 
-test('skips the other checks without access or answer, and says why', async () => {
+test('skips the other checks without access or response, with the reason', async () => {
   const closed = await examine(() => Promise.reject(refusal('no kubeconfig found')));
   assert.deepEqual([closed.error, closed.skipped], [['kubeconfig'], from('server')]);
   assert.equal(closed.checks[1]?.message, 'the kubeconfig is not usable');
@@ -102,7 +102,7 @@ test('splits an error of several lines into message and details', async () => {
   assert.deepEqual([pools?.message, pools?.details], ['not checked: invalid:', ['spec.a', 'spec.b']]);
 });
 
-test('skips the state without the CRD; the pools tell a user who may not read the CRD', async () => {
+test('skips the state without the CRD, but reads pools if only the CRD is forbidden', async () => {
   const missing = { crd: async () => undefined, pools: () => Promise.reject(refusal('no resource')) };
   const none = await examine(async () => connection(missing));
   assert.deepEqual([none.error, none.skipped], [['crd'], ['controller-permissions', ...from('overlaps')]]);
@@ -113,7 +113,7 @@ test('skips the state without the CRD; the pools tell a user who may not read th
   assert.equal(neither.checks.find(({ id }) => id === 'crd')?.message, 'no resource');
 });
 
-test('says why the state is not checked: the resource is not served, or the user may not list pools', async () => {
+test('names why the state is not checked: resource not served, or pools forbidden', async () => {
   const why = async (options: object, refused = new NodepoolError('cluster', 'no', 'ask', options)) => {
     const pools = () => Promise.reject(refused);
     const { checks } = await examine(async () => connection({ crd: () => Promise.reject(refusal('no')), pools }));
@@ -146,7 +146,7 @@ test('reports pools that cannot be read for another reason', async () => {
   ]);
 });
 
-test('throws a usage error and a bug instead of reporting findings', async () => {
+test('throws usage errors and bugs instead of reporting them', async () => {
   const usage = new NodepoolError('usage', '--as-group needs a user to impersonate');
   await assert.rejects(
     examine(() => Promise.reject(usage)),

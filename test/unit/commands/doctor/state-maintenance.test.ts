@@ -24,7 +24,7 @@ function steps(nodes: Node[]): (string | undefined)[] {
   return (details ?? []).map(line => /`(.*)`$/.exec(line)?.[1]);
 }
 
-test('an annotation that does not hold is taken off, and a node that somebody cordoned stays cordoned', () => {
+test('suggests removing invalid maintenance annotations, and keeps nodes of others cordoned', () => {
   assert.deepEqual(steps([held('recreated', 'before')]), [
     'kubectl annotate node recreated nodes.lailin.xyz/maintenance-',
   ]);
@@ -37,7 +37,7 @@ test('an annotation that does not hold is taken off, and a node that somebody co
   assert.deepEqual(steps([held('mine', 'mine')]), [undefined], 'one that holds');
 });
 
-test('of many nodes, a command does not stand for their whole pool', () => {
+test('for many nodes, suggests a command with --node instead of the whole pool', () => {
   const nodes = Array.from({ length: 11 }, (_, at) => held(`n${at}`, `n${at}`, {}, OVER));
   assert.deepEqual(steps([...nodes, held('active', 'active')]), [
     'kubectl nodepool uncordon web --node NODE… --takeover',
@@ -45,7 +45,7 @@ test('of many nodes, a command does not stand for their whole pool', () => {
   ]);
 });
 
-test('nodes of no pool', () => {
+test('suggests kubectl commands for nodes without a pool', () => {
   assert.deepEqual(steps([held('free', 'free', { labels: {} }, OVER)]), [
     'kubectl uncordon free && kubectl annotate node free nodes.lailin.xyz/maintenance-',
   ]);

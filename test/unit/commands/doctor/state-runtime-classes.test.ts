@@ -58,14 +58,14 @@ for (const [name, of, classes, [status, ...whats]] of cases) {
   });
 }
 
-test('says that RuntimeClasses cannot be read, where a pool has a handler', () => {
+test('reports that RuntimeClasses cannot be read if a pool has a handler', () => {
   const refusal = new NodepoolError('cluster', 'cannot list RuntimeClasses', 'ask for a role');
   const { status, message } = checkRuntimeClasses([pool()], { refusal });
   assert.deepEqual([status, message], ['warning', 'not checked: cannot list RuntimeClasses']);
   assert.equal(checkRuntimeClasses([pool({})], { refusal }).status, 'ok');
 });
 
-test('names nodes that a RuntimeClass may select, and of which no pool is known to have set the label', () => {
+test('names nodes whose pool label, selected by a RuntimeClass, no pool has set', () => {
   const member = aNode({
     name: 'member',
     labels: { size: '8', [POOL_LABEL]: 'big' },

@@ -76,7 +76,7 @@ test('groups overlaps by pool and owner, with the first ten nodes', () => {
   ]);
 });
 
-test('names members that are not Ready, and pools that no node matches', () => {
+test('names members that are NotReady, and pools without matching nodes', () => {
   const typo = aPool({ nodeSelector: { tier: 'wbe' } }, { name: 'web', uid: 'w' });
   const [a, b] = [node('a'), node('b', { ready: false })];
   const web = { ...a, labels: { ...a.labels, tier: 'web' } };
@@ -117,7 +117,7 @@ test('reports records of deleted pools, and unreadable ones', () => {
   assert.doesNotMatch(remedy(nodes.slice(1)), /reconcile/);
 });
 
-test('reports members that differ from their pool, unless the pool is reported as not reconciled', () => {
+test('reports members that differ from their pool, unless the pool itself is not reconciled', () => {
   const pool = (more: Partial<NodePool['metadata']> & { status?: NodePoolStatus }) =>
     aPool({ labels: { tier: 'gold' } }, more);
   const nodes = [node('b'), node('a'), node('c', { labels: {} })];
@@ -140,7 +140,7 @@ test('reports members that differ from their pool, unless the pool is reported a
   assert.deepEqual([unread(1), unread(3)], [['warning', 'worker: 2 nodes'], ['skipped']]);
 });
 
-test('reports missing runtime handlers, except of nodes that do not report them', () => {
+test('reports missing runtime handlers, except on nodes that do not report handlers', () => {
   const pool = aPool({ handler: 'gvisor' }, { status: GOOD });
   const nodes = [
     node('a', { handlers: ['', 'runc'] }),
@@ -155,7 +155,7 @@ test('reports missing runtime handlers, except of nodes that do not report them'
   assert.equal(said(node('c'), node('e')), '2 members do not report runtime handlers');
 });
 
-test('reports startup taints that are on nodes for more than 15 minutes, whoever set them', () => {
+test('reports startup taints older than 15 minutes, whoever set them', () => {
   const agent = { key: 'agent', effect: 'NoSchedule' as const };
   const startup = (until?: { nodeCondition: string }) =>
     aPool({ startupTaints: [{ ...agent, ...(until === undefined ? {} : { until }) }] }, { status: GOOD });
@@ -190,7 +190,7 @@ test('reports invalid quantities of members', () => {
   assert.match(detail ?? '', /^worker: node a: .*cpu.*four/);
 });
 
-test('reports pools with another status than 200, and pools that were never reconciled', () => {
+test('reports pools with a status other than 200, and pools that were never reconciled', () => {
   const condition = { status: 'True' as const, reason: 'NodeConflict', lastTransitionTime: '' };
   const conditions = [
     { ...condition, type: 'Ready' as const, status: 'False' as const, message: 'see condition Conflict' },
@@ -223,7 +223,7 @@ test('reports pools with another status than 200, and pools that were never reco
   assert.equal(find('pools', pools.slice(1), nodes)[0], 'warning');
 });
 
-test('reports what keeps a pool from being deleted, and what others keep changing', () => {
+test('reports what blocks the deletion of a pool, and what others keep changing', () => {
   const condition = { reason: 'WriteFailed', lastTransitionTime: '', observedGeneration: 2 };
   const applied = { ...condition, type: 'Applied', status: 'False', message: 'cannot release the pool: x' } as const;
   const contested = { ...condition, type: 'Contested', status: 'True', message: 'label tier on 1 node' } as const;
@@ -246,7 +246,7 @@ test('reports what keeps a pool from being deleted, and what others keep changin
   assert.deepEqual(find('pools', [kept], nodes), ['warning', 'worker: not set again: taint a']);
 });
 
-test('reports counts and records that are behind the nodes', () => {
+test('reports outdated counts and records', () => {
   const status = { ...GOOD, nodeCount: 3, readyNodeCount: 3 };
   const recorded = { record: recordOf({ pool: 'worker' }) };
   const nodes = [node('a', recorded), node('b', { ...recorded, ready: false }), node('c', { record: 'garbage' })];
@@ -285,13 +285,13 @@ test('reads once more where the status is behind and a controller is running, wh
   assert.deepEqual(await read([2, 1], false), ['warning', 0]);
 });
 
-test('judges by the cluster state that was read, which keeps what was planned', () => {
+test('uses the cluster state as read, with its plans', () => {
   const read = stateWith([worker()], []);
   const { cluster } = stateWith([worker()], [node('a', { allocatable: { cpu: 'four' } })]);
   assert.equal(findingsOf({ ...read, cluster }).quantities?.status, 'error');
 });
 
-test('plans by the clock of the server, by which nodes have their times', () => {
+test('plans with the clock of the server, as node timestamps do', () => {
   const pool = aPool({ startupTaints: [{ key: 'agent', effect: 'NoSchedule' }] });
   const unread = { refusal: new NodepoolError('cluster', 'no') };
   const changesAt = (time: string) => {
@@ -308,7 +308,7 @@ test('reports invalid specs', () => {
   assert.deepEqual(find('specs', [worker(), aPool({ handler: 'No' })]).slice(0, 1), ['error']);
 });
 
-test('reports what cannot be read, and checks the rest', () => {
+test('reports what cannot be read, and checks everything else', () => {
   const refusal = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role');
   const without = findingsOf(stateOf(CLUSTER, { value: [worker()] }, { refusal }, { refusal }));
   assert.deepEqual(Object.keys(without), [
@@ -329,7 +329,7 @@ test('reports what cannot be read, and checks the rest', () => {
   assert.deepEqual(Object.keys(findingsOf(stateOf(CLUSTER, { refusal }, { value: [] }, { value: [] }))), ['pools']);
 });
 
-test('reports pools that a kubelet could join for restricted labels or leave for its taints, unless the policy is enforced', () => {
+test('reports pools that a kubelet could join or leave, unless the policy is enforced', () => {
   const restricted = { 'node-restriction.kubernetes.io/x': '' };
   const pool = (nodeSelector: Record<string, string>, more: NodePool['spec'], metadata = {}) =>
     aPool({ nodeSelector, ...more }, { name: 'p', ...metadata });

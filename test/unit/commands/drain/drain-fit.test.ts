@@ -6,7 +6,7 @@ import { type UnfitPods, unfitLines } from '../../../../src/commands/drain/drain
 const tainted = { words: 'node(s) had untolerated taint(s)', nodes: 2, details: ['gpu:NoSchedule'] };
 const far = (volume: string) => ({ words: 'far', nodes: 1, details: [`volume ${volume}`] });
 
-test('pods of one owner and the same reasons have one line, and so do owners with the same reasons', () => {
+test('joins pods of one owner, and owners with the same reasons, on one line', () => {
   const set = (name: string, volume: string): UnfitPods => ({
     owner: 'StatefulSet data/db',
     names: [`data/${name}`],

@@ -13,7 +13,7 @@ const base = { nodeSelector: {}, nodeTerms: undefined, tolerations: [] };
 const bare = { controller: undefined } as unknown as Partial<DrainPod>;
 const away = { name: 'x', labels: {} };
 
-test('counts what a budget allows over the pods of all nodes', async () => {
+test('adds up the pods of all nodes against the disruptions that a budget allows', async () => {
   const { plan, lists } = fakeDrainCluster({
     nodes: [{ name: 'a' }, { name: 'b' }, away],
     pods: { a: [{ name: 'p', labels }], b: [{ name: 'q', labels }] },
@@ -27,7 +27,7 @@ test('counts what a budget allows over the pods of all nodes', async () => {
   assert.equal(lists.filter(list => list === 'budgets').length, 1);
 });
 
-test('a budget whose pods no other node takes may never allow more', async () => {
+test('reports a budget that may never allow more when its pods fit on no other node', async () => {
   const { plan } = fakeDrainCluster({
     nodes: [{ name: 'a' }, { name: 'b' }],
     pods: { a: [{ name: 'p', labels }], b: [{ name: 'q', labels }] },
@@ -38,7 +38,7 @@ test('a budget whose pods no other node takes may never allow more', async () =>
   ]);
 });
 
-test('a pod whose volume no other node reaches stays Pending; volumes are read for claims of pods that move alone', async () => {
+test('keeps a pod Pending if no other node reaches its volume', async () => {
   const at = (node: string) => ({ name: node, labels: { in: node === 'x' ? 'other' : 'worker', host: node } });
   const claim = readClaim({
     metadata: { namespace: 'ns', name: 'data', annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
@@ -70,7 +70,7 @@ test('a pod whose volume no other node reaches stays Pending; volumes are read f
   assert.deepEqual(await warned([volume('a')], { phase: 'Succeeded' }), [[], false]);
 });
 
-test('names the policy where waiting does not help pods that are not Ready, and why a budget has no status', async () => {
+test('names the policy that keeps unready pods, and why a budget has no status', async () => {
   const none = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 1 };
   const { plan } = fakeDrainCluster({
     nodes: [{ name: 'a' }, away],
@@ -98,7 +98,7 @@ test('names the policy where waiting does not help pods that are not Ready, and 
   ]);
 });
 
-test('warns of what does not pass by waiting', async () => {
+test('warns of obstacles that waiting does not resolve', async () => {
   const { plan } = fakeDrainCluster({
     nodes: [{ name: 'a' }, away],
     pods: {
@@ -128,7 +128,7 @@ test('warns of what does not pass by waiting', async () => {
   assert.deepEqual(notes, []);
 });
 
-test('judges only nodes that stay, are Ready and schedulable, and pods that are recreated', async () => {
+test('evaluates only remaining, Ready, schedulable nodes, and pods that are recreated', async () => {
   const taints = [{ key: 'k', effect: 'NoSchedule' as const }];
   const pods = { a: [{ name: 'p' }, { name: 'bare', ...bare }, { name: 'ended', phase: 'Succeeded' }] };
   for (const [others, reason] of [
@@ -152,7 +152,7 @@ test('judges only nodes that stay, are Ready and schedulable, and pods that are 
   }
 });
 
-test('reads no budgets without pods or evictions, and says when it may not', async () => {
+test('reads no budgets without pods or evictions, and reports missing permission', async () => {
   const nodes = [{ name: 'a' }, away];
   const pods = { a: [{ name: 'p' }] };
   const without = fakeDrainCluster({ nodes, pods, options: { disableEviction: true } });
@@ -164,7 +164,7 @@ test('reads no budgets without pods or evictions, and says when it may not', asy
   assert.deepEqual((await refused.plan()).warnings, ['cannot tell what PodDisruptionBudgets allow: forbidden']);
 });
 
-test('names budgets that never allow with the pods that need a flag, whose pods they cover, too', async () => {
+test('names budgets that never allow evictions along with pods that need a flag', async () => {
   const { plan } = fakeDrainCluster({
     nodes: [{ name: 'a' }, { name: 'b' }, away],
     pods: {

@@ -26,7 +26,7 @@ const drains = [
   makeDrain('node-4', 'pending', 0, 8),
 ];
 
-test("prints nodes in kubectl's words", () => {
+test('prints nodes in the words of kubectl', () => {
   const error = new NodepoolError('cluster', 'cannot patch Node "a"', 'ask for a role');
   const line = (kind: 'changed' | 'already' | 'gone', unschedulable: boolean, suffix = '') =>
     cordonLine({ kind, node: 'a' }, unschedulable, suffix);
@@ -72,7 +72,7 @@ test('counts the pods of each budget', () => {
   });
 });
 
-test("prints a webhook's message as one short line", () => {
+test('prints the message of a webhook as one short line', () => {
   const blockedPods = (why: string) =>
     drainLine({ kind: 'blocked', node: 'a', pod: 'ns/p', why }, { disableEviction: false, suffix: '' });
   const begin = 'pod ns/p on node a waits for ';
@@ -88,7 +88,7 @@ test("prints a webhook's message as one short line", () => {
   assert.ok(renderDrains([long], plain).endsWith(` ${'x'.repeat(999)}…`));
 });
 
-test("prints the spinner's line", () => {
+test('prints the text of the spinner', () => {
   assert.equal(drainProgress('worker', drains), `Draining worker: 1/4 nodes; node-2 3/10 pods, 2 pods wait for ${WHY}`);
   const many = ['a', 'b', 'c'].map(name => makeDrain(name, 'in progress', 0, 1));
   assert.equal(
@@ -115,7 +115,7 @@ node-4   pending       0/8
   assert.match(renderDrains([evil], plain), /1 pod waits for a\\u001b\[2J\\nb$/);
 });
 
-test('fits a terminal: a reason is below its line, and no name is broken', () => {
+test('wraps reasons below their lines on a terminal, and breaks no names', () => {
   const [, underWay] = drains;
   assert.ok(underWay);
   const named = [{ ...underWay, node: 'ip-10-0-12-100.eu-west-1.compute.internal' }];
@@ -130,7 +130,7 @@ ip-10-0-12-100.eu-west-1.compute.internal   in progress   3/10
   );
 });
 
-test('says what is about to be done', () => {
+test('names what the drain will do', () => {
   const nodes = ['a', 'b', 'c'].map(name => ({ node: aNode({ name }), pods: [], warned: new Set<string>() }));
   const plan = { pool: 'worker', nodes };
   const parallel = { kind: 'parallel' as const, nodes: 2 };

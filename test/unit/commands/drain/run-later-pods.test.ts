@@ -5,7 +5,7 @@ import { flushPromises } from '../../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, makePod, states } from './fake-drain-cluster.ts';
 
 describe('pods that the plan did not list', () => {
-  test('evicts pods that came until the cordon, and those that replaced a listed one', async () => {
+  test('evicts pods that arrived before the cordon or replaced a listed pod', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'db-0' }] } });
     const { ended } = cluster.begin(() =>
       cluster.pods.set('a', [makePod({ name: 'late' }), makePod({ name: 'db-0', uid: 'another' })]),
@@ -17,7 +17,7 @@ describe('pods that the plan did not list', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict late @0', 'evict db-0 @0']);
   });
 
-  test('fails the node, and evicts none of its pods, where one needs a flag', async () => {
+  test('fails the node, and evicts no pods, when a new pod needs a flag', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
     const { ended } = cluster.begin(() =>
       cluster.pods.set('a', [makePod({ name: 'p' }), makePod({ name: 'q', hasEmptyDir: true })]),
@@ -30,7 +30,7 @@ describe('pods that the plan did not list', () => {
     );
   });
 
-  test('leaves a pod that comes to the cordoned node', async () => {
+  test('ignores a pod that arrives on the cordoned node', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p-1' }] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -41,7 +41,7 @@ describe('pods that the plan did not list', () => {
     assert.equal(cluster.reported.at(-1), 'node/a drained, 1 pod came back');
   });
 
-  test('counts of them those that are there in the end, and no pods that it did not select', async () => {
+  test('counts new pods that remain at the end, without pods outside the selection', async () => {
     const pods = { a: [{ name: 'p' }, { name: 'q' }] };
     const cluster = fakeDrainCluster({ pods });
     const { ended } = cluster.begin();
@@ -65,7 +65,7 @@ describe('pods that the plan did not list', () => {
   });
 });
 
-test('ends at once for a node that was replaced during its drain', async () => {
+test('ends at once for a node that is recreated during its drain', async () => {
   const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET] } });
   const { ended } = cluster.begin();
   await flushPromises();
@@ -79,7 +79,7 @@ test('ends at once for a node that was replaced during its drain', async () => {
   );
 });
 
-test('and where its pods are gone by then, too', async () => {
+test('ends for a recreated node even if its pods are gone', async () => {
   const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
   const { ended } = cluster.begin();
   await flushPromises();
@@ -112,7 +112,7 @@ describe('nodes that changed before their turn', () => {
       assert.ok(cluster.reported.includes('node/b cordoned'));
     });
 
-    test(`evicts no pod from another node of the name${how}`, async () => {
+    test(`evicts no pod from another node with the same name${how}`, async () => {
       const cluster = fakeDrainCluster({ nodes, pods, options: { isRolling } });
       const { ended } = cluster.begin();
       await flushPromises();

@@ -28,7 +28,7 @@ describe('draining one node', () => {
     assert.equal(cluster.log.length, 3, 'nobody is asked twice');
   });
 
-  test('takes a pod with another UID for another pod', async () => {
+  test('treats a pod with another UID as another pod', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -41,7 +41,7 @@ describe('draining one node', () => {
     );
   });
 
-  test('takes 404 for done', async () => {
+  test('treats 404 as evicted', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [GONE] } });
     assert.deepEqual(states(await cluster.begin().ended), ['a drained 1/1']);
     assert.equal(cluster.clock.now(), 0);
@@ -67,7 +67,7 @@ describe('draining one node', () => {
     assert.deepEqual(states(await ended), ['a drained 1/1']);
   });
 
-  test('does not retry a pod that ends by itself', async () => {
+  test('does not retry a terminating pod', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [BUDGET] } });
     const { ended } = cluster.begin();
     await cluster.clock.advance(4000);
@@ -77,7 +77,7 @@ describe('draining one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0']);
   });
 
-  test("retries after the server's delay, but not before 5 s", async () => {
+  test('retries after the delay of the server, but not before 5 s', async () => {
     const busy = (afterMs: number | undefined): RemovalResult => ({
       kind: 'busy',
       afterMs,
@@ -93,7 +93,7 @@ describe('draining one node', () => {
     assert.deepEqual(cluster.log.slice(1), ['evict p @0', 'evict p @12', 'evict p @17', 'evict p @22']);
   });
 
-  test('evicts a pod again that has changed', async () => {
+  test('evicts a pod again after a conflict', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, answers: { p: [{ kind: 'changed' }, GONE] } });
     const { ended } = cluster.begin();
     await cluster.clock.advance(1000);
@@ -130,7 +130,7 @@ describe('draining one node', () => {
     );
   });
 
-  test('continues with other pods when one can never be evicted, and fails the node', async () => {
+  test('evicts other pods when one can never be evicted, and fails the node', async () => {
     const never = { kind: 'many budgets', budgets: ['one', 'two'] } as const;
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }, { name: 'q' }] }, answers: { p: [never] } });
     const { ended } = cluster.begin();
@@ -220,7 +220,7 @@ describe('draining one node', () => {
     );
   });
 
-  test('checks for gone pods without the selector, as labels may change', async () => {
+  test('checks for remaining pods without the selector, as labels may change', async () => {
     const cluster = fakeDrainCluster({ pods: { a: [{ name: 'p' }] }, options: { podSelector: 'app=x' } });
     const { ended } = cluster.begin();
     await flushPromises();

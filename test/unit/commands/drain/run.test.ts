@@ -9,7 +9,7 @@ import { flushPromises } from '../../controller/fake-clock.ts';
 import { BUDGET, fakeDrainCluster, GONE, makePod, RULES, states } from './fake-drain-cluster.ts';
 
 describe('planning', () => {
-  test('refuses before any write, with all obstacles', async () => {
+  test('refuses before any write, and names all obstacles', async () => {
     const bare = { controller: undefined } as unknown as Partial<DrainPod>;
     const { plan, log } = fakeDrainCluster({
       nodes: [{ name: 'a' }, { name: 'b' }],
@@ -60,7 +60,7 @@ describe('draining a pool', () => {
   const three = [{ name: 'c' }, { name: 'a' }, { name: 'b' }];
   const pods = { a: [{ name: 'pa' }], b: [{ name: 'pb' }], c: [{ name: 'pc' }] };
 
-  test('cordons all nodes first, then drains them one by one, by name', async () => {
+  test('cordons all nodes first, then drains them one by one in order of name', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -114,7 +114,7 @@ describe('draining a pool', () => {
     }
   });
 
-  test('--node drains these members alone', async () => {
+  test('--node drains only these members', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods, options: { nodes: ['c', 'a'] } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -137,7 +137,7 @@ describe('draining a pool', () => {
     assert.deepEqual(states(await ended), ['a pending 0/1', 'b pending 0/1']);
   });
 
-  test('--parallel drains so many nodes at a time', async () => {
+  test('--parallel drains that many nodes at a time', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods, options: { pace: { kind: 'parallel', nodes: 2 } } });
     const { ended } = cluster.begin();
     await flushPromises();
@@ -174,7 +174,7 @@ describe('draining a pool', () => {
     assert.deepEqual(states(await ended), ['a failed 0/1 held', 'b pending 0/1', 'c pending 0/1']);
   });
 
-  test('a node in the maintenance of somebody else takes no place of another, whatever its name', async () => {
+  test('a node under maintenance by somebody else does not block other nodes', async () => {
     const owner = { name: 'bob', from: 'server' } as const;
     const bobs = formatMaintenance({ owner, since: '2026-01-01T00:00:00Z', uid: 'a' });
     const nodes = [{ name: 'a', unschedulable: true, maintenance: bobs }, { name: 'b' }, { name: 'c' }];
@@ -199,7 +199,7 @@ describe('draining a pool', () => {
     assert.equal(cluster.log.filter(line => line.startsWith('patch')).length, 1);
   });
 
-  test('takes a deleted node for drained', async () => {
+  test('treats a deleted node as drained', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods });
     const { ended } = cluster.begin(() => cluster.nodes.delete('b'));
     cluster.removePods('pa', 'pc');
@@ -209,7 +209,7 @@ describe('draining a pool', () => {
     assert.ok(!cluster.lists.includes('b'));
   });
 
-  test('the signal ends all drains without further evictions, and everything is reported', async () => {
+  test('the signal ends all drains without further evictions, and prints the report', async () => {
     const cluster = fakeDrainCluster({ nodes: three, pods: { ...pods, b: [{ name: 'pb' }, { name: 'pb2' }] } });
     const { ended } = cluster.begin();
     await flushPromises();

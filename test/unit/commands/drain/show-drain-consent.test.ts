@@ -20,7 +20,7 @@ test('changes nothing after a no', async () => {
   );
 });
 
-test('the question says that cordoned nodes are not cordoned', async () => {
+test('the question mentions that cordoned nodes are not cordoned again', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const { stderr } = await runDrain({}, { io, isCordoned: true });
   assert.match(
@@ -29,7 +29,7 @@ test('the question says that cordoned nodes are not cordoned', async () => {
   );
 });
 
-test('the question names the nodes that it cordons, how many at a time, and no pods where there are none', async () => {
+test('the question names nodes to cordon and the pace, and no pods if there are none', async () => {
   const ask = async (choice: Parameters<typeof runDrain>[0], hasPods = true) => {
     const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
     const { stderr } = await runDrain(choice, { io, cordoned: 'a', hasPods });
@@ -52,7 +52,7 @@ const NEVER = makeBudget({
   status: undefined,
 });
 
-test('a script needs --yes for a drain that a budget holds up for ever', async () => {
+test('a script needs --yes for a drain that a budget blocks forever', async () => {
   const io = testIo();
   await assert.rejects(runDrain({}, { io, budgets: [NEVER] }), {
     message: 'PodDisruptionBudget ns/web never allows 1 of 2 pods to be evicted; nothing was changed',
@@ -84,7 +84,7 @@ test('a script needs --yes for pools that its command line does not name', async
   }
 });
 
-test('asks about the pods that can be evicted', async () => {
+test('the question counts the pods that can be evicted', async () => {
   const io = testIo({ stdinIsTTY: true, stderrIsTTY: true, stdin: 'n\n' });
   const warnOf = () => ['all at once'];
   const { stderr } = await runDrain({ warnOf }, { io, budgets: [NEVER] });
@@ -110,7 +110,7 @@ for (const [answer, code] of [
   });
 }
 
-test('a dry run prints every pod, with a spinner too', async () => {
+test('a dry run prints every pod, even with a spinner', async () => {
   const live: Progress = { update: () => assert.fail('nothing is drawn'), stop() {} };
   const { stdout, stderr } = await runDrain({ dryRun: 'client' }, { live });
   assert.match(stdout, /^node\/a drained \(dry run\)$/m);
@@ -118,7 +118,7 @@ test('a dry run prints every pod, with a spinner too', async () => {
   assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; to check, use --check-fit\.$/m);
 });
 
-test('a client dry run says that evictions are not tried', async () => {
+test('a client dry run mentions that evictions are not tried', async () => {
   const notTried = /^Evictions are computed .* --dry-run=server has the server check each eviction\.$/m;
   assert.match((await runDrain({ dryRun: 'client' })).stderr, notTried);
   for (const choice of [{ dryRun: 'client', disableEviction: true }, { dryRun: 'server' }] as const) {
@@ -135,7 +135,7 @@ for (const choice of [{ yes: true }, { dryRun: 'client' }] as const) {
   });
 }
 
-test('a client dry run does not count pods as evicted that a budget never lets go', async () => {
+test('a client dry run does not count pods that a budget never lets go', async () => {
   const { code, stdout, stderr } = await runDrain({ dryRun: 'client' }, { budgets: [NEVER] });
   assert.match(
     stderr,
@@ -158,7 +158,7 @@ nodepool.nodes.lailin.xyz/worker not drained: 1 of 2 nodes and 1 of 2 pods left 
   );
 });
 
-test('a server dry run ends as the drain would, with each node looked at', async () => {
+test('a server dry run ends like the drain, and checks each node', async () => {
   const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const pace = (members: number) => parsePace(undefined, '1', members);
   const { code, stdout, stderr } = await runDrain({ dryRun: 'server', pace }, { removal });

@@ -15,13 +15,13 @@ test('prints results on stdout, the rest on stderr', async () => {
   });
 });
 
-test('opens the client of pods with the grace period and --disable-eviction', async () => {
+test('passes the grace period and --disable-eviction to the client of pods', async () => {
   const opened: RemovalOptions[] = [];
   await runDrain({ gracePeriodSeconds: 0, disableEviction: true }, { opened });
   assert.deepEqual(opened, [{ gracePeriodSeconds: 0, disableEviction: true }]);
 });
 
-test('prints no line per pod beside a spinner', async () => {
+test('prints no line for each pod beside a spinner', async () => {
   const shown: string[] = [];
   const live: Progress = { update: text => void shown.push(text), stop: () => void shown.push('stop') };
   assert.deepEqual(await runDrain({}, { live }), { code: 0, stdout: DONE, stderr: WARNING + HEADING });
@@ -63,14 +63,14 @@ test('Ctrl-C prints the table and exits with 130', async () => {
   );
 });
 
-test('names the nodes to uncordon where it cordoned some of the members', async () => {
+test('names the nodes to uncordon when it cordoned only some of the members', async () => {
   const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stderr } = await runDrain({ timeoutMs: 500, nodes: ['b'] }, { removal });
   assert.equal(code, 1);
   assert.match(stderr, /1 of 1 node left to drain; next: .* `kubectl nodepool uncordon worker --node b`\n$/);
 });
 
-test('names the uncordon of nodes that an earlier run cordoned', async () => {
+test('suggests uncordon for nodes that an earlier run cordoned', async () => {
   const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const { code, stderr } = await runDrain({ timeoutMs: 500, nodes: ['b'] }, { removal, isCordoned: true });
   assert.equal(code, 1);
@@ -92,7 +92,7 @@ test('says why nodes are pending', async () => {
   assert.match(stdout, /^b +pending/m);
 });
 
-test('names pods that tolerate a cordon before, and counts those that came back after', async () => {
+test('names pods that tolerate a cordon before the drain, and counts returned pods afterwards', async () => {
   const { code, stdout, stderr } = await runDrain({}, { tolerations: [{ operator: 'Exists' }] });
   assert.equal(code, 0);
   assert.match(stderr, /^warning: these pods tolerate a cordon and may come back: ns\/p-a, ns\/p-b$/m);
@@ -100,7 +100,7 @@ test('names pods that tolerate a cordon before, and counts those that came back 
   assert.match(stderr, /\nwarning: pods run on drained nodes: ns\/p-a, ns\/p-b; next: scale down their controllers, /);
 });
 
-test('names the pods that are terminating for too long to be waited for', async () => {
+test('names pods that have been terminating too long to wait for', async () => {
   const rules = { force: false, ignoreDaemonSets: false, deleteEmptyDirData: true, skipWaitForDeleteSeconds: 60 };
   const { code, stdout, stderr } = await runDrain({ rules }, { deletionTimestamp: '2020-01-01T00:00:00Z' });
   assert.equal(code, 0);
@@ -108,7 +108,7 @@ test('names the pods that are terminating for too long to be waited for', async 
   assert.match(stdout, /worker drained \(2 nodes, 0 pods\); 2 pods are still terminating: ns\/p-a, ns\/p-b\n$/);
 });
 
-test('paints what is waited for yellow and what is drained green, and no escape of the cluster', async () => {
+test('colours waiting pods yellow and drained nodes green, and escapes colours of the cluster', async () => {
   const io = testIo({ color: true, errorColor: true });
   const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs\u001b[31m 2' };
   const held = await runDrain({ dryRun: 'server' }, { io, removal, pod: 'p\u001b[31m' });

@@ -53,7 +53,7 @@ describe('an edit session', () => {
     assert.equal(existsSync(session.path), false);
   });
 
-  test('keeps the text when the editor fails, and says where', async () => {
+  test('keeps the text when the editor fails, and prints its path', async () => {
     const session = createEditSession({ env: { EDITOR: 'exit 3 #' }, err: assert.fail });
     await assert.rejects(session.edit('precious'), {
       kind: 'input',
@@ -63,7 +63,7 @@ describe('an edit session', () => {
     await session.remove();
   });
 
-  test('says which variable to set when the editor does not exist', async () => {
+  test('names the variable to set when the editor does not exist', async () => {
     const session = createEditSession({ env: { EDITOR: 'no-such-editor 2>/dev/null' }, err: assert.fail });
     await assert.rejects(session.edit(''), { next: 'set KUBE_EDITOR to an editor that is installed' });
     await session.remove();
@@ -82,7 +82,7 @@ describe('a signal that ends the process', {
     ['but not one of the editor', 'printf precious >"$0"; kill -s INT $PPID; sleep 0.2', 'SIGHUP'],
   ];
   for (const [when, editor, signal] of cases) {
-    test(`${when}: keeps the text and says where (${signal})`, () => {
+    test(`${when}: keeps the text and prints its path (${signal})`, () => {
       const code = `
         const { createEditSession } = await import(${module});
         const session = createEditSession({ env: process.env, err: text => process.stderr.write(text + '\\n') });

@@ -33,7 +33,7 @@ function setUp(names: readonly string[] | undefined) {
   return { chosen, requests, names: async () => (await chosen.list()).map(({ pool }) => pool) };
 }
 
-test('one name is selected by the server, several and none are read at once', async () => {
+test('lets the server select one name, and otherwise reads all events at once', async () => {
   for (const [names, expected, request] of [
     [['a'], ['a'], 'list a'],
     [['a', 'b'], ['a', 'b'], 'list '],
@@ -45,19 +45,19 @@ test('one name is selected by the server, several and none are read at once', as
   }
 });
 
-test('a pool without events is looked for', async () => {
+test('looks up a pool that has no events', async () => {
   assert.deepEqual(await setUp(['quiet', 'a']).names(), ['a']);
   for (const names of [['nope'], ['a', 'nope']]) {
     await assert.rejects(setUp(names).names(), { kind: 'input', message: 'nodepool "nope" not found' });
   }
 });
 
-test('no chosen pool: no request', async () => {
+test('sends no request when no pool is chosen', async () => {
   const set = setUp([]);
   assert.deepEqual([await set.names(), set.requests], [[], []]);
 });
 
-test('a watch of several pools leaves out those of others', () => {
+test('a watch of several pools skips events of other pools', () => {
   const { transform } = setUp(['a', 'b']).chosen.watch();
   assert.deepEqual(
     EVENTS.map(event => transform(event)?.pool),

@@ -9,7 +9,7 @@ import { aNode, aPool } from '../../nodepool/fixtures.ts';
 const of = (group: string) => ({ nodeSelector: { group } });
 const member = (name: string, group: string, more = {}) => aNode({ name, labels: { group }, uid: name, ...more });
 
-test('says which pools have other numbers: once a second, and nothing where no number differs', async () => {
+test('reports pools whose counts changed, at most once a second', async () => {
   const clock = new FakeClock();
   const state = new ClusterState([], [], []);
   const live = new Map<string, LivePool>();

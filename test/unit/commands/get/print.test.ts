@@ -60,7 +60,7 @@ test('prints the wide table', () => {
   );
 });
 
-test('DUE is what a reconcile would change, DRIFT what somebody changed; on a terminal where there is some', () => {
+test('DUE counts changes of a reconcile, DRIFT foreign changes, shown on a terminal when present', () => {
   const cells = (facts: Partial<LivePool>, terminalWidth?: number) => {
     const now = live(facts);
     const options = { wide: false, headers: true, live: new Map([['worker', now]]), terminalWidth };
@@ -75,7 +75,7 @@ test('DUE is what a reconcile would change, DRIFT what somebody changed; on a te
   assert.deepEqual(Object.keys(cells({})).slice(3, 8), ['READY', 'CORDONED', 'DUE', 'DRIFT', 'CPU']);
 });
 
-test('two devices of one name have their whole names', () => {
+test('prints whole resource names when two devices share a short name', () => {
   const pool = workerPool();
   const allocatable = {
     cpu: '1',
@@ -132,7 +132,7 @@ function losing(): NodePool {
   return pool;
 }
 
-test('a watch fits the terminal with the columns of a list, and CORDONED if there is room', () => {
+test('a watch fits the terminal like a list, with CORDONED if there is room', () => {
   const options = { wide: false, headers: true, terminalWidth: 80, isWatch: true };
   const header = (text: string) => (text.split('\n')[0] ?? '').replace(' …', '').split(/ +/);
   for (const terminalWidth of [50, 60, 70, 80, 90]) {
@@ -153,7 +153,7 @@ test('a watch fits the terminal with the columns of a list, and CORDONED if ther
   assert.match(lines, /^EVENT +NAME /);
 });
 
-test('a pool that was never reconciled has the numbers of its nodes', () => {
+test('prints the node counts of a pool that was never reconciled', () => {
   const now = live({ nodes: 3, ready: 2, due: 3 });
   const options = { wide: false, headers: false, live: new Map([['fresh', now]]) };
   const text = renderPools([withLive(freshPool(), now)], options, plain);
@@ -192,7 +192,7 @@ test('colours the status green, yellow or red', () => {
   );
 });
 
-test('prints requested resources in place of the default ones', () => {
+test('prints requested resources instead of the default ones', () => {
   const pools = [workerPool(), gpuPool(), freshPool()];
   const shape = { wide: false, headers: true };
   assert.equal(
@@ -232,7 +232,7 @@ test('prints labels as columns named without prefix, and all labels', () => {
   );
 });
 
-test('takes names of Object.prototype for neither labels nor resources', () => {
+test('treats names of Object.prototype as neither labels nor resources', () => {
   const options = { wide: false, headers: false, resources: ['constructor'], labelColumns: ['toString'] };
   const words = renderPools([workerPool()], options, plain).split(/ +/);
   assert.deepEqual([words[7], words.at(-1)], ['<none>', '<none>']);

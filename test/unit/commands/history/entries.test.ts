@@ -20,7 +20,7 @@ const event = (time: string, what: string, node?: string) =>
   entry(time, what, { sources: ['Event'], who: 'nodepool-controller', node });
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000).toISOString();
 
-test('orders by time, with what has none at the end', () => {
+test('orders by time, with entries without time last', () => {
   const entries = [entry(undefined, 'a'), entry(at(2), 'b'), entry('2026-01-01T00:00:01.5Z', 'c'), entry(at(1), 'd')];
   assert.deepEqual(
     sortEntries(entries).map(({ what }) => what),
@@ -28,7 +28,7 @@ test('orders by time, with what has none at the end', () => {
   );
 });
 
-test('within a second, creations come first and what a reconcile found comes last', () => {
+test('within a second, orders creations first and drift last', () => {
   const condition = (time: string, what: string, node?: string) => entry(time, what, { sources: ['condition'], node });
   const found = sortEntries([
     condition(at(1), 'NoReadyNode'),
@@ -55,7 +55,7 @@ test('within a second, creations come first and what a reconcile found comes las
   );
 });
 
-test('an Event stands for the write that it reports, of the same node and at the same time alone', () => {
+test('joins an Event with the write of the same node at the same time', () => {
   const sourcesOf = (entries: TimelineEntry[]) =>
     mergeEntries(entries).map(({ what, sources }) => [what, sources.join()]);
   const both = 'Event,managedFields';
@@ -76,7 +76,7 @@ test('an Event stands for the write that it reports, of the same node and at the
   ]);
 });
 
-test('--since leaves out what is older, and --limit all but the last ones', () => {
+test('--since leaves out older entries, --limit all but the last ones', () => {
   const now = new Date(at(100));
   const entries = [entry(at(1), 'a'), entry(at(90), 'b'), entry('no time', 'c'), entry(undefined, 'd')];
   const whats = (sinceMs?: number, limit?: number) =>
@@ -89,7 +89,7 @@ test('--since leaves out what is older, and --limit all but the last ones', () =
   );
 });
 
-test('what happened alike to nodes within a minute is one line, at the time of the last', () => {
+test('joins equal entries of nodes within a minute on one line, with the last time', () => {
   const drift = (time: string | undefined, node: string, detail = 'tier') => entry(time, 'Drift', { node, detail });
   const lines = joinNodes([
     drift(at(0), 'early'),
@@ -123,7 +123,7 @@ test('what happened alike to nodes within a minute is one line, at the time of t
   );
 });
 
-test('finds a node in the notes that name it, and no part of another name', () => {
+test('finds a node in notes that name it, but not as part of another name', () => {
   for (const note of [
     '1 node joined: a-1',
     '3 nodes joined: a, a-1, a-2 and 3 more',

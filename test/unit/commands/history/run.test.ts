@@ -19,7 +19,7 @@ const detailsOf = (revisions: ControllerRevision[]) =>
     .filter(({ what }) => what.startsWith('Spec'))
     .map(({ what, detail }) => `${what}: ${detail}`);
 
-test('says what a revision changed, and which one an undo brought back', () => {
+test('prints what a revision changed, and which revision an undo restored', () => {
   const [gold, silver] = [{ labels: { tier: 'gold' } }, { labels: { tier: 'silver' }, handler: 'runc' }];
   assert.deepEqual(
     detailsOf([revision(2, silver, '2026-01-02T00:00:00Z'), revision(3, gold, '2026-01-01T00:00:00Z')]),
@@ -31,7 +31,7 @@ test('says what a revision changed, and which one an undo brought back', () => {
   );
 });
 
-test('of revisions of one second, an undo brought back the one that was written again and left its number free', () => {
+test('detects an undo among revisions of the same second', () => {
   const [created, written] = ['2026-01-01T00:00:00Z', '2026-01-01T00:00:05Z'];
   const silver = revision(2, { labels: { tier: 'silver' } }, created);
   const gold = (number: number, time: string): ControllerRevision => {
@@ -54,7 +54,7 @@ test('of revisions of one second, an undo brought back the one that was written 
   );
 });
 
-test('compares no spec of thousands of levels', () => {
+test('skips the comparison of a spec with thousands of levels', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`);
   const [, last] = detailsOf([
     revision(1, { x: deep }, '2026-01-01T00:00:00Z'),
@@ -63,7 +63,7 @@ test('compares no spec of thousands of levels', () => {
   assert.equal(last, 'SpecChanged: revision 2: nested too deeply to compare');
 });
 
-test('names the fields of each manager, and of the creator those of the creation', () => {
+test('names the fields of each manager, and those of the creation for the creator', () => {
   const manager = (name: string, time: string, fields: object) => ({
     manager: name,
     operation: 'Update',
@@ -89,7 +89,7 @@ test('names the fields of each manager, and of the creator those of the creation
   );
 });
 
-test('a short name of a node is the last that a name may mean, after a deleted pool', async () => {
+test('resolves a name to a pool, also a deleted one, before the short name of a node', async () => {
   const event = { pool: 'gpu', reason: 'NodeJoined', note: '1 node joined: a', type: 'Normal', lastSeen: '', count: 1 };
   const nodes = ['gpu.a', 'gpu.b', 'lone.example.com'].map(name => aNode({ name }));
   const deps = {

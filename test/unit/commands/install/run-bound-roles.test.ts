@@ -42,7 +42,7 @@ function clusterOf(others: ManifestObject[]) {
 const user = { kind: 'User', name: 'u' };
 const NONE: undefined[] = [undefined, undefined, undefined, undefined];
 
-test('asks the server for no binding where every role has its rules', async () => {
+test('requests no bindings when every role has its rules', async () => {
   const { asked, before, risks } = clusterOf([binding('x', 'c', [user])]);
   // Split otherwise, and with more.
   const has = role('c', [
@@ -53,7 +53,7 @@ test('asks the server for no binding where every role has its rules', async () =
   assert.deepEqual([asked, risks], [[], []]);
 });
 
-test('takes the bindings that are to be installed, others of the same subjects, and those without subjects', async () => {
+test('accepts bindings of the manifest, others of the same subjects, and those without subjects', async () => {
   const { before, risks } = clusterOf([
     binding('c', 'c', [account]),
     binding('again', 'c', [account]),
@@ -65,7 +65,7 @@ test('takes the bindings that are to be installed, others of the same subjects, 
   assert.deepEqual(risks, []);
 });
 
-test('refuses whom else the role of the controller is bound to, and asks about those for people', async () => {
+test('refuses other service accounts bound to the controller role, and asks about people', async () => {
   const people = binding('p', 'people', [user, { kind: 'Group', name: 'g' }]);
   const asking = clusterOf([people]);
   await asking.before(NONE);
@@ -85,7 +85,7 @@ test('refuses whom else the role of the controller is bound to, and asks about t
   });
 });
 
-test('refuses labels by which the role of the controller would become part of others, whatever they are called', async () => {
+test('refuses labels that aggregate the controller role into other roles', async () => {
   const aggregating = (...clusterRoleSelectors: unknown[]): ManifestObject => ({
     ...role('ops', []),
     aggregationRule: { clusterRoleSelectors },
@@ -104,7 +104,7 @@ test('refuses labels by which the role of the controller would become part of ot
   await clusterOf([aggregating({}), aggregating({ matchLabels: { other: 'x' } }), aggregating(null, 1)]).before(live);
 });
 
-test('asks about a namespace that was there before the role, unless that is being deleted', async () => {
+test('asks about a namespace older than the role, unless it is being deleted', async () => {
   const asking = clusterOf([]);
   await asking.before([namespace, undefined, role('c', []), undefined]);
   assert.match(asking.risks.join(), /^namespace ns already exists: users who can run pods /);
@@ -121,7 +121,7 @@ test('asks about a namespace that was there before the role, unless that is bein
   }
 });
 
-test('goes on where bindings may not be listed', async () => {
+test('continues when bindings cannot be listed', async () => {
   const { ports } = clusterOf([]);
   const error = new ForbiddenError('cannot list', ['verb list on rolebindings']);
   const list = async () => Promise.reject(error);
@@ -129,7 +129,7 @@ test('goes on where bindings may not be listed', async () => {
   assert.deepEqual(Object.keys(answer), ['forbidden']);
 });
 
-test('names a binding that was made while the roles were written', async () => {
+test('names a binding that was created while the roles were written', async () => {
   const known = binding('p', 'people', [user]);
   const bindings = [known];
   const { before, ports } = clusterOf(bindings);

@@ -40,14 +40,14 @@ test('waits until all pods of the newest spec are available', async () => {
   assert.equal(reads(), 3);
 });
 
-test('names how many are, and where to look, when the time is over', async () => {
+test('at the timeout, names how many pods are available, and where to look', async () => {
   await assert.rejects(waiting({ observedGeneration: 2, availableReplicas: 1 }).done, {
     message: 'the controller is not available after 3 s: 1 of 2 pods are',
     next: /kubectl -n nodepool-system describe deployment nodepool-controller/,
   });
 });
 
-test('waits until the pods of the spec before are gone: they may be the available ones', async () => {
+test('waits until pods of the previous spec are gone, as they may be the available ones', async () => {
   const rolling = { observedGeneration: 2, replicas: 3, availableReplicas: 2, updatedReplicas: 2 };
   const { done, reads } = waiting(rolling, { ...rolling, replicas: 2 });
   await done;
@@ -57,7 +57,7 @@ test('waits until the pods of the spec before are gone: they may be the availabl
   });
 });
 
-test('reads again after an error that may pass, until the time is over; another one ends it', async () => {
+test('retries temporary errors until the timeout, and ends at other errors', async () => {
   const busy = new NodepoolError('cluster', 'too many requests');
   const all = { observedGeneration: 2, replicas: 2, availableReplicas: 2, updatedReplicas: 2 };
   const { done, reads } = waiting(busy, busy, all);

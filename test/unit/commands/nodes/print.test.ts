@@ -81,7 +81,7 @@ node-a   Ready    gpu    dedicated=gpu:NoSchedule,+1   tier=gold,+1   20d`,
   );
 });
 
-test('names are cut, and the column of the named pool goes, before MAINTENANCE does', () => {
+test('cuts names and drops the column of the named pool before MAINTENANCE', () => {
   const [first = '', second = ''] = EKS;
   const maintenance = JSON.stringify({ owner: 'team', uid: first, since: '2026-11-21T08:00:00Z', reason: 'kernel' });
   const shown = [
@@ -96,7 +96,7 @@ test('names are cut, and the column of the named pool goes, before MAINTENANCE d
   assert.match(print(undefined, 'frontend')[0] ?? '', /^NAME +STATUS +POOL +TAINTS +APPLIED +DUE +AGE +MAINTENANCE$/);
 });
 
-test('a watch on a terminal leaves room for a cordon', () => {
+test('a watch on a terminal reserves space for a cordon', () => {
   const print = nodesPrinter({ wide: false, headers: true, terminalWidth: 80, isWatch: true }, plain);
   const [first] = nodes;
   assert.ok(first);
@@ -106,7 +106,7 @@ test('a watch on a terminal leaves room for a cordon', () => {
   for (const line of lines) assert.ok(line.length <= 80, line);
 });
 
-test('wide: prints nothing shortened, resources, and other matching pools', () => {
+test('wide: prints everything unshortened, with resources and other matching pools', () => {
   const lines = nodesPrinter({ wide: true, headers: false }, plain)(nodes, NOW).split('\n');
   assert.deepEqual(lines[0]?.split(/ {2,}/), [
     'node-a',

@@ -121,7 +121,7 @@ test('prints the nodes of a restored pool', async () => {
   assert.deepEqual(reports, ['a@3 p']);
 });
 
-test('plans the nodes again after a change of a pool, not of its status', async () => {
+test('plans the nodes again after a change of a pool, but not of its status', async () => {
   const { pools, reports, reads } = await started();
   const before = reads();
   pools.watches[1]?.send(modified('p', 50), modified('p', 60));
@@ -133,7 +133,7 @@ test('plans the nodes again after a change of a pool, not of its status', async 
   assert.deepEqual(reports.slice(2), ['a@3 ']);
 });
 
-test('plans startup taints by the clock of the server, also after a restore of etcd', async () => {
+test('plans startup taints with the clock of the server, even after a restore of etcd', async () => {
   const { clock, nodes, reports } = await started({ startupTaints: [{ key: 'agent', effect: 'NoSchedule' }] });
   assert.deepEqual(reports.splice(0), ['start a@3 p agent=']);
   nodes.watches[1]?.send(modified('a', 50), bookmark(100));

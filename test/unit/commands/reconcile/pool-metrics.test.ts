@@ -42,7 +42,7 @@ function metricsOf(pools: NodePool[], nodes = [aNode()], isLeader = () => true) 
   return { metrics, state, series };
 }
 
-test('has the figures of the status, in base units', () => {
+test('exposes the numbers of the status in base units', () => {
   const { series } = metricsOf([poolNamed('web', STATUS)], []);
   assert.deepEqual(series(), {
     'nodepool_build_info{version="1.2.3"}': 1,
@@ -67,7 +67,7 @@ test('has the figures of the status, in base units', () => {
   });
 });
 
-test('a pool that was never reconciled has an observed generation of 0, and no figures', () => {
+test('a pool that was never reconciled has an observed generation of 0 and no numbers', () => {
   const { series } = metricsOf([poolNamed('web')], []);
   assert.deepEqual(
     Object.keys(series()).filter(name => name.includes('pool=')),
@@ -89,7 +89,7 @@ test('counts nodes that another pool owns', () => {
   assert.equal(series()['nodepool_nodes_conflicting{pool="b"}'], 1);
 });
 
-test('a candidate that waits for the lease has no series of pools', () => {
+test('a candidate that waits for the lease exposes no pool metrics', () => {
   let leads = false;
   const { series } = metricsOf([poolNamed('web', STATUS)], [], () => leads);
   assert.deepEqual(Object.keys(series()), ['nodepool_build_info{version="1.2.3"}']);
@@ -97,7 +97,7 @@ test('a candidate that waits for the lease has no series of pools', () => {
   assert.ok('nodepool_nodes{pool="web"}' in series());
 });
 
-test('has the last success and invalid records, and forgets pools that are gone', () => {
+test('exposes the last success and invalid records, and drops deleted pools', () => {
   const { metrics, state, series } = metricsOf([poolNamed('web', STATUS)], []);
   const startedAt = clock.now / 1000;
   clock.now += 60_000;
@@ -119,7 +119,7 @@ test('has the last success and invalid records, and forgets pools that are gone'
   assert.equal(series()['nodepool_last_success_timestamp_seconds{pool="web"}'], startedAt);
 });
 
-test('bounds the number of series, and says how many are left out', () => {
+test('limits the number of series, and exposes how many are omitted', () => {
   const allocatable = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`example.com/r${at}`, '1']));
   const pools = Array.from({ length: 1_003 }, (_, at) => poolNamed(`p${at}`, { ...STATUS, allocatable }));
   // A name that sorts first displaces no older pool.
@@ -135,7 +135,7 @@ test('bounds the number of series, and says how many are left out', () => {
   assert.equal(found.nodepool_omitted_series, 3 + 10_000);
 });
 
-test('a status that somebody else wrote does no harm', () => {
+test('tolerates a status that somebody else wrote', () => {
   const allocatable = { cpu: 'many', 'a"b\\c\nd': '1' };
   const { series } = metricsOf([poolNamed('web', { ...STATUS, allocatable })], []);
   assert.equal(series()['nodepool_allocatable{pool="web",resource="cpu"}'], Number.NaN);

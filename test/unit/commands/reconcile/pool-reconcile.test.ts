@@ -17,7 +17,7 @@ async function retryMs(reconcile: () => Promise<PoolOutcome>): Promise<number | 
   return result.kind === 'error' ? result.ms : undefined;
 }
 
-test('retries slowly what a retry alone does not mend, and at once what may pass', async () => {
+test('retries permanent errors slowly, and temporary errors at once', async () => {
   const cases: [failures: WriteFailure[], ms: number | undefined][] = [
     [[refused], 30_000],
     [[refused, throttled], 30_000],
@@ -29,7 +29,7 @@ test('retries slowly what a retry alone does not mend, and at once what may pass
   }
 });
 
-test('retries slowly a pool that may not be prepared', async () => {
+test('retries slowly a pool that cannot be prepared', async () => {
   assert.equal(await retryMs(() => Promise.reject(forbidden)), 30_000);
   await assert.rejects(
     retryMs(() => Promise.reject(new NodepoolError('cluster', 'overloaded', 'try again', { isTransient: true }))),
@@ -37,13 +37,13 @@ test('retries slowly a pool that may not be prepared', async () => {
   );
 });
 
-test('a pool that was changed meanwhile leaves the pause to the queue', async () => {
+test('leaves the delay to the queue when the pool was changed meanwhile', async () => {
   const deps = { log: () => {}, onChanged: () => {}, onSuccess: () => {}, requeueAfter: () => {} };
   const changed = async () => ({ ...emptyOutcome('worker'), isChanged: true });
   assert.deepEqual(await poolReconcile({ reconcile: changed }, deps)('worker'), { kind: 'requeue' });
 });
 
-test('a reconcile that was interrupted is no success', async () => {
+test('an interrupted reconcile does not count as a success', async () => {
   const succeeded: string[] = [];
   const deps = {
     log: () => {},
@@ -56,7 +56,7 @@ test('a reconcile that was interrupted is no success', async () => {
   assert.deepEqual(succeeded, []);
 });
 
-test('a CRD that lacks fields does not put off what is due sooner', async () => {
+test('a CRD that lacks fields does not delay an earlier retry', async () => {
   const deps = { log: () => {}, onChanged: () => {}, onSuccess: () => {}, requeueAfter: () => {} };
   const lacking = { ...emptyOutcome('worker'), lacking: ['status.conditions'] };
   const ms = async (retryAfterMs?: number) => {

@@ -11,7 +11,7 @@ import { type KeyPair, selfSigned } from '../../../../src/commands/reconcile/x50
 import { Registry } from '../../../../src/controller/metrics.ts';
 import type { ReviewPort } from '../../../../src/controller/metrics-readers.ts';
 
-test('serves a renewed certificate without closing, and the one in use while the files are broken', async t => {
+test('serves a renewed certificate without closing, and the old one while files are broken', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
   t.after(() => rm(folder, { recursive: true }));

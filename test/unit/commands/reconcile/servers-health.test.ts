@@ -14,7 +14,7 @@ test('responds 500 when one check fails, with a line for each check in order', (
   });
 });
 
-test('runs each check once per request, also those after a failure', () => {
+test('runs each check once per request, including those after a failure', () => {
   const asked: string[] = [];
   const check = (name: string, good: boolean) => () => {
     asked.push(name);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { html } from '../../../../src/commands/report/html.ts';
 import { problemsOf } from './html-problems.ts';
 
-test('escapes every value, but what a template made', () => {
+test('escapes every value except the output of templates', () => {
   const evil = `<b title="x" class='y'>&amp;\`</b>`;
   const escaped = '&lt;b title=&quot;x&quot; class=&#39;y&#39;&gt;&amp;amp;&#96;&lt;/b&gt;';
   assert.equal(html`<p title="${evil}">${evil}</p>`.text, `<p title="${escaped}">${escaped}</p>`);
@@ -13,7 +13,7 @@ test('escapes every value, but what a template made', () => {
   assert.equal(html`${JSON.stringify({ text: '<i>' })}`.text, '{&quot;text&quot;:&quot;&lt;i&gt;&quot;}');
 });
 
-test('the check of pages finds what is wrong', async () => {
+test('the page check finds problems', async () => {
   const page = (body: string) =>
     `<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>x</title>\n</head>\n<body><main>${body}</main></body>\n</html>`;
   assert.deepEqual(await problemsOf(page('<p>x</p>')), []);

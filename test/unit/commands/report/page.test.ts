@@ -49,7 +49,7 @@ test('lists 100 of 5,000 drifted nodes, in conflict and cordoned, and says how m
   assert.equal([...page.matchAll(/<li>somebody, <span/g)].length, 50);
 });
 
-test('pods and Events that may not be read are left out, and the page says so', async () => {
+test('omits pods and Events that may not be read, with a note on the page', async () => {
   const refuse = (what: string) => () => Promise.reject(new ForbiddenError(`no ${what}`, [`verb list on ${what}`]));
   const denied = { events: { list: refuse('events') }, pods: { demand: refuse('pods') } };
   const page = renderPage(await report(ALL, reportDeps(denied)), '1.2.3');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventTrend } from '../../../../src/commands/report/run.ts';
 
-test('counts Events in twelve intervals of five minutes, the last of which has now', () => {
+test('counts Events in twelve intervals of five minutes, the last including now', () => {
   const seen = (lastSeen: string, type = 'Normal') => ({ lastSeen, type });
   const { counts, earlier } = eventTrend(
     [

@@ -55,7 +55,7 @@ async function resume(before: RawPool, nodes: Node[] | NodepoolError, clock: num
   return written?.metadata.annotations?.[RESUMED_ANNOTATION];
 }
 
-test('accepts the nodes that are NotReady now, whatever clock the user has', async () => {
+test('accepts the nodes that are NotReady now, whatever the local clock', async () => {
   const failed = [node(20), node(15), node(99, {}, 'other'), node(98, { record: recordOf({ pool: 'worker' }) })];
   for (const clock of [-30, 25, 1e6]) assert.equal(await resume(pool('RolloutStopped'), failed, clock), text(20));
   assert.equal(
@@ -66,7 +66,7 @@ test('accepts the nodes that are NotReady now, whatever clock the user has', asy
   assert.equal(await resume(pool('RolloutStopped'), [node(5)], -30), text(10));
 });
 
-test('resumes a rollout in progress only where it waits for a node that is NotReady', async () => {
+test('resumes a rollout in progress only if it waits for a NotReady node', async () => {
   assert.equal(await resume(pool('RolloutInProgress'), [node(20)], 0), text(20));
   assert.equal(await resume(pool('RolloutInProgress'), [node(20, { ready: true })], 0), undefined);
   assert.equal(await resume(pool('RolloutInProgress', text(20)), [node(20)], 0), undefined, 'it is accepted');
@@ -74,7 +74,7 @@ test('resumes a rollout in progress only where it waits for a node that is NotRe
   assert.equal(await resume(pool('RolloutComplete'), [node(20)], 0), undefined);
 });
 
-test('and where it waits for one as its owner is removing the Ready ones', async () => {
+test('resumes a rollout that waits for a NotReady node because Ready ones are being removed', async () => {
   const unchanged = { record: recordOf({ pool: 'worker', labels: {} }) };
   const removed: Partial<Node>[] = [
     { taints: [{ key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }] },
@@ -88,7 +88,7 @@ test('and where it waits for one as its owner is removing the Ready ones', async
   assert.equal(await resume(pool('RolloutInProgress'), staying, 0), undefined);
 });
 
-test('resumes a rollout that is stopped also for a user who may not list nodes', async () => {
+test('resumes a stopped rollout even if the user may not list nodes', async () => {
   const refused = new NodepoolError('cluster', 'forbidden');
   assert.equal(await resume(pool('RolloutStopped'), refused, 0), text(10));
   await assert.rejects(resume(pool('RolloutInProgress'), refused, 0), /forbidden/);

@@ -29,7 +29,7 @@ function pool(resourceVersion: number, isDone: boolean): RawPool {
   } as unknown as RawPool;
 }
 
-test('a rollout whose end was seen is done, also where the time is over before the watch has ended', async () => {
+test('reports a completed rollout even if the timeout ends before the watch', async () => {
   const fake = new FakeClock();
   let late = () => {};
   const clock: Clock = {
@@ -65,7 +65,7 @@ test('a rollout whose end was seen is done, also where the time is over before t
   assert.equal((await ended).kind, 'done');
 });
 
-test('a state is wrapped between words on a terminal, and one line in a pipe', async () => {
+test('wraps a state between words on a terminal, and keeps one line in a pipe', async () => {
   const [name = ''] = EKS;
   const raw = pool(1, false);
   const message = `30 of 40 nodes updated, 9 waiting, and 1 settling (${name})`;

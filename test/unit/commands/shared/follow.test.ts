@@ -54,7 +54,7 @@ async function started() {
 }
 
 describe('reports', () => {
-  test('reports all objects, then each change, without those that the transform drops', async () => {
+  test('reports all objects, then each change, without objects that the transform drops', async () => {
     const { reports, nth } = await started();
     nth(1).send(modified('a', 11), modified('other', 12), added('c', 13), deleted('b', 14), deleted('other', 15));
     assert.deepEqual(reports, ['start a@5 b@7', 'changed a@11', 'changed c@13', 'deleted b@14']);
@@ -91,7 +91,7 @@ describe('reports', () => {
 
 describe('the permission to watch', () => {
   for (const hasWatchList of [true, false]) {
-    test(`missing from the beginning is an error after the list, ${hasWatchList ? 'with' : 'without'} WatchList`, async () => {
+    test(`reports it as an error after the list if missing from the start, ${hasWatchList ? 'with' : 'without'} WatchList`, async () => {
       const { ended, reports, log, source, nth } = start();
       await flushPromises();
       nth(0).end(refused(hasWatchList ? 403 : 400));
@@ -112,7 +112,7 @@ describe('the permission to watch', () => {
     });
   }
 
-  test('names the user, as other commands do', async () => {
+  test('names the user like other commands', async () => {
     const { ended, source, nth } = start();
     await flushPromises();
     nth(0).end(refused(403));
@@ -122,7 +122,7 @@ describe('the permission to watch', () => {
     await assert.rejects(ended, { message: 'user "rita" may not list things' });
   });
 
-  test('missing with that to list is one error', async () => {
+  test('reports one error if list is forbidden as well', async () => {
     const { ended, reports, source, nth } = start();
     await flushPromises();
     nth(0).end(refused(403));
@@ -135,7 +135,7 @@ describe('the permission to watch', () => {
     assert.deepEqual(reports, []);
   });
 
-  test('removed later is a warning', async () => {
+  test('warns if it is removed later', async () => {
     const { clock, over, ended, log, nth } = await started();
     nth(1).end(refused(403));
     await clock.advance(800);
@@ -145,7 +145,7 @@ describe('the permission to watch', () => {
     await ended;
   });
 
-  test('retries other refusals from the beginning on', async () => {
+  test('retries other refusals from the start', async () => {
     const { clock, reports, nth } = start();
     await flushPromises();
     nth(0).end(refused(500));

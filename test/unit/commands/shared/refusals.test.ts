@@ -31,7 +31,7 @@ test('names all missing permissions, in the order of the reads', async () => {
   });
 });
 
-test('keeps the error of one missing permission; reads in reads are named once', async () => {
+test('keeps the error of a single missing permission, and names nested reads once', async () => {
   const one = forbidden('nodes');
   await assert.rejects(allPermitted([Promise.resolve(1), failing(one)]), error => error === one);
   const inner = allPermitted([failing(forbidden('nodepools')), failing(one)]);
@@ -41,7 +41,7 @@ test('keeps the error of one missing permission; reads in reads are named once',
   });
 });
 
-test('gives what was read, and any other error at once', async () => {
+test('returns what was read, and throws any other error at once', async () => {
   assert.deepEqual(await allPermitted([Promise.resolve(1), Promise.resolve('a')]), [1, 'a']);
   const never = new Promise<never>(() => {});
   await assert.rejects(allPermitted([never, failing(new NodepoolError('cluster', 'no answer'))]), {

@@ -24,7 +24,7 @@ const text = (found: NodePoolStatus | undefined, metadata = {}) => {
 const progressing = (reason: string, message = reason) =>
   aCondition('Progressing', reason === 'RolloutInProgress' ? 'True' : 'False', reason, message);
 
-test('says how far it is, as kubectl rollout status', () => {
+test('prints the progress like kubectl rollout status', () => {
   const observed = ['waiting', 'Waiting for nodepool "worker" spec update to be observed...'];
   const waits = (what: string) => ['waiting', `Waiting for nodepool "worker" rollout to finish: ${what}...`];
   const done = ['done', 'nodepool "worker" successfully rolled out'];

@@ -37,7 +37,7 @@ test('removes a byte order mark, and keeps line ends as kubectl does', async () 
   assert.equal(await print(`custom-columns-file=${file('\uFEFFNAME\r\n.metadata.name\r\n')}`), 'NAME\ngpu\n');
 });
 
-test('reports errors of the command line, of a file, of a template, and of a template on these values', async () => {
+test('reports errors of the command line, a file, a template and its evaluation', async () => {
   const refuses = (output: string, kind: string, message: string) =>
     assert.rejects(print(output), { name: 'NodepoolError', kind, message }, output);
   await refuses('go-template={{.}}', 'usage', 'unknown output format "go-template"');

@@ -33,7 +33,7 @@ TOTAL   4/6    17.9     37%       20%        11.92     7.82     61.1Gi   43%    
   );
 });
 
-test('fits a terminal of 80 columns by leaving out columns, and any other but the narrowest', async () => {
+test('fits terminals of all but the smallest widths by leaving out columns', async () => {
   const top = await topOf(topCluster());
   assert.equal(
     renderTopPools(top, terminal(80), plain),
@@ -54,7 +54,7 @@ TOTAL   4/6    37%       7.82     43%       4Gi      20/660  37%       1`.slice(
   }
 });
 
-test("a node's free resources and status are kept, then percentages, then its whole name", async () => {
+test('keeps free resources and status of a node, then percentages, then its whole name', async () => {
   const top = await topOf(topCluster(), { nodes: true });
   const headers = (columns: number) => renderTopNodes(top, terminal(columns), plain).split('\n')[0];
   assert.match(headers(100) ?? '', /^NODE +STATUS +CPU-REQ% +CPU-FREE +MEM-REQ% +MEM-FREE +GPU-REQ% +GPU-FREE …$/);
@@ -62,7 +62,7 @@ test("a node's free resources and status are kept, then percentages, then its wh
   assert.match(headers(40) ?? '', /^NODE +CPU-FREE +MEM-FREE +GPU-FREE …$/);
 });
 
-test('fits 80 and 60 columns with long names, and shows what still fits', async () => {
+test('fits 80 and 60 columns with long names, and shows as much as fits', async () => {
   const top = await topOf(topCluster(), { nodes: true });
   const pools = top.pools.map((row, i) => ({ ...row, pool: `team-payments-batch-spot-large-${i}` }));
   const nodes = top.nodes.map((row, i) => {
@@ -87,7 +87,7 @@ test('fits 80 and 60 columns with long names, and shows what still fits', async 
   }
 });
 
-test('beside labels, NODES and percentages stay in 80 columns, and what still fits goes', async () => {
+test('keeps NODES and percentages beside label columns, and cuts those', async () => {
   const cluster = topCluster();
   const labels = { zone: 'europe-west4a-with-a-long-name' };
   const nodes = cluster.nodes.map(node => ({ ...node, labels: { ...node.labels, ...labels } }));
@@ -96,7 +96,7 @@ test('beside labels, NODES and percentages stay in 80 columns, and what still fi
   assert.match(header ?? '', /^POOL +NODES +CPU-REQ% +MEM-REQ% +GPU-REQ% +ZONE …$/);
 });
 
-test('prints a line for each node, without the largest of one', async () => {
+test('prints a line for each node, without the largest free amount', async () => {
   const top = await topOf(topCluster(), { nodes: true, names: ['worker'], resources: ['cpu', 'pods'] });
   assert.equal(
     renderTopNodes(top, SHOWN, plain),
@@ -123,7 +123,7 @@ test('prints the whole name of a resource where two would have the same header',
   assert.deepEqual(header?.split(/ +/).slice(2), ['NVIDIA.COM/GPU', 'AMD.COM/GPU', 'STORAGE']);
 });
 
-test('prints a line for each pod, by node and name or the largest first, with usage', async () => {
+test('prints a line for each pod with usage, by node and name or the largest first', async () => {
   const load = (namespace: string, name: string, node: string, cpu: string) => {
     const { requests, limits } = demandOf(1, { cpu, memory: '1Gi' });
     return { namespace, name, node, requests, limits };
@@ -158,7 +158,7 @@ worker  w1    b          x    1        25%       0.5       12%        1Gi      3
   assert.deepEqual([json.pods[2].name, json.pods[2].pool, json.nodes], ['z', undefined, undefined]);
 });
 
-test('prints pools, nodes without pool, and the total', async () => {
+test('prints pools, unassigned nodes, and the total', async () => {
   assert.equal(
     renderPoolResources(await topOf(topCluster()), SHOWN, plain),
     `
@@ -206,7 +206,7 @@ test('prints a resource as one short word', async () => {
   assert.ok(names.includes(`${'r'.repeat(127)}…`), names.join());
 });
 
-test('draws bars of at most 20 cells, and no line wider than the terminal', async () => {
+test('draws bars of at most 20 cells, within the width of the terminal', async () => {
   const top = await topOf(topCluster());
   const widest = (text: string) => Math.max(...text.split('\n').map(line => widthOf(stripVTControlCharacters(line))));
   const bare = widest(renderPoolResources(top, SHOWN, plain));
@@ -270,7 +270,7 @@ test('colours nearly full and full values', async () => {
   assert.ok(text.includes(colored.bold('TOTAL')));
 });
 
-test('prints as many words in every line, and escapes names of the cluster', async () => {
+test('prints the same number of words in every line, and escapes cluster names', async () => {
   const cluster = topCluster();
   cluster.nodes.push(aNode({ name: 'x', allocatable: { 'evil\u001b[2J gpu/gpu': '1' } }));
   const text = renderPoolResources(await topOf(cluster, { resources: ['cpu', 'evil\u001b[2J'] }), SHOWN, plain);
@@ -278,7 +278,7 @@ test('prints as many words in every line, and escapes names of the cluster', asy
   assert.ok(!text.includes('\u001b'));
 });
 
-test('shows labels of nodes in columns, each value of a pool once', async () => {
+test('shows node labels in columns, each value of a pool once', async () => {
   const cluster = topCluster();
   const nodes = cluster.nodes.map((node, at) => ({
     ...node,

@@ -60,7 +60,7 @@ test('names the workloads that lose their RuntimeClass, and asks about them', as
   });
 });
 
-test('reads no workloads where no RuntimeClass is deleted; a script needs --yes for the pools', async () => {
+test('reads no workloads without a RuntimeClass to delete, and requires --yes in a script', async () => {
   const { question, reads } = await propose([{ metadata: { name: 'node-pool-a' }, handler: 'h' }]);
   assert.deepEqual([question?.needsYes, question?.losses, reads], [['1 pool would be deleted: a'], [], 0]);
 });

@@ -4,7 +4,7 @@ import { MAX_PODS, renderPods } from '../../../../src/commands/view/print-node.t
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 
-test('says that there are more pods than the first ones', () => {
+test('mentions that there are more pods than shown', () => {
   const pod = {
     ...{ namespace: 'default', name: 'p', node: 'n', ready: '1/1', status: 'Running', restarts: 0 },
     creationTimestamp: NOW.toISOString(),

@@ -31,7 +31,7 @@ async function drain(lines: readonly string[], target = pool) {
   return { ran, said: io.stderrText(), shown: io.stdoutText() };
 }
 
-test('drains the pool, or only the node, with the flags that are typed', async () => {
+test('drains the pool, or only the node, with the typed flags', async () => {
   const { ran, shown } = await drain([`--pod-selector 'a in (b, c)' --dry-run --force\r`, '\r']);
   assert.deepEqual(ran, [['gpu', '--pod-selector', 'a in (b, c)', '--dry-run', '--force']]);
   assert.match(shown, /\$ kubectl nodepool drain gpu /);
@@ -59,7 +59,7 @@ test('returns after Ctrl-D at a question of the command', async () => {
   assert.equal(stdin.readableEnded, true);
 });
 
-test('asks again for a line that is not flags only', async () => {
+test('asks again for a line with anything but flags', async () => {
   const cases: [line: string, why: string][] = [
     ['y', '"y" is not a flag'],
     ['--force y', '"y" is not a flag'],
@@ -74,7 +74,7 @@ test('asks again for a line that is not flags only', async () => {
   }
 });
 
-test('splits a line as a shell does, and expands nothing', () => {
+test('splits a line like a shell, without expansions', () => {
   const cases: [string, string[] | undefined][] = [
     ['', []],
     [' --force  --timeout 5m ', ['--force', '--timeout', '5m']],

@@ -34,7 +34,7 @@ describe('--for', () => {
   }
 
   for (const text of ['ready', 'Ready', 'status=Normal', 'status=ready']) {
-    test(`names the condition that "${text}" means`, async () => {
+    test(`names the condition that "${text}" probably means`, async () => {
       await assert.rejects(parseWaitCondition(text), {
         kind: 'usage',
         next: 'use --for=condition=Ready, or --for=status=200',

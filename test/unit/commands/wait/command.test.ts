@@ -56,7 +56,7 @@ describe('whether a condition is met', () => {
   }
 });
 
-describe('what a pool has instead', () => {
+describe('describes the state of a pool that misses the condition', () => {
   for (const [condition, of, expected] of [
     ['status=503', pool(good), 'status.status is 200'],
     ['nodes=2', pool(good), 'status.nodeCount is 3'],

@@ -62,14 +62,14 @@ function start(condition: string, pools: RawPool[], timeoutMs = 30_000, names = 
   return { clock, source, met, asked, begin, send, errors };
 }
 
-test('reports what is met already without a watch', async () => {
+test('reports a condition that is already met without a watch', async () => {
   const { source, met, errors } = start('status=200', [makePool('a', 200), makePool('b', 200)]);
   assert.deepEqual(await errors(), []);
   assert.deepEqual(met, ['a', 'b']);
   assert.equal(source.watches.length, 0);
 });
 
-test('reports each pool once, in order, and watches only pools it waits for', async () => {
+test('reports each pool once, in order, and watches only pools that it waits for', async () => {
   const pools = [makePool('a', 503), makePool('b', 200), makePool('c', 422)];
   const { met, asked, begin, send, errors, clock } = start('status=200', pools, 30_000, ['a', 'b', 'c', 'a']);
   await begin(makePool('a', 503), makePool('c', 422));
@@ -81,7 +81,7 @@ test('reports each pool once, in order, and watches only pools it waits for', as
   assert.equal(clock.pending, 0);
 });
 
-test('reports what came true before the watch began', async () => {
+test('reports what changed before the watch began', async () => {
   const { met, begin, errors } = start('status=200', [makePool('a', 503)], 30_000, ['a']);
   await begin(makePool('a', 200));
   assert.deepEqual([await errors(), met], [[], ['a']]);
@@ -102,7 +102,7 @@ test('checks once with a timeout of zero', async () => {
   assert.deepEqual([met, source.watches.length], [['b'], 0]);
 });
 
-test('reports a pool that does not exist, and one that is deleted and not recreated in time', async () => {
+test('reports a missing pool, and one that is deleted and not recreated in time', async () => {
   const names = ['a', 'b', 'c'];
   const { met, begin, send, errors, clock } = start(
     'status=200',
@@ -149,7 +149,7 @@ describe('waiting for deletion', () => {
 });
 
 describe('waiting for creation', () => {
-  test('is met by pools that exist, and waits for the others', async () => {
+  test('is met by existing pools, and waits for the others', async () => {
     const { met, begin, send, errors } = start('create', [makePool('b', 503)]);
     await begin();
     assert.deepEqual(met, ['b']);
@@ -165,7 +165,7 @@ describe('waiting for creation', () => {
   });
 });
 
-test('a path that leads to an object ends the wait for that pool alone', async () => {
+test('a path to an object ends the wait for that pool only', async () => {
   const { met, begin, errors } = start('jsonpath={.status.x}=1', [makePool('a', 200), makePool('b', 200)]);
   const status = (x: unknown) => ({ status: 200, nodeCount: 1, x });
   await begin({ ...makePool('a', 200), status: status({}) }, { ...makePool('b', 200), status: status(1) });
@@ -175,7 +175,7 @@ test('a path that leads to an object ends the wait for that pool alone', async (
   );
 });
 
-test('of several conditions, each pool meets one after the other, creation first; the time is for all', async () => {
+test('with several conditions, each pool meets one after the other within one timeout', async () => {
   const { met, begin, send, errors, clock } = start('status=200 create nodes=1', [makePool('a', 503)]);
   await begin();
   await send('ADDED', makePool('b', 200));
@@ -186,7 +186,7 @@ test('of several conditions, each pool meets one after the other, creation first
   assert.deepEqual(await errors(), ['nodepool "b" not found']);
 });
 
-test('a pool that misses a condition is not asked for the next', async () => {
+test('does not check the next condition of a pool that misses one', async () => {
   const { met, errors, source } = start('status=200 nodes=1', [makePool('a', 200), makePool('b', 503)], 0);
   assert.deepEqual(await errors(), ['condition not met for nodepools/b: status.status is 503']);
   assert.deepEqual([met, source.watches.length], [['a', 'a'], 0]);

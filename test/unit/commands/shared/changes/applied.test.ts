@@ -18,7 +18,7 @@ const ownedBy = (fields: object, operation = 'Apply') => ({
   managedFields: [{ manager: 'flux', operation, fieldsV1: fields }],
 });
 
-test('a new pool has all of its file, and is younger than all others', () => {
+test('a new pool has the content of its file, and is younger than all others', () => {
   const { pool, isNew, changes } = appliedPool(
     declare({ labels: { a: 'b' }, taints: [gold] }, { labels: { t: 'x' } }),
     undefined,
@@ -31,7 +31,7 @@ test('a new pool has all of its file, and is younger than all others', () => {
   ]);
 });
 
-test('what an apply has set and the file no longer has goes, in the spec and in the metadata', () => {
+test('removes what an earlier apply set and the file no longer has, in spec and metadata', () => {
   const before = { labels: { a: '1', b: '2', edited: 'x' }, taints: [gold], handler: 'runc' };
   const file = {
     metadata: { labels: { team: 'a' } },
@@ -71,7 +71,7 @@ test('what an apply has set and the file no longer has goes, in the spec and in 
   }
 });
 
-test('of a pool that no apply has made, what the file does not have stays and is named', () => {
+test('keeps and names what the file lacks if the pool was not created by apply', () => {
   const created = live(
     { labels: { a: '1', b: '2' }, taints: [gold] },
     ownedBy({ 'f:spec': { 'f:labels': { 'f:b': {} } } }, 'Update'),
@@ -93,7 +93,7 @@ test('client-side apply replaces a list, server-side apply keeps the taints of o
   assert.deepEqual(appliedPool(declare({}), live({ matchExpressions: expressions }, atomic)).pool.spec, {});
 });
 
-test('a file that equals the pool changes nothing, with or without what apply keeps in it', () => {
+test('a file that equals the pool changes nothing, with or without the apply annotation', () => {
   const spec = { labels: { a: '1' }, taints: [gold] };
   const annotations = { [LAST_APPLIED]: JSON.stringify({ metadata: { annotations: {} }, spec }), foreign: 'x' };
   for (const metadata of [{}, { annotations }]) {
@@ -102,7 +102,7 @@ test('a file that equals the pool changes nothing, with or without what apply ke
   }
 });
 
-test('what the file sets takes the place of what cannot be read', () => {
+test('values of the file replace unreadable values', () => {
   const unreadable = [
     { field: 'spec.taints[0].key', message: 'x' },
     { field: 'spec.handler', message: 'x' },
@@ -111,7 +111,7 @@ test('what the file sets takes the place of what cannot be read', () => {
   assert.deepEqual(pool.unreadable, [unreadable[1]]);
 });
 
-test('what another field manager has set stays, and is named', () => {
+test('keeps and names what another field manager has set', () => {
   const owner = (manager: string, fields: object, operation = 'Apply') => ({
     manager,
     operation,

@@ -5,7 +5,7 @@ import type { Change } from '../../../../../src/nodepool/plan/plan.ts';
 
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x', to: 'y', reason: 'drift' };
 
-test('blocks are in the order of their first items', () => {
+test('orders blocks by their first items', () => {
   const blocks = blocksOf(['a1', 'b1', 'a2', 'c1', 'b2'], ([first = '']) => first);
   assert.deepEqual(blocks, [['a1', 'a2'], ['b1', 'b2'], ['c1']]);
   assert.deepEqual(
@@ -14,14 +14,14 @@ test('blocks are in the order of their first items', () => {
   );
 });
 
-test('the first items across blocks are of all blocks', () => {
+test('selects the first items from all blocks in turn', () => {
   assert.deepEqual(
     acrossBlocks(['a1', 'a2', 'a3', 'b1', 'b2', 'c1'], ([first = '']) => first),
     ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'],
   );
 });
 
-test('what is shown of a node decides on its block, and who set a value does not', () => {
+test('the block of a node depends on what is shown, not on who set a value', () => {
   const shown = { previous: 'web', owner: 'web', changes: [drift] };
   const setBy = { manager: 'kubectl-label', operation: 'Update' };
   assert.equal(blockKey(shown), blockKey({ ...shown, changes: [{ ...drift, setBy }] }));
@@ -46,7 +46,7 @@ test('names three nodes and counts the others', () => {
   assert.equal(namesText(['a', 'b', 'c', 'd', 'e']), 'a, b, c and 2 more');
 });
 
-test('leaves out domains where the names differ without them', () => {
+test('leaves out domains if the names differ without them', () => {
   const eks = (host: string) => `${host}.eu-central-1.compute.internal`;
   assert.equal(
     namesText(['ip-10-0-1-15', 'ip-10-0-1-16', 'ip-10-0-1-17', 'ip-10-0-1-18'].map(eks)),

@@ -28,7 +28,7 @@ async function show(nodes: Node[] | undefined, output?: 'json') {
   return { count, error, stdout: io.stdoutText(), stderr: io.stderrText() };
 }
 
-test('shows the nodes where RuntimeClasses may not be read, and says so', async () => {
+test('shows the nodes when RuntimeClasses cannot be read, with a note', async () => {
   const { count, stdout, stderr } = await show([aNode({ name: 'n1', labels: role('a') })]);
   assert.equal(count, 1);
   assert.match(stdout, /^node n1 .*\n.*tier=gold/);
@@ -39,7 +39,7 @@ test('shows the nodes where RuntimeClasses may not be read, and says so', async 
   );
 });
 
-test('says that RuntimeClasses could not be read rather than that there is no difference', async () => {
+test('reports that RuntimeClasses could not be read instead of no difference', async () => {
   for (const output of [undefined, 'json'] as const) {
     const { error, stdout } = await show([], output);
     assert.equal(error?.message, 'cannot list runtimeclasses');
@@ -47,13 +47,13 @@ test('says that RuntimeClasses could not be read rather than that there is no di
   }
 });
 
-test('has null in the document for RuntimeClasses that were not read', async () => {
+test('prints null in the document for RuntimeClasses that were not read', async () => {
   const { count, stdout } = await show([aNode({ name: 'n1', labels: role('a') })], 'json');
   const { nodes, runtimeClasses } = JSON.parse(stdout) as { nodes: unknown[]; runtimeClasses: unknown };
   assert.deepEqual([count, nodes.length, runtimeClasses], [1, 1, null]);
 });
 
-test('names all that is forbidden where nodes are, too', async () => {
+test('names all missing permissions when nodes are forbidden', async () => {
   const { error } = await show(undefined);
   assert.deepEqual(error?.lines, ['the user lacks permissions:', 'cannot list nodes', 'cannot list runtimeclasses']);
 });

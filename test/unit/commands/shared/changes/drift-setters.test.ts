@@ -9,7 +9,7 @@ const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'x',
 const setBy = { manager: 'kubectl-label', operation: 'Update', time: '2026-11-21T08:57:00Z' };
 const planned = (name: string, ...changes: Change[]) => ({ node: aNode({ name }), changes, owner: 'gpu' });
 
-test('reads the fields whose value differs from what the pool set, and adds who set them', async () => {
+test('reads fields that differ from what the pool set, and adds who set them', async () => {
   const asked: unknown[] = [];
   const unmanaged: Change = {
     kind: 'taint',
@@ -36,7 +36,7 @@ test('reads the fields whose value differs from what the pool set, and adds who 
   assert.deepEqual(result, { planned: [planned('a', gone, { ...drift, setBy }, unmanaged, spec), all[1]], unread: 0 });
 });
 
-test('names who set a value that is not what the record says, where the spec changed as well', async () => {
+test('names who set a value that differs from the record, even after a spec change', async () => {
   const label: Change = { kind: 'label', key: 'tier', action: 'change', from: 'mine', to: 'new', reason: 'spec' };
   const taint: Change = { ...label, kind: 'taint', key: 't', effect: 'NoSchedule' };
   const note: Change = { ...label, kind: 'annotation', key: 'note' };
@@ -64,7 +64,7 @@ test('names who set a value that is not what the record says, where the spec cha
   );
 });
 
-test('names nobody where a node is gone or cannot be read; throws a bug', async () => {
+test('names nobody if a node is gone or cannot be read, and rethrows bugs', async () => {
   const refused = async () => {
     throw new NodepoolError('cluster', 'no');
   };

@@ -136,7 +136,7 @@ test('names who set what differs, and when', () => {
   ]);
 });
 
-test('nodes with the same changes are one block, and 500 of them fit a screen', () => {
+test('joins nodes with the same changes in one block, so that 500 fit on a screen', () => {
   const spec: Change = { kind: 'label', key: 'tier', action: 'add', to: 'gold', reason: 'spec' };
   const setBy = (manager: string, time: string) => ({ manager, operation: 'Update', time });
   const changed = (name: string, ...changes: Change[]) => ({
@@ -184,7 +184,7 @@ pool web: 2 nodes, pool web is paused (later-1, later-2)
   assert.equal(byNode.match(/^! node \w belongs to pool web/gm)?.length, 4);
 });
 
-test('on a terminal, the names of a block are wrapped, and none is broken', () => {
+test('wraps the names of a block on a terminal, and breaks none', () => {
   const changes: Change[] = [{ kind: 'label', key: 'tier', action: 'add', to: 'api', reason: 'spec' }];
   const nodes = GKE.map(name => ({ node: makeNode(name), previous: undefined, owner: 'web', changes }));
   const [head = ''] = renderDiff({ ...nothing, nodes }, plain, { terminalWidth: 80 }).split('\n  + ');

@@ -44,7 +44,7 @@ function onTerminal(...answers: string[]) {
   return io;
 }
 
-test('ends a script without --yes; a dry run only shows the plan', async () => {
+test('a script without --yes ends, and a dry run only shows the plan', async () => {
   const io = testIo();
   await assert.rejects(approver({ yes: false, dryRun: false }, io, access)({ plan }), {
     message:
@@ -62,7 +62,7 @@ test('ends a script without --yes; a dry run only shows the plan', async () => {
   }
 });
 
-test("ends a script without --yes where the command's question needs an answer; a terminal is asked", async () => {
+test('a script without --yes ends at a question of the command, a terminal shows it', async () => {
   const question = { losses: ['1 workload names it'], covers: ['pool a'], needsYes: [] };
   const proposal = { plan: NO_CHANGE, action: 'Delete pool a', question };
   await assert.rejects(approver({ yes: false, dryRun: false }, testIo(), access)(proposal), {
@@ -74,7 +74,7 @@ test("ends a script without --yes where the command's question needs an answer; 
   assert.equal(await approver({ yes: false, dryRun: false }, onTerminal('y'), access)(proposal), 'asked');
 });
 
-test('ends when the evictions cannot be read; with --yes it warns', async () => {
+test('ends when the evictions cannot be read, but only warns with --yes', async () => {
   const forbidden = new NodepoolError('cluster', 'cannot list nodes', 'ask for a role', { isPermanent: true });
   const noPods = on(async () => {
     throw forbidden;
@@ -96,7 +96,7 @@ test('ends when the evictions cannot be read; with --yes it warns', async () => 
   }
 });
 
-test('cuts the names of pods to the terminal, and in a file not at all', async () => {
+test('cuts names of pods on a terminal, but not in a file', async () => {
   const names = Array.from({ length: 9 }, (_, at) => `a-pod-of-a-long-name-${at}`);
   const many = on(async () => names.map(name => pod(name)));
   const shown = async (facts: { stderrIsTTY: boolean }) => {
@@ -108,7 +108,7 @@ test('cuts the names of pods to the terminal, and in a file not at all', async (
   assert.match(await shown({ stderrIsTTY: true }), / default\/a-pod-of-a-long-name-0,\+8$/);
 });
 
-test('says nothing when no pod would be evicted', async () => {
+test('prints nothing when no pod would be evicted', async () => {
   const io = testIo();
   const none = on(async () => []);
   assert.equal(await approver({ yes: false, dryRun: false }, io, none)({ plan }), 'clear');
@@ -116,7 +116,7 @@ test('says nothing when no pod would be evicted', async () => {
   assert.equal(io.stderrText(), '');
 });
 
-test('after a yes asks only about new evictions', async () => {
+test('asks only about new evictions after a yes', async () => {
   const io = onTerminal('y', 'y');
   let pods = [pod('web')];
   const approve = approver(
@@ -136,7 +136,7 @@ test('after a yes asks only about new evictions', async () => {
   );
 });
 
-test('a later step asks about other taints only, and a no says what was written', async () => {
+test('a later step asks only about other taints, and a no prints what was written', async () => {
   const io = onTerminal('y', 'n', 'n');
   let pods = [pod('web')];
   const approve = approver(
@@ -158,7 +158,7 @@ test('a later step asks about other taints only, and a no says what was written'
   assert.doesNotMatch(io.stderrText(), /The cluster has changed/);
 });
 
-test('the first question after the write of the command itself does not blame the cluster', async () => {
+test('the first question after a write of the command does not mention a changed cluster', async () => {
   const io = onTerminal('y', 'y');
   let isEdited = false;
   const written = () => (isEdited ? { message: 'nodepool p was edited', command: 'reconcile p' } : undefined);
@@ -172,7 +172,7 @@ test('the first question after the write of the command itself does not blame th
   assert.match(io.stderrText(), /\] The cluster has changed meanwhile:\nContinue in context prod: NoExecute taints /);
 });
 
-test('asks about an additional pod, not about one that its controller replaced', async () => {
+test('asks about an additional pod, but not about a replacement by its controller', async () => {
   const io = onTerminal('y', 'y', 'y');
   let pods = [pod('web-1', 'web'), pod('web-2', 'web')];
   const approve = approver(
@@ -191,7 +191,7 @@ test('asks about an additional pod, not about one that its controller replaced',
   assert.equal(await approve({ plan }), 'asked', 'of another controller');
 });
 
-test("asks a command's own question again when the yes does not cover the current state", async () => {
+test('asks the question of the command again when the yes does not cover the current state', async () => {
   const io = onTerminal('y', 'n');
   const covers = [['pool a', 'node 1'], ['pool a'], ['pool a', 'node 1', 'node 2']];
   const answers: string[] = [];
@@ -202,7 +202,7 @@ test("asks a command's own question again when the yes does not cover the curren
   assert.deepEqual(answers, ['asked', 'clear', 'declined']);
 });
 
-test('after a yes reads and plans again, and allows only the confirmed taints', async () => {
+test('reads and plans again after a yes, and allows only the confirmed taints', async () => {
   const proposals: Proposal[] = [{ plan }, { plan: NO_CHANGE }];
   const approve = approver({ yes: false, dryRun: false }, onTerminal('y'), access);
   const agreed = await agree(async () => proposals.shift() ?? assert.fail('read too often'), approve);

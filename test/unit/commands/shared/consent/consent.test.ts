@@ -63,7 +63,7 @@ test('allows any taint when the plan cannot be made', async () => {
   assert.deepEqual(agreed, { proposal: last, consent: undefined });
 });
 
-test('reports a refusal in place of the plan; throws a bug', async () => {
+test('returns a refusal instead of the plan, and rethrows bugs', async () => {
   const refusal = new NodepoolError('cluster', 'no');
   const rejected = (error: Error) => planOrError(() => Promise.reject(error));
   assert.equal(await planOrError(async () => NO_CHANGE), NO_CHANGE);

@@ -25,7 +25,7 @@ test('warns once for each provider whose keys a pool sets', async () => {
   ]);
 });
 
-test('and about the keys of --transient-keys', async () => {
+test('warns about keys of --transient-keys', async () => {
   const io = testIo();
   const pool = aPool({ taints: [taint('acme.io/boot:NoSchedule')], labels: { tier: 'gold' } }, { name: 'web' });
   await warnOfOthersKeys([pool], io, ['acme.io/*']);
@@ -35,7 +35,7 @@ test('and about the keys of --transient-keys', async () => {
   );
 });
 
-test('warns about labels and taints of a state that passes, and where startup taints are meant', async () => {
+test('warns about transient labels and taints, and suggests startup taints', async () => {
   const io = testIo();
   const spec = {
     labels: { 'nvidia.com/gpu-driver-upgrade-state': 'done' },
@@ -67,7 +67,7 @@ const { objects } = await readPolicies(ROOT);
 /** What the server adds. */
 const DEFAULTS = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
 
-test('warns of kubelets as far as the admission policy does not stop them, and asks for it only then', async () => {
+test('warns about kubelets unless the admission policy stops them, and asks only then', async () => {
   const risky = aPool({ nodeSelector: { grp: 'a' }, taints: [{ key: 'k', effect: 'NoSchedule' }] });
   const registers = aPool({ nodeSelector: { grp: 'a' }, labels: { 'kubernetes.io/role': 'x' } });
   const forbidden = new ForbiddenError('may not', []);

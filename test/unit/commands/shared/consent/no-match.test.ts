@@ -24,7 +24,7 @@ const expression = (key: string, operator: string, ...values: string[]): NodePoo
 });
 const EDGE = 'node-role.kubernetes.io/edge';
 
-test('names the values that nodes have in place of the wanted one', () => {
+test('names the values that nodes have instead of the required value', () => {
   assert.deepEqual(missed({}, ...times(2, { [EDGE]: 'true' })), [`(${EDGE}=): 2 nodes have ${EDGE}=true`]);
   const nvidia = { nodeSelector: { accelerator: 'nvidia' } };
   const a100 = { accelerator: 'nvidia-a100' };
@@ -50,7 +50,7 @@ test('names a similar key, compared without its prefix', () => {
   assert.equal(one('accelerator', 'constructor'), '(accelerator=x)');
 });
 
-test('judges expressions', () => {
+test('evaluates expressions', () => {
   assert.deepEqual(missed(expression('size', 'Gt', '4'), { size: '2' }, { size: 'big' }), [
     "('size>4'): 1 node has size=2, 1 node has size=big",
   ]);
@@ -61,7 +61,7 @@ test('judges expressions', () => {
   assert.deepEqual(missed(expression('gpu', 'Exists'), { zone: 'a' }), ['(gpu)']);
 });
 
-test('names what alone keeps nodes out where some node meets each requirement', () => {
+test('names the requirements that exclude nodes when each alone is met by some node', () => {
   const spec = { nodeSelector: { gpu: '', zone: 'a' } };
   assert.deepEqual(missed(spec, { gpu: '', zone: 'b' }, { zone: 'a' }, { zone: 'a' }), [
     '(gpu=,zone=a): 1 node matches all but zone=a; 2 nodes match all but gpu=',
@@ -72,7 +72,7 @@ test('names what alone keeps nodes out where some node meets each requirement', 
   assert.deepEqual(missed(three, { a: '' }, { b: '' }, { c: '' }), ['(a=,b=,c=)']);
 });
 
-test('says nothing without nodes, of a selector that matches, is empty or not known', () => {
+test('prints nothing without nodes, and for a matching, empty or unknown selector', () => {
   assert.deepEqual(missed({}), []);
   assert.deepEqual(missed({}, { [EDGE]: '' }, {}), []);
   assert.deepEqual(missed({ nodeSelector: {} }, {}), []);

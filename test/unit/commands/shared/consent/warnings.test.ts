@@ -22,7 +22,7 @@ test('names the control-plane nodes that a nodeSelector matches', () => {
   assert.equal(warned({ nodeSelector: LINUX }, NODES.slice(0, 1)), undefined);
 });
 
-test('says nothing of a pool that names the control plane', () => {
+test('prints nothing for a pool whose selector names the control plane', () => {
   assert.equal(warned({ nodeSelector: { ...LINUX, [CP]: '' } }), undefined);
   assert.equal(warned({ matchExpressions: [{ key: MASTER, operator: 'Exists' }] }), undefined);
   assert.equal(wideWarning(aPool({}, { name: 'control-plane' }), NODES), undefined);

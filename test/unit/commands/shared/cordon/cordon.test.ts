@@ -55,7 +55,7 @@ function fakeCluster(nodes: Node[], answer: (name: string, nth: number) => NodeW
 const CONFLICT: NodeWrite = { kind: 'conflict' };
 const written = (): NodeWrite => ({ kind: 'written', node: makeNode('x') });
 
-test('sends one guarded patch where unschedulable differs, and none elsewhere', async () => {
+test('sends one guarded patch only if unschedulable differs', async () => {
   const { writes, cordon } = fakeCluster([makeNode('a'), makeNode('b', { unschedulable: true })], written);
   assert.deepEqual(await cordon(), [
     { kind: 'changed', node: 'a' },
@@ -82,7 +82,7 @@ test('reads the node again after a conflict, as someone else may have cordoned i
   assert.equal(writes.at(-1), 'b {"resourceVersion":"2","unschedulable":true}');
 });
 
-test('leaves a new node of the same name alone', async () => {
+test('does not change a new node with the same name', async () => {
   const nodes = [makeNode('a')];
   const { writes, cordon } = fakeCluster(nodes, () => {
     nodes[0] = makeNode('a', { uid: 'another', resourceVersion: '2' });
@@ -92,7 +92,7 @@ test('leaves a new node of the same name alone', async () => {
   assert.equal(writes.length, 1);
 });
 
-test('reports failures without stopping; a deleted node is not a failure', async () => {
+test('reports failures and continues, and does not count a deleted node as a failure', async () => {
   const nodes = ['a', 'b', 'c', 'd'].map(name => makeNode(name));
   const refusal = new NodepoolError('cluster', 'cannot patch nodes');
   const { cordon } = fakeCluster(nodes, name => {
@@ -117,7 +117,7 @@ test('finds members by name, and refuses non-members before any write', async ()
   await assert.rejects(find('x', 'y'), { message: '--node: nodes "x", "y" are not members of nodepool p' });
 });
 
-test('an uncordon that conflicts leaves a cordon that somebody set after the yes', async () => {
+test('an uncordon after a conflict keeps a cordon that somebody set after the yes', async () => {
   const names = ['own', 'agreed', 'again', 'open'];
   const nodes = names.map(name => makeNode(name, { unschedulable: true }));
   const { deps, writes } = fakeCluster(nodes, (name, nth) => {

@@ -52,18 +52,18 @@ async function publish(
   return log;
 }
 
-test('the server has the condition from 1.37 on', () => {
+test('the server supports the condition from 1.37 on', () => {
   const versions = ['v1.36.9', 'v1.37.0', 'v1.37.2-eks-1', '1.40.0-alpha.1', 'v2.0.0', '', 'x'];
   assert.deepEqual(versions.map(hasCondition), [false, true, true, true, true, false, false]);
 });
 
-test('asks nothing of a node without maintenance and condition', async () => {
+test('sends no request for a node without maintenance and condition', async () => {
   const { maintenance: _, ...bare } = node;
   assert.deepEqual(await publish(bare, 'v1.37.0'), []);
   assert.deepEqual(await publish({ ...node, unschedulable: false }, 'v1.37.0'), []);
 });
 
-test('is set on a server that has it, and follows the node as read after a conflict', async () => {
+test('is set if the server supports it, from the node as read after a conflict', async () => {
   assert.deepEqual(await publish(node, 'v1.36.0'), ['version']);
   assert.deepEqual(await publish(node, 'v1.37.0'), ['version', '1 alice: disks']);
   assert.deepEqual(await publish(node, 'v1.37.0', [{ unschedulable: false }], ['conflict']), [
@@ -72,7 +72,7 @@ test('is set on a server that has it, and follows the node as read after a confl
   assert.deepEqual(await publish(node, 'v1.37.0', [{ uid: 'v' }], ['conflict']), ['version', '1 alice: disks', 'read']);
 });
 
-test('is corrected and removed where it is ours, and left alone otherwise', async () => {
+test('is corrected and removed only if it is ours', async () => {
   const seen: Node = { ...node, ...published };
   assert.deepEqual(await publish(seen, 'v1.36.0', [{ condition: ours('alice: disks') }]), ['read']);
   assert.deepEqual(await publish(seen, 'v1.36.0', [{ condition: ours('bob') }]), ['read', '2 alice: disks']);

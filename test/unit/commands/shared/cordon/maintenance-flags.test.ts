@@ -9,7 +9,7 @@ after(() => {
 });
 const NOW = new Date('2026-11-24T12:00:00.500Z');
 
-test('durations, dates and times of day', () => {
+test('parses durations, dates and times of day', () => {
   process.env.TZ = 'Asia/Tokyo';
   const good: [text: string, until: string][] = [
     ['2h', '2026-11-24T14:00:00Z'],
@@ -31,7 +31,7 @@ test('durations, dates and times of day', () => {
   for (const [text, until] of good) assert.equal(parseUntil(text, NOW), until, text);
 });
 
-test('a time of day where the clocks change', () => {
+test('parses a time of day on days when clocks change', () => {
   process.env.TZ = 'Europe/Berlin';
   const evening = new Date('2026-10-24T20:00:00Z');
   assert.equal(parseUntil('06:00', evening), '2026-10-25T05:00:00Z');
@@ -39,7 +39,7 @@ test('a time of day where the clocks change', () => {
   assert.equal(parseUntil('09:00', morning), '2026-10-25T08:00:00Z');
 });
 
-test('refuses other texts and times that are past', () => {
+test('refuses other texts and times in the past', () => {
   for (const text of [
     '',
     'soon',

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { alreadyExists, takenText } from '../../../../../src/commands/shared/create/pool-exists.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 
-test('names what changes a pool that exists, by its file where it comes from one', () => {
+test('names the command that changes an existing pool, with its file if any', () => {
   const next = (files?: string[]) => alreadyExists(aPool({}, { name: 'web' }), files).next;
   const edit = 'change the pool with `kubectl nodepool edit web`';
   const by = (file: string) =>
@@ -13,7 +13,7 @@ test('names what changes a pool that exists, by its file where it comes from one
 
 const CREATED = '2026-01-01T00:00:05Z';
 
-test('names the field manager of the creation, whatever the order of the entries', () => {
+test('names the field manager that created the pool, in any order of entries', () => {
   const later = { manager: 'argocd', operation: 'Apply', time: '2026-01-02T00:00:00Z' };
   const creator = { manager: 'kubectl-create', operation: 'Update', time: CREATED };
   // The entry is made before the creation timestamp.
@@ -32,7 +32,7 @@ test('names the field manager of the creation, whatever the order of the entries
   }
 });
 
-test('of a pool that kubectl apply has made, names that', () => {
+test('suggests kubectl apply for a pool that kubectl apply created', () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
   const existing = { metadata: { ...aPool().metadata, annotations } };
   assert.match(

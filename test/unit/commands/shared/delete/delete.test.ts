@@ -61,7 +61,7 @@ function nodePlan({ plan }: { plan: ClusterPlan | NodepoolError }): ClusterPlan 
   return plan;
 }
 
-test("counts current nodes, and asks about each node and the pools' UIDs", async () => {
+test('counts current nodes, and asks with the names of nodes and UIDs of pools', async () => {
   const nodes = [member('n1', 'a', 'x'), member('n2', 'a', 'x'), member('n3', 'b', 'x'), aNode({ name: 'n4' })];
   const proposal = await propose([withStatus(pool('a', { tier: 'x' }), 7), pool('b', { tier: 'x' })], nodes);
   assert.equal(proposal.action, 'Delete pool a (releases 2 nodes)');
@@ -83,7 +83,7 @@ test("counts current nodes, and asks about each node and the pools' UIDs", async
   );
 });
 
-test('accepts several pools, each once', async () => {
+test('accepts several pools, and each only once', async () => {
   const { action, pools } = await propose([pool('a', {}), pool('b', {})], [member('n1', 'b', 'x')], {
     names: ['a', 'b', 'a'],
   });
@@ -91,7 +91,7 @@ test('accepts several pools, each once', async () => {
   assert.equal(pools.length, 2);
 });
 
-test('reads nodes for NoExecute taints of next owners', async () => {
+test('reads nodes for NoExecute taints of their next owners', async () => {
   const other = aPool({ nodeSelector: { zone: 'z' }, taints: [taint('d:NoExecute')] }, { name: 'b', uid: 'uid-b' });
   const node = { ...member('n1', 'a', 'x'), labels: { ...member('n1', 'a', 'x').labels, zone: 'z' } };
   const proposal = await propose([pool('a', { tier: 'x' }), other], [node], { readsNodes: false });
@@ -102,7 +102,7 @@ test('reads nodes for NoExecute taints of next owners', async () => {
   );
 });
 
-test('reads no nodes when nothing is counted and no pod can be evicted: the status has the numbers', async () => {
+test('uses the counts of the status when no nodes are counted and no pod can be evicted', async () => {
   const proposal = await propose([withStatus(pool('a', {}), 7), pool('b', {})], [member('n1', 'a', 'x')], {
     names: ['a', 'b'],
     readsNodes: false,
@@ -117,14 +117,14 @@ test('reads no nodes when nothing is counted and no pod can be evicted: the stat
   });
 });
 
-test("asks with the status's numbers when nodes cannot be read, and reports the reason in place of the plan", async () => {
+test('asks with the counts of the status when nodes cannot be read, with the reason', async () => {
   const refusal = new NodepoolError('cluster', 'no');
   const { plan, action } = await propose([withStatus(pool('a', {}), 7)], refusal);
   assert.equal(plan, refusal);
   assert.equal(action, 'Delete pool a (releases 7 nodes)');
 });
 
-test('reports a name that does not exist, or ignores it', async () => {
+test('reports a missing name, or ignores it', async () => {
   const notFound = { kind: 'input', message: 'nodepools "x", "y" not found' };
   await assert.rejects(propose([pool('a', {})], [], { names: ['x', 'y'] }), notFound);
   const { pools, missing } = await propose([pool('a', {})], [], { names: ['x', 'a', 'y'] });
@@ -135,7 +135,7 @@ test('reports a name that does not exist, or ignores it', async () => {
   assert.deepEqual(none, { pools: [], missing: undefined, plan: NO_CHANGE, read: [] });
 });
 
-test('detaches the member label with the release, and keeps labels of a selector', async () => {
+test('removes the member label with the release, and keeps labels of a selector', async () => {
   const nodes = [member('n1', 'a', 'x')];
   const detached = await propose([pool('a', { tier: 'x' })], nodes, { detachNodes: true });
   const [plan] = nodePlan(detached).nodes;
@@ -160,7 +160,7 @@ test('detaches the member label with the release, and keeps labels of a selector
   assert.equal((await propose([selecting], [])).action, 'Delete pool a (releases 0 nodes)');
 });
 
-test('counts a node of a pool that is being deleted already as before', async () => {
+test('counts a node of a terminating pool as before', async () => {
   const marked = {
     ...pool('a', {}),
     metadata: { ...pool('a', {}).metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -183,7 +183,7 @@ const podOf = (name: string): NamingPod => ({
   templateHash: '77b',
 });
 
-test('names the workloads that lose their RuntimeClass, asks about them, and says what could not be read', async () => {
+test('asks about workloads that lose their RuntimeClass, and reports what could not be read', async () => {
   const cluster = { classes: [ownClass], pods: [podOf('x'), podOf('y')] };
   for (const detachNodes of [false, true]) {
     const proposal = await propose([pool('a', {})], [], { readsNodes: false, detachNodes }, cluster);
@@ -198,7 +198,7 @@ test('names the workloads that lose their RuntimeClass, asks about them, and say
   }
 });
 
-test('names the workloads also when no plan can be made', async () => {
+test('names the workloads even if no plan can be made', async () => {
   const refusal = new NodepoolError('cluster', 'no nodes');
   const cluster = { classes: [ownClass], pods: [podOf('x')] };
   const { plan, question } = await propose([pool('a', {})], refusal, {}, cluster);
@@ -207,7 +207,7 @@ test('names the workloads also when no plan can be made', async () => {
   assert.deepEqual(question?.covers.slice(0, 3), ['pool uid-a', 'CronJob ml/nightly', 'Deployment ml/train']);
 });
 
-test('reads no workloads where no RuntimeClass is deleted', async () => {
+test('reads no workloads when no RuntimeClass is deleted', async () => {
   const foreign = { ...ownClass, metadata: { name: 'node-pool-a' } };
   for (const classes of [[], [foreign], [{ ...ownClass, metadata: { ...ownClass.metadata, name: 'node-pool-b' } }]]) {
     const { read, question } = await propose([pool('a', {})], [], {}, { classes });
@@ -215,7 +215,7 @@ test('reads no workloads where no RuntimeClass is deleted', async () => {
   }
 });
 
-test('a user who may not list pods is asked about them and the other workloads', async () => {
+test('asks about pods that the user may not list, along with other workloads', async () => {
   const { question } = await propose(
     [pool('a', {})],
     [],

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { describe } from '../../../../../src/commands/shared/describe/describe.ts';
 import { member, pool, server } from '../fake-server.ts';
 
-test('describes the pools that exist, and names the others with the next step', async () => {
+test('describes existing pools, and names missing ones with the next step', async () => {
   const { cluster } = server(
     [pool('worker', {}), pool('gpu', {})],
     [member('w1', 'worker', 'a'), member('x', 'gone', 'a')],

@@ -132,7 +132,7 @@ test('names what the user may not read', () => {
   assert.deepEqual(text.match(/^(RuntimeClass|Events): .*$/gm), [`RuntimeClass:  ${line}`, `Events:  ${line}`]);
 });
 
-test('says that the status is of an older generation', () => {
+test('notes that the status is of an older generation', () => {
   const pool = workerPool();
   pool.metadata.generation = 8;
   pool.status = { status: 200, nodeCount: 2, observedGeneration: 7 };
@@ -191,7 +191,7 @@ test('prints the defaults of a rollout', () => {
   assert.match(shown(set), /^ {2}Rollout: +maxConcurrent=10%\n +settleSeconds=60\n +stopOnNotReady=false$/m);
 });
 
-test('lists nodes with problems first, and counts the rest', () => {
+test('lists nodes with problems first, and counts the others', () => {
   const nodes = Array.from(
     { length: 5000 },
     (_, i): DescribedNode => ({
@@ -208,7 +208,7 @@ test('lists nodes with problems first, and counts the rest', () => {
   assert.match(text, /^ {2}… and 4950 more; list them all with: kubectl get nodes -l example.com\/gpu=a100$/m);
 });
 
-test('says what a reconcile does with the RuntimeClass', () => {
+test('prints what a reconcile does with the RuntimeClass', () => {
   const state = (change: (pool: ReturnType<typeof workerPool>) => void, current: RuntimeClass | undefined) => {
     const pool = workerPool();
     change(pool);
@@ -250,7 +250,7 @@ test('cuts resource names and values of others', () => {
   assert.match(text, /\bcpu +q{127}…/);
 });
 
-test('a terminal of 80 columns breaks no message within a word, and no name of a node', () => {
+test('breaks no word or node name on a terminal of 80 columns', () => {
   const pool = workerPool();
   const [name = ''] = EKS;
   const message = `30 of 40 nodes updated; 1 settling (${name}), and the next step waits for it to become Ready`;

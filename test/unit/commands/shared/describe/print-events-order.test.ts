@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { oldestFirst } from '../../../../../src/commands/shared/describe/print-events.ts';
 
-test('orders events by the time they were last seen, in any notation of fractions', () => {
+test('orders events by the last time, with any number of fraction digits', () => {
   const times = [
     '',
     '2026-01-01T00:00:01Z',

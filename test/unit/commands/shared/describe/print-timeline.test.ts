@@ -84,7 +84,7 @@ test('cuts long text of others', () => {
   assert.ok(text.endsWith('x…'));
 });
 
-test('a list of many nodes is short: three lines on a terminal, one in a pipe; wide has all', () => {
+test('shortens a long list of nodes to three lines on a terminal, and one in a pipe', () => {
   const [event] = events;
   assert.ok(event);
   const note = (names: readonly string[], more = '') => ({

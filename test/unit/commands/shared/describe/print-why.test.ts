@@ -57,7 +57,7 @@ const explanation: MembershipExplanation = {
   ],
 };
 
-test('on a narrow terminal no line is longer, and no word is broken', () => {
+test('breaks no word and exceeds no line on a narrow terminal', () => {
   const width = 48;
   const text = renderWhy(explanation, plain, undefined, width);
   for (const line of text.split('\n')) assert.ok(line.length <= width || line.startsWith('! pool gone'), line);

@@ -19,7 +19,7 @@ function deps(node: Node, ...pools: ReturnType<typeof aPool>[]) {
   return { cluster: { pools: { listCoerced: async () => pools }, nodes } };
 }
 
-test('says what the pool set, what is missing, and what it waits for', async () => {
+test('prints what the pool set, what is missing, and what it waits for', async () => {
   const worker = (more: Parameters<typeof aPool>[0] = {}) =>
     aPool({ nodeSelector: { pool: 'worker' }, labels: { tier: 'gold', team: 'a' }, ...more }, { name: 'worker' });
   const node = aNode({
@@ -53,7 +53,7 @@ pool x: does not match
   );
 });
 
-test('names the values that nearly match, and the order of the arguments', async () => {
+test('names values that nearly match, and the right order of arguments', async () => {
   const node = aNode({ name: NAME, labels: { pool: 'workers' } });
   const some = deps(node, aPool({ nodeSelector: { pool: 'worker' } }, { name: 'worker' }));
   const text = renderWhy(await whyNode(NAME, ['worker'], some), plain);

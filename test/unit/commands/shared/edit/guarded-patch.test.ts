@@ -20,7 +20,7 @@ test('names an expression that the server changed, added or removed', () => {
   assert.match(back?.message ?? '', /spec\.matchExpressions\[0\] was added/);
 });
 
-test('names a startup taint that the server changed, in whatever order its fields come', () => {
+test('names a startup taint that the server changed, in any order of its fields', () => {
   const until = { nodeCondition: 'AgentReady' };
   const agent = { key: 'agent', value: 'x', effect: 'NoSchedule' as const, until };
   const startup = (...startupTaints: (typeof agent)[]) => aPool({ startupTaints });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { hintReconcile } from '../../../../../src/commands/shared/edit/next-step.ts';
 import { testIo } from '../../../cli/test-io.ts';
 
-test('the hint after create and edit is wrapped on a narrow terminal; a script gets none', () => {
+test('wraps the hint after create and edit on a terminal, and omits it in a script', () => {
   const shown = (columns: number | undefined) => {
     const io = testIo({ stderrIsTTY: columns !== undefined });
     Object.assign(io.stderr, { columns });

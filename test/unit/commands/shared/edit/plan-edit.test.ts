@@ -53,7 +53,7 @@ async function propose(
 const selected = (name: string, labels: Record<string, string> = {}) =>
   aNode({ name, labels: { app: 'web', ...labels }, record: recordOf({ pool: 'web' }) });
 
-test('names the nodes that leave with a new nodeSelector, and who takes them', async () => {
+test('names nodes that leave with a new nodeSelector, and their next pools', async () => {
   const all = aPool({ nodeSelector: { all: 'yes' } }, { name: 'all', uid: 'uid-all' });
   const nodes = [
     selected('b', { all: 'yes' }),
@@ -85,7 +85,7 @@ test('names the nodes that leave with a new nodeSelector, and who takes them', a
   });
 });
 
-test('says which nodes a selector with expressions gets where the control plane is among them', async () => {
+test('names the nodes of a selector with expressions if it matches the control plane', async () => {
   const after = web({ matchExpressions: [{ key: 'spot', operator: 'DoesNotExist' }] });
   const cp = aNode({ name: 'cp', labels: { 'node-role.kubernetes.io/control-plane': '' } });
   const nodes = [selected('a'), cp, aNode({ name: 's', labels: { spot: '' } })];
@@ -97,7 +97,7 @@ test('says which nodes a selector with expressions gets where the control plane 
   assert.deepEqual(question, { losses: [opens], covers: [opens], needsYes: [] });
 });
 
-test('asks where the new selector requires no label, unless it only adds to one that did not either', async () => {
+test('asks when a new selector requires no label, unless it only narrows such a selector', async () => {
   const lacks = (...keys: string[]) => web({ matchExpressions: keys.map(key => ({ key, operator: 'DoesNotExist' })) });
   const asked = async (before: NodePool, after: NodePool) => (await propose(before, after)).question?.losses?.[0];
   const opens = 'pool web would require no label: new nodes join automatically';
@@ -109,7 +109,7 @@ test('asks where the new selector requires no label, unless it only adds to one 
   assert.equal(await asked(lacks('a'), web({ nodeSelector: { b: '' } })), undefined);
 });
 
-test('does not ask where a new nodeSelector lets no node leave, and reads nothing for other fields', async () => {
+test('does not ask when no node leaves, and reads nothing for other fields', async () => {
   const before = web({ nodeSelector: { app: 'web' }, handler: 'h' });
   const same = await propose(before, web({ nodeSelector: { zone: 'z' }, handler: 'h' }), {
     nodes: [selected('a', { zone: 'z' })],
@@ -119,7 +119,7 @@ test('does not ask where a new nodeSelector lets no node leave, and reads nothin
   assert.deepEqual([label.warnings, label.question, label.read, label.released], [[], undefined, [], undefined]);
 });
 
-test('names the workloads of a RuntimeClass that goes with the handler', async () => {
+test('names the workloads of a RuntimeClass that is deleted with the handler', async () => {
   const [before, after] = [web({ handler: 'h' }), web({ handler: '' })];
   const { question, read } = await propose(before, after);
   assert.match(
@@ -141,7 +141,7 @@ test('names the workloads of a RuntimeClass that goes with the handler', async (
   });
 });
 
-test('takes a field that the edit removes for removed, not for one that the CRD drops', async () => {
+test('treats a missing field as removed by the edit, not as dropped by the CRD', async () => {
   const [before, after] = [{ handler: 'h', nodeSelector: { app: 'web' } }, { nodeSelector: { app: 'web' } }];
   const handler = await propose(managed(web(before)), managed(web(after)));
   assert.deepEqual(handler.read, ['classes', 'pods']);
@@ -152,7 +152,7 @@ test('takes a field that the edit removes for removed, not for one that the CRD 
   ]);
 });
 
-test('asks about the pods of a node that waits where the pool becomes Immediate', async () => {
+test('asks about pods of a draining node when noExecute becomes Immediate', async () => {
   const taints = [{ key: 'dedicated', value: 'x', effect: 'NoExecute' as const }];
   const selector = { nodeSelector: { app: 'web' } };
   const drains = web({ ...selector, taints, noExecute: 'Drain' });
@@ -175,7 +175,7 @@ test('asks about the pods of a node that waits where the pool becomes Immediate'
   assert.deepEqual(await arriving(web({ ...selector, taints, noExecute: 'Drain', labels: { a: 'b' } })), []);
 });
 
-test('plans what waited where a pool with a NoExecute taint is resumed, and reads nothing else for a pause', async () => {
+test('plans NoExecute taints when a pool is resumed, and reads nothing for a pause', async () => {
   const taints = [{ key: 'x', effect: 'NoExecute' as const }];
   const spec = { nodeSelector: { app: 'web' }, taints };
   const nodes = [selected('a')];

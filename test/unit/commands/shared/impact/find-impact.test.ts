@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isWorthAsking } from '../../../../../src/commands/shared/impact/find-impact.ts';
 import type { Impact, KeyImpact } from '../../../../../src/scheduling/impact/types.ts';
 
-test('a workload that no node takes any more is worth a question', () => {
+test('asks when a workload no longer fits on any node', () => {
   const key: KeyImpact = {
     change: { kind: 'taint', key: 'k', effect: 'NoSchedule', to: '' },
     nodes: ['a'],

@@ -31,7 +31,7 @@ const preview: EvictionPreview = {
   covers: [],
 };
 
-test('prints how many pods are evicted from where, and what becomes of them', () => {
+test('prints how many pods are evicted, from where, and what happens to them', () => {
   assert.equal(
     renderEvictions(preview, 80),
     `NoExecute taints evict 4 pods at once, and 1 pod after tolerationSeconds from 2
@@ -59,7 +59,7 @@ test('lists the first of many nodes', () => {
   assert.deepEqual([lines.length, lines.at(-2)], [24, '… and 3 more nodes']);
 });
 
-test('fits names that clouds give into a terminal; a pipe has them whole', () => {
+test('cuts long node names of clouds on a terminal, but not in a pipe', () => {
   const nodes = [...EKS.slice(0, 3), ...GKE.slice(0, 3)].map(node => ({
     ...preview.nodes[0],
     node,
@@ -82,7 +82,7 @@ test('fits names that clouds give into a terminal; a pipe has them whole', () =>
   assert.match(piped, /^NODE +TAINTS +NOW +LATER +PODS$/m);
 });
 
-test('prints a line of what became of a node', () => {
+test('prints a line with the result for a node', () => {
   const moved = (from: string | undefined, to: string | undefined) => ({ node: 'n', from, to });
   assert.equal(renderMoved({ kind: 'add', pool: 'gpu' }, moved(undefined, 'gpu')), 'node/n added to pool gpu');
   assert.equal(renderMoved({ kind: 'move', pool: 'gpu' }, moved('a', 'gpu')), 'node/n moved from pool a to pool gpu');

@@ -21,7 +21,7 @@ function planned(name: string, before: string[], after: string[]) {
   return { node, patch: { resourceVersion: '1', taints: after.map(taint) } };
 }
 
-test('reads pods only when a taint arrives, and only of its nodes', async () => {
+test('reads pods only when a taint arrives, and only on its nodes', async () => {
   const asked: (readonly string[])[] = [];
   const access = {
     async placedOn(nodes: readonly string[]) {
@@ -41,7 +41,7 @@ test('reads pods only when a taint arrives, and only of its nodes', async () => 
   assert.deepEqual(asked, [['b']]);
 });
 
-test('counts pods that are evicted at once and later, by kind, without pods that end anyway', async () => {
+test('counts pods by kind that are evicted at once or later, without ended pods', async () => {
   const waits = { tolerations: [{ operator: 'Exists', tolerationSeconds: 30 }] };
   const pods = [
     pod('b', 'n1'),
@@ -86,7 +86,7 @@ test('counts pods that are evicted at once and later, by kind, without pods that
   });
 });
 
-test('expects evictions by taints that a pool sets, strips, or had in a spec that some nodes still have', () => {
+test('expects evictions by taints that a pool sets, strips, or still has on some nodes', () => {
   const applied = (observedGeneration: number) =>
     ({ conditions: [{ type: 'Applied', status: 'True', observedGeneration }] }) as unknown as NodePoolStatus;
   const pool = (spec: NodePoolSpec = {}, generation = 1) => ({

@@ -7,7 +7,7 @@ import { ForbiddenError } from '../../../../../src/nodepool/errors.ts';
 const labels = { 'app.kubernetes.io/name': 'nodepool-controller' };
 const role: ManifestObject = { apiVersion: 'rbac/v1', kind: 'ClusterRole', metadata: { name: 'x', labels } };
 
-test('finds ClusterRoles of an earlier version with our label, and says nothing where they may not be read', async () => {
+test('finds ClusterRoles of an earlier version by label, unless they cannot be read', async () => {
   const get = async ({ metadata }: ManifestObject) => ({
     ...role,
     metadata: metadata.name === 'nodepool-view' ? { ...metadata, labels } : metadata,
@@ -17,7 +17,7 @@ test('finds ClusterRoles of an earlier version with our label, and says nothing 
   assert.deepEqual(await formerRoles([role], { get: forbidden }), []);
 });
 
-test('names both another API group and ClusterRoles that are left', () => {
+test('names both a foreign API group and remaining ClusterRoles', () => {
   const { status, message, details } = checkNames(['karpenter.sh'], ['nodepool-view']);
   assert.equal(status, 'warning');
   assert.match(message, /^karpenter.sh also serves nodepools/);

@@ -5,7 +5,7 @@ import { aNode, aPool, recordOf } from '../../../nodepool/fixtures.ts';
 import { member, pool, role } from '../fake-server.ts';
 import { A, planned, refused, younger } from './run-plan-moves.ts';
 
-test('a removal keeps the labels that another pool selects the node by', async () => {
+test('a removal keeps labels by which another pool selects the node', async () => {
   const shared = aPool({ nodeSelector: { zone: 'z', ...role('a') } }, { name: 'both', uid: 'uid-both' });
   const node = aNode({ name: 'n1', labels: { ...role('a'), zone: 'z' } });
   const later = { ...A, metadata: { ...A.metadata, creationTimestamp: '2026-03-01T00:00:00Z' } };
@@ -15,7 +15,7 @@ test('a removal keeps the labels that another pool selects the node by', async (
   assert.equal(plan.nodes[0]?.owner, 'a');
 });
 
-test('labels of two pools: the owner can give up the node, the other pool cannot', async () => {
+test('a node with labels of two pools can be removed only from its owner', async () => {
   const [older, rival] = ['older', 'rival'].map(name =>
     aPool({ nodeSelector: { grp: 'x' } }, { name, uid: `uid-${name}` }),
   );
@@ -30,14 +30,14 @@ test('labels of two pools: the owner can give up the node, the other pool cannot
   ]);
 });
 
-test('a removal cleans a node that left the pool by a label of the cloud', async () => {
+test('a removal cleans up a node that already left through a label of the cloud', async () => {
   const zone = aPool({ nodeSelector: { 'topology.kubernetes.io/zone': 'z' }, labels: { tier: 'a' } }, { name: 'a' });
   const node = aNode({ name: 'n1', labels: { tier: 'a' }, record: recordOf({ pool: 'a', labels: { tier: 'a' } }) });
   const { plan } = await planned([zone], [node], { kind: 'remove', pool: 'a', nodes: ['n1'] });
   assert.deepEqual(plan.nodes[0]?.patch?.labels, { tier: null });
 });
 
-test('a removal from a pool that lost the node leaves the node with its owner', async () => {
+test('a removal from a pool that lost the node keeps the node with its owner', async () => {
   const rival = younger('rival', { zone: 'z' });
   const node = { ...member('n1', 'a', 'a'), labels: { ...member('n1', 'a', 'a').labels, zone: 'z' } };
   const { plan } = await planned([A, rival], [node], { kind: 'remove', pool: 'rival', nodes: ['n1'] });
@@ -47,7 +47,7 @@ test('a removal from a pool that lost the node leaves the node with its owner', 
   );
 });
 
-test('refuses a removal, and a move, that the labels of the owner would undo', async () => {
+test('refuses a removal or move that the labels of the owner would undo', async () => {
   const giver = pool('giver', { grade: 'y' });
   const taker = younger('taker', { grade: 'y' });
   const node = aNode({

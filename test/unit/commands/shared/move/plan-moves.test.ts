@@ -17,7 +17,7 @@ const unreadable = (of: NodePool, field: string): NodePool => ({
   unreadable: [{ field, message: 'is no map', reason: 'invalid' } as never],
 });
 
-test('plans a move as one patch of labels, values and record, by the pool that gets the node', async () => {
+test('plans a move as one patch of labels, values and record for the new pool', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a'), member('n3', 'b', 'b')];
   const { intent, plan, names, unchanged, warnings } = await planned([A, B], nodes, {
     nodes: ['n1', 'n3', 'n1', 'n3'],
@@ -31,7 +31,7 @@ test('plans a move as one patch of labels, values and record, by the pool that g
   assert.deepEqual(plan.nodes[0]?.patch?.labels, { 'node-role.kubernetes.io/a': null, ...role('b'), tier: 'b' });
 });
 
-test('plans a removal for no pool, and removes what the pool set', async () => {
+test('plans a removal without a new pool, and removes what the pool set', async () => {
   const { intent, plan } = await planned([A], [member('n1', 'a', 'a')], { kind: 'remove', pool: 'a', nodes: ['n1'] });
   assert.deepEqual(
     [...intent.changes].map(([node, { pool: of, to }]) => [node, of, to]),
@@ -65,7 +65,7 @@ test('requires exactly one way to choose nodes', async () => {
   ]);
 });
 
-test('a selector that matches no node is no error', async () => {
+test('accepts a selector that matches no node', async () => {
   for (const kind of ['add', 'remove', 'move'] as const) {
     const { names, unchanged } = await planned([A, B], [], { kind, selector: 'x=y' }, []);
     assert.deepEqual([names, unchanged], [[], []]);
@@ -118,7 +118,7 @@ test('refuses a removal from a pool with an unreadable selector', async () => {
   assert.deepEqual(await refused([odd, B], holding, { nodes: ['n1'] }), error);
 });
 
-test('`add` takes no node from another pool', async () => {
+test('`add` refuses nodes of another pool', async () => {
   const nodes = [member('n1', 'a', 'a'), aNode({ name: 'n2', uid: 'uid-n2' })];
   assert.deepEqual(await refused([A, B], nodes, { kind: 'add', nodes: ['n1'] }), [
     'input',
@@ -128,7 +128,7 @@ test('`add` takes no node from another pool', async () => {
   assert.deepEqual((await planned([A, B], nodes, { kind: 'add', nodes: ['n2'] })).names, ['n2']);
 });
 
-test('--from with names requires each node in that pool, or in the new one', async () => {
+test('--from with names requires that each node is in that pool or the new one', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3' }), member('n4', 'c', 'c')];
   const pools = [A, B, pool('c', { tier: 'c' })];
   const from = (...names: string[]) => ({ from: 'a', nodes: names });
@@ -139,7 +139,7 @@ test('--from with names requires each node in that pool, or in the new one', asy
   assert.deepEqual([names, unchanged], [['n1'], ['n2']]);
 });
 
-test('a selector with --from chooses nodes of that pool; a removal chooses nodes that are still in the pool', async () => {
+test('a selector with --from chooses nodes of that pool', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'b', 'b'), aNode({ name: 'n3', uid: 'uid-n3' })];
   const late = aNode({ name: 'late' });
   const { names, intent } = await planned([A, B], nodes, { selector: 'x', from: 'a' }, [...nodes, late]);
@@ -169,7 +169,7 @@ test('counts what unmanaged: Remove strips from the nodes', async () => {
   ]);
 });
 
-test('plans a change again with the current node and pools', async () => {
+test('plans a change again with the current nodes and pools', async () => {
   const { state, intent } = await planned([A, B], [member('n1', 'a', 'a')], { nodes: ['n1'], from: 'a' });
   const change = intent.changes.get('n1') ?? assert.fail();
   state.setNode({ ...member('n1', 'a', 'a'), labels: {}, resourceVersion: '9' });
@@ -184,7 +184,7 @@ test('plans a change again with the current node and pools', async () => {
   });
 });
 
-test('neither adds a node that another pool took, nor removes one that left', async () => {
+test('skips a node that another pool took, and one that already left', async () => {
   const adding = await planned([A, B], [aNode({ name: 'n1', uid: 'uid-n1' })], { kind: 'add', nodes: ['n1'] });
   adding.state.setNode({ ...member('n1', 'a', 'a'), resourceVersion: '9' });
   const change = adding.intent.changes.get('n1') ?? assert.fail();
@@ -199,7 +199,7 @@ test('neither adds a node that another pool took, nor removes one that left', as
   assert.equal(planMembershipChange(removing.state, 'n1', leaving)?.patch, undefined);
 });
 
-test('says that the pool comes first where pool and node are swapped', async () => {
+test('suggests the right order when pool and node are swapped', async () => {
   const nodes = [aNode({ name: 'n1' }), aNode({ name: 'n2' })];
   assert.deepEqual(await refused([A], nodes, { kind: 'add', pool: 'n1', nodes: ['n2', 'a'] }), [
     'input',

@@ -6,12 +6,12 @@ const gone = (key: string, from = '') => ({ key, action: 'remove' as const, reas
 const removed = (...changes: ReturnType<typeof gone>[]) =>
   renderMoved({ kind: 'remove', pool: 'p' }, { node: 'n', from: 'p', to: undefined, changes });
 
-test('a label that goes is named, unless it is the role of a pool', () => {
+test('names a removed label, unless it is the role of a pool', () => {
   assert.equal(removed(gone('node-role.kubernetes.io/p')), 'node/n removed from pool p');
   assert.equal(removed(gone('rack', 'r1')), 'node/n removed from pool p (label rack=r1 removed)');
 });
 
-test('a role of the control plane that goes is named', () => {
+test('names a removed role of the control plane', () => {
   for (const role of ['control-plane', 'master', 'etcd']) {
     const key = `node-role.kubernetes.io/${role}`;
     assert.equal(removed(gone(key)), `node/n removed from pool p (label ${key}= removed)`);

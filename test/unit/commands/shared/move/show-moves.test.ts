@@ -19,7 +19,7 @@ const options = (cluster: ClusterPort) => ({
   concurrency: 4,
 });
 
-test('writes each node once, then the status of both pools and of no other', async () => {
+test('writes each node once, then only the status of both pools', async () => {
   const { cluster, writes } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' }), pool('c', {})],
     [member('n1', 'a', 'a'), member('n2', 'a', 'a')],
@@ -30,7 +30,7 @@ test('writes each node once, then the status of both pools and of no other', asy
   assert.deepEqual(writes, ['node n1', 'status b 200 1', 'event b NodeJoined', 'event a NodeLeft', 'status a 200 1']);
 });
 
-test('fails a refused node once, though both its pools tried it', async () => {
+test('fails a refused node once, even if both pools tried to write it', async () => {
   const { cluster } = server([pool('a', { tier: 'a' }), pool('b', { tier: 'b' })], [member('n1', 'a', 'a')]);
   cluster.nodes.patch = async name => {
     throw new NodepoolError('cluster', `cannot patch Node "${name}": a policy denied the request`);
@@ -41,7 +41,7 @@ test('fails a refused node once, though both its pools tried it', async () => {
   assert.deepEqual([moved, failures.map(failure => failure.message)], [[], [message]]);
 });
 
-test('releases everything from a pool that was deleted in the meantime', async () => {
+test('releases everything from a pool that was deleted meanwhile', async () => {
   const { cluster, known, live, writes } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
     [member('n1', 'a', 'a'), member('n2', 'b', 'b')],
@@ -70,7 +70,7 @@ test('releases everything from a pool that was deleted in the meantime', async (
   assert.ok(writes.includes('finalizers b 0'), writes.join());
 });
 
-test('fails a node alone that was deleted or is owned by another pool, without failing the pool', async () => {
+test('fails only the node, not the pool, if it was deleted or has another owner', async () => {
   const { cluster, live, known } = server(
     [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })],
     ['n1', 'n2', 'n3'].map(name => member(name, 'a', 'a')),

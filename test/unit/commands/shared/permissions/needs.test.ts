@@ -25,7 +25,7 @@ async function found(given: ForbiddenError, command: string, isAllowed: (questio
   return { error, asked };
 }
 
-test('names the reads of the command that the user lacks', async () => {
+test('names the reads that the user may not perform', async () => {
   const given = [`verb list on ${POOLS}`, 'verb list on nodes'];
   const { error, asked } = await found(refusal(...given), 'drain', ({ resource }) => resource === 'daemonsets');
   const others = ['get on nodes', 'list on pods', 'get on pods', 'list on poddisruptionbudgets.policy'];
@@ -35,17 +35,17 @@ test('names the reads of the command that the user lacks', async () => {
   assert.deepEqual(asked, ['get nodes', 'list pods', 'get pods', 'get daemonsets', 'list poddisruptionbudgets']);
 });
 
-test('names the namespace of what was refused', async () => {
+test('names the namespace of the refused request', async () => {
   const { error } = await found(refusal('verb list on events.events.k8s.io'), 'events', () => true);
   assert.deepEqual(error.missing, ['verb list on events.events.k8s.io in default']);
 });
 
-test('asks nothing where all reads are named', async () => {
+test('asks nothing if the error names all reads', async () => {
   const given = refusal(...[POOLS, 'nodes', 'runtimeclasses.node.k8s.io'].map(what => `verb list on ${what}`));
   assert.deepEqual(await found(given, 'diff', () => false), { error: given, asked: [] });
 });
 
-test('leaves the error as it was where the server does not answer', async () => {
+test('keeps the error when the server does not answer', async () => {
   const given = refusal('verb list on nodes');
   const doctor = async () => {
     throw new NodepoolError('cluster', 'no');

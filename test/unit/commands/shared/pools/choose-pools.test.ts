@@ -5,11 +5,12 @@ import { parsePoolChoice } from '../../../../../src/commands/shared/pools/choose
 
 const ALL = { all: true } as const;
 
-describe('one of the three', () => {
-  test('names', () => assert.deepEqual(parsePoolChoice(['a', 'b'], { all: false }), { names: ['a', 'b'] }));
-  test('selector', () => assert.deepEqual(parsePoolChoice([], { selector: 'a=b', all: false }), { selector: 'a=b' }));
-  test('all', () => assert.deepEqual(parsePoolChoice(undefined, ALL), ALL));
-  test('none, where that has a meaning', () => assert.deepEqual(parsePoolChoice([], { all: false }, ALL), ALL));
+describe('one of names, selector and all', () => {
+  test('accepts names', () => assert.deepEqual(parsePoolChoice(['a', 'b'], { all: false }), { names: ['a', 'b'] }));
+  test('accepts a selector', () =>
+    assert.deepEqual(parsePoolChoice([], { selector: 'a=b', all: false }), { selector: 'a=b' }));
+  test('accepts --all', () => assert.deepEqual(parsePoolChoice(undefined, ALL), ALL));
+  test('accepts none if that has a meaning', () => assert.deepEqual(parsePoolChoice([], { all: false }, ALL), ALL));
 });
 
 const NEXT = 'name a pool, or use -l SELECTOR or --all';
@@ -25,7 +26,7 @@ for (const [names, flags, message] of refusals) {
   });
 }
 
-test('names no --all where no name means all', () => {
+test('does not suggest --all if no name means all', () => {
   const next = 'name a pool, or use -l SELECTOR';
   assert.throws(() => parsePoolChoice(['a'], { selector: 'x' }, ALL), { kind: 'usage', next });
 });

@@ -6,7 +6,7 @@ import { aNode } from '../../../nodepool/fixtures.ts';
 const EKS = ['ip-10-0-1-1', 'ip-10-0-1-15', 'ip-10-0-2-15'].map(name => `${name}.eu-west-1.compute.internal`);
 const GKE = ['gke-prod-default-pool-5f2c3a1b-x7kq', 'gke-prod-default-pool-5f2c3a1b-9zkd'];
 
-test('a short name is found up to a dot; the same name comes first', () => {
+test('finds a name by the part before a dot, and prefers an exact name', () => {
   assert.equal(fullName('ip-10-0-1-15', EKS), EKS[1]);
   assert.equal(fullName('ip-10-0-1-1', EKS), EKS[0]);
   assert.equal(fullName('ip-10-0-1', EKS), undefined);
@@ -18,7 +18,7 @@ test('a short name is found up to a dot; the same name comes first', () => {
   assert.deepEqual(fullNames(['ip-10-0-1-15', EKS[1] ?? ''], EKS), [EKS[1]]);
 });
 
-test('suggests nodes of a similar name, or that end with it', () => {
+test('suggests nodes with a similar name or with that end', () => {
   assert.deepEqual(similarNodes(['x7kq'], GKE), [GKE[0]]);
   assert.deepEqual(similarNodes(['ip-10-0-115'], EKS), [EKS[1]]);
   assert.deepEqual(similarNodes(['ip-10-0-1-16'], EKS), []);
@@ -28,7 +28,7 @@ test('suggests nodes of a similar name, or that end with it', () => {
   });
 });
 
-test('lists nodes only where one has not the name', async () => {
+test('lists nodes only if a name is not found', async () => {
   const nodes = EKS.map(name => aNode({ name }));
   const lists: string[] = [];
   const client = {

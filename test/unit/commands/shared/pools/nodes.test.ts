@@ -40,7 +40,7 @@ const applied = {
   }),
 };
 
-test('lists what its pool set and is still there', async () => {
+test('lists what its pool set and what still exists', async () => {
   const [found] = await list([aNode({ labels: { ...role('a'), tier: 'a', gone: 'y' }, ...applied })]);
   const annotations = { owner: 'us' };
   assert.deepEqual(found?.applied, { labels: { tier: 'a' }, taints: [taint('x=1:NoSchedule')], annotations });

@@ -22,7 +22,7 @@ test('names a pool of a similar name', () => {
   assert.equal(poolNotFound('get', ['wroker']).next, LIST);
 });
 
-test('names what takes the name of a node, with its pool', () => {
+test('names the pool of a node that was given as a pool name', () => {
   const owners: Record<string, { owner: string | undefined }> = {
     n1: { owner: 'web' },
     n2: { owner: 'web' },
@@ -50,7 +50,7 @@ test('names what takes the name of a node, with its pool', () => {
   }
 });
 
-test('names what takes the type that was given', () => {
+test('suggests names without the type', () => {
   const cases: [line: string, next: string][] = [
     ['get pools', 'leave out "pools": write the pool names right after the command'],
     ['wait npool wroker', 'leave out "npool": write the pool names right after the command'],
@@ -80,7 +80,7 @@ test('names what takes the type that was given', () => {
   }
 });
 
-test('of pools that were asked for one by one, the first name may be that of a node', async () => {
+test('recognises the name of a node when pools are requested one by one', async () => {
   const record = JSON.stringify({ pool: 'worker', labels: {}, taints: {} });
   const deps = (node: object | undefined) => ({
     pools: { firstNames: async () => ['worker'] },
@@ -107,7 +107,7 @@ test('of pools that were asked for one by one, the first name may be that of a n
   assert.deepEqual(await namesToSuggest('get', ['worker-2'], refused).then(known => known.pools), ['worker']);
 });
 
-test('and its short name, unless several nodes have it, or a pool is meant', async () => {
+test('recognises a unique short node name unless a pool name is similar', async () => {
   const record = JSON.stringify({ pool: 'worker', labels: {}, taints: {} });
   const nodes = ['ip-10-0-1-15.eu', 'ip-10-0-1-155.eu', 'twin.a', 'twin.b'].map(name => ({ name, record }) as Node);
   let lists = 0;
@@ -125,7 +125,7 @@ test('and its short name, unless several nodes have it, or a pool is meant', asy
   assert.equal(lists, 2);
 });
 
-test('get asks for names once, and only when a pool is missing', async () => {
+test('get requests names once, and only when a pool is missing', async () => {
   let asked = 0;
   const nodes = { get: async () => undefined, list: async () => [] };
   const pools = {

@@ -27,7 +27,7 @@ test('accepts the path with and without dot and braces', () => {
   for (const path of ['spec.x', '.spec.x', '{spec.x}', '{.spec.x}']) assert.equal(sorted(path, 2, 1), 'ba', path);
 });
 
-test('keeps the order of equal values; sorts missing values first, as kubectl does', () => {
+test('keeps the order of equal values, and sorts missing values first as kubectl does', () => {
   assert.equal(sorted('.spec.x', 1, 1, 0, 1), 'cabd');
   assert.equal(sorted('.spec.x', undefined, 2, undefined, 1), 'cadb');
   assert.equal(sorted('.spec.x', 'a', null, null), 'bca');

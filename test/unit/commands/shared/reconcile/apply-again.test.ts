@@ -54,7 +54,7 @@ function firstRound({ nodes, pools, createEvent }: ClusterPort): Overrides {
   };
 }
 
-test('reconciles a pool again that gains a node after its turn, and reports both reconciles', async () => {
+test('reconciles a pool again that gains a node later, and reports both reconciles', async () => {
   for (const order of [
     ['c', 'd'],
     ['d', 'c'],
@@ -107,7 +107,7 @@ test('keeps the results of the first reconcile when the second is refused', asyn
   assert.match(d?.error?.message ?? '', /^pool d is not changed: the installed CRD drops spec.handler/);
 });
 
-test('reconciles a pool once that neither gained nor lost nodes', async () => {
+test('reconciles a pool that neither gained nor lost nodes once', async () => {
   const nodes = [{ ...member('n2', 'c', 'x'), labels: role('c') }, RELEASED];
   const other = pool('e', {});
   const { writes } = await applied([C, other], nodes, { pools: ['c', 'e'] });

@@ -7,7 +7,7 @@ import { aNode, aPool, taint } from '../../../nodepool/fixtures.ts';
 import { pool, role } from '../fake-server.ts';
 import { applied } from './run-apply.ts';
 
-test('sets no NoExecute taint that was not confirmed, on nodes of the intent and others', async () => {
+test('sets no unconfirmed NoExecute taint on any node', async () => {
   const strict = aPool({ taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const nodes = [aNode({ name: 'n1', labels: role('b') })];
   const refused = await applied([strict], nodes, { pools: ['b'] }, { options: { consent: new Set() } });
@@ -24,7 +24,7 @@ test('sets no NoExecute taint that was not confirmed, on nodes of the intent and
   assert.deepEqual(agreed.live.get('n1')?.taints, [taint('d:NoExecute')]);
 });
 
-test('with --yes sets a NoExecute taint that became due after the plan; else refuses it', async () => {
+test('sets a NoExecute taint that became due after the plan only with --yes', async () => {
   const strict = aPool({ labels: { tier: 'b' }, taints: [taint('d:NoExecute')] }, pool('b', {}).metadata);
   const planned = aNode({ name: 'n1', labels: role('b'), taints: [taint('d:NoExecute')] });
   // Someone removes the taint after the nodes were read.

@@ -70,7 +70,7 @@ async function edited(before: NodePool, after: NodePool, classes: RuntimeClass[]
   return { error: result?.error?.message, result, others, statuses };
 }
 
-test('a new pool that is edited before it gets its finalizer: nothing of the new spec is written', async () => {
+test('writes nothing of the new spec when a pool is edited before it gets its finalizer', async () => {
   for (const [before, after] of [
     [{ labels: { tier: 'gold' } }, { labels: { tier: 'gold' }, handler: 'runc' }],
     [{ handler: 'runc' }, { labels: { tier: 'gold' }, handler: 'runc', rollout: {} }],
@@ -83,13 +83,13 @@ test('a new pool that is edited before it gets its finalizer: nothing of the new
   }
 });
 
-test('its RuntimeClass stays where the edit removed the handler', async () => {
+test('keeps the RuntimeClass when the edit removed the handler', async () => {
   const { error, others } = await edited(version({ handler: 'runc' }, '1'), version({}, '2'), [CLASS]);
   assert.match(error ?? '', CHANGED);
   assert.deepEqual(others, []);
 });
 
-test('a pool whose handler was removed, and that got one again, keeps its RuntimeClass and gets nothing of the spec', async () => {
+test('keeps the RuntimeClass, and writes no spec, when a handler was removed and added again', async () => {
   const metadata = { finalizers: [FINALIZER] };
   const before = version({}, '1', metadata);
   const after = version({ handler: 'runc', rollout: {} }, '2', metadata);
@@ -98,7 +98,7 @@ test('a pool whose handler was removed, and that got one again, keeps its Runtim
   assert.deepEqual([others, statuses], [[], []]);
 });
 
-test('a pool that was only paused, or got another label itself, is reconciled', async () => {
+test('reconciles a pool that was only paused or got another label on itself', async () => {
   for (const [spec, metadata] of [
     [{ paused: true }, {}],
     [{}, { labels: { team: 'ml' } }],

@@ -9,7 +9,7 @@ import { aPool } from '../../../nodepool/fixtures.ts';
 import { member, pool, role } from '../fake-server.ts';
 import { applied, move, names } from './run-apply.ts';
 
-test('updates a third pool that matches a moved node but neither had nor gets it', async () => {
+test('updates a third pool that matches a moved node but does not own it', async () => {
   const matching = aPool(
     { nodeSelector: { zone: 'z' } },
     { name: 'm', uid: 'uid-m', creationTimestamp: '2026-02-01T00:00:00Z' },
@@ -19,7 +19,7 @@ test('updates a third pool that matches a moved node but neither had nor gets it
   assert.deepEqual(names(others), ['a', 'm']);
 });
 
-test('reports a failed membership change to the old pool too', async () => {
+test('reports a failed membership change to the old pool as well', async () => {
   const port = () => ({
     nodes: { patch: () => Promise.reject(new NodepoolError('cluster', 'cannot patch Node "n1"')) },
   });
@@ -47,7 +47,7 @@ test('applies the old pool to a node that could not be moved', async () => {
   assert.deepEqual(others[0]?.outcome?.warnings, []);
 });
 
-test('reconciles both pools of the intent that a node moves between, in either order', async () => {
+test('reconciles both pools of a move, in either order', async () => {
   const pools = [pool('a', { tier: 'a' }), pool('b', { tier: 'b' })];
   const nodes = [{ ...member('n1', 'b', 'b'), labels: { ...role('a'), tier: 'b' } }, member('n2', 'b', 'b')];
   for (const order of [

@@ -18,7 +18,7 @@ const port = ({ nodes }: ClusterPort): Overrides => ({
 const added = { pool: 'a', to: 'a', labels: () => role('a') };
 const intent: Intent = { pools: ['a'], changes: new Map([['n1', added]]) };
 
-test('keeps the status of failed writes in a run that does not try them again', async () => {
+test('keeps the status of failed writes in a run that does not retry them', async () => {
   const drifted = { ...member('bad', 'a', 'a'), labels: role('a') };
   const full = await applied([pool('a', { tier: 'a' })], [drifted], { pools: ['a'] }, { port });
   const failing = full.known.get('a') ?? assert.fail();
@@ -34,7 +34,7 @@ test('keeps the status of failed writes in a run that does not try them again', 
   ]);
 });
 
-test('writes the status once the node that failed carries the labels and taints', async () => {
+test('writes the status once the failed node carries the labels and taints', async () => {
   const failing = pool('a', { tier: 'a' });
   const { chosen } = await applied([failing], [member('good', 'a', 'a')], { pools: ['a'] }, { port });
   const before = chosen[0]?.outcome?.status ?? assert.fail();

@@ -6,7 +6,7 @@ import { emptyOutcome, type PoolOutcome } from '../../../../../src/reconciler/ou
 
 const OUTCOME = emptyOutcome('a');
 
-test('reports what is wrong with another pool', () => {
+test('reports problems of another pool', () => {
   const reported = (outcome: Partial<PoolOutcome> | undefined, error?: NodepoolError) =>
     notUpToDate({ pool: 'a', outcome: outcome && { ...OUTCOME, ...outcome }, error });
   const late = (why: string) => ({

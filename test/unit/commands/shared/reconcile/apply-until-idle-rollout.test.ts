@@ -15,7 +15,7 @@ import { aReconciler } from '../../../reconciler/reconciler-options.ts';
 const START = Date.parse('2026-05-01T12:00:00Z');
 const ROLE = { 'node-role.kubernetes.io/worker': '' };
 
-test('no node takes a turn that became free while pods of another are evicted', async () => {
+test('starts no further node during evictions, even if a slot becomes free', async () => {
   const pool: NodePool = aPool(
     {
       noExecute: 'Drain',

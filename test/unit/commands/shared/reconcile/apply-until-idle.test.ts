@@ -59,7 +59,7 @@ async function leftAfter(finished: string[], unwritten = 0): Promise<number | un
   return result?.outcome?.unwritten;
 }
 
-test('a run that is interrupted counts the nodes that are still drained, not those that it has just finished', async () => {
+test('an interrupted run counts nodes that are still draining, not finished ones', async () => {
   assert.equal(await leftAfter([]), 2);
   assert.equal(await leftAfter(['b']), 1);
   assert.equal(await leftAfter(['a', 'b']), 0);
@@ -76,7 +76,7 @@ async function runWith(outcomes: (() => PoolOutcome)[], signal?: AbortSignal) {
   return { run, clock, outcomes };
 }
 
-test('a pool that was changed while it was reconciled is reconciled again at once, with one result', async () => {
+test('reconciles a pool that changed meanwhile again at once, with one result', async () => {
   const warning = (message: string) => [{ message, next: 'x' }];
   const { run } = await runWith([
     () => ({ ...emptyOutcome('worker'), isChanged: true, warnings: warning('first') }),
@@ -89,7 +89,7 @@ test('a pool that was changed while it was reconciled is reconciled again at onc
   );
 });
 
-test('a pool that something keeps changing is reconciled after growing delays', async () => {
+test('reconciles a pool that keeps changing after growing delays', async () => {
   const changed = () => ({ ...emptyOutcome('worker'), isChanged: true });
   const { run, clock, outcomes } = await runWith([...Array(10).fill(changed), () => emptyOutcome('worker')]);
   await clock.advance(0);
@@ -101,7 +101,7 @@ test('a pool that something keeps changing is reconciled after growing delays', 
   assert.deepEqual([outcomes.length, result?.outcome?.kind], [0, 'reconciled']);
 });
 
-test('a run that is stopped does not wait for pods, and says what is left', async () => {
+test('a stopped run does not wait for pods, and reports what is left', async () => {
   const stopping = new AbortController();
   const { run, clock } = await runWith([() => draining], stopping.signal);
   await clock.advance(1_000);
@@ -110,7 +110,7 @@ test('a run that is stopped does not wait for pods, and says what is left', asyn
   assert.deepEqual([result?.outcome?.kind, result?.outcome?.unfinished], ['interrupted', ['a', 'b']]);
 });
 
-test('an error that is not about the pool ends the run', async () => {
+test('ends the run at an error that is not about the pool', async () => {
   const bug = new TypeError('x is not a function');
   const { run } = await runWith([
     () => {
@@ -120,7 +120,7 @@ test('an error that is not about the pool ends the run', async () => {
   await assert.rejects(run, bug);
 });
 
-test('an error of the second reconcile is an error, and no interruption', async () => {
+test('reports an error of the second reconcile as an error, not as an interruption', async () => {
   const { run } = await runWith([
     () => ({ ...emptyOutcome('worker'), isChanged: true }),
     () => {
@@ -131,7 +131,7 @@ test('an error of the second reconcile is an error, and no interruption', async 
   assert.deepEqual([result?.outcome?.kind, result?.error?.message], ['reconciled', 'nodepool worker was recreated']);
 });
 
-test('with leavesPods, a pool whose pods are evicted waits as long as all others do, so that a done one gets its next step', async () => {
+test('with leavesPods, a draining pool waits only as long as other pools do', async () => {
   const other = aPool({ nodeSelector: { team: 'web' } }, { name: 'other' });
   const state = new ClusterState([pool, other], [drained('a'), drained('b')], []);
   const clock = new FakeClock();

@@ -48,12 +48,12 @@ test('reads no other pool in a run that changes no node', async () => {
   assert.deepEqual([names(chosen), names(others)], [['a'], []]);
 });
 
-test('ignores a pool that lost a node to a pool of the intent while the node stays', async () => {
+test('ignores a pool that lost a node to another pool of the intent', async () => {
   const { others } = await applied([pool('a', { tier: 'a' }), younger('m')], [inZone()], { pools: ['a'] });
   assert.deepEqual(others, []);
 });
 
-test('updates a pool that matched a node only before its change, or only after it', async () => {
+test('updates a pool that matched a node only before or only after its change', async () => {
   const pools = [pool('a', { tier: 'a' }), pool('b', {}), younger('m')];
   const changed = (zone: string | null): Intent => ({
     pools: ['b'],
@@ -89,7 +89,7 @@ test('writes only the nodes of the intent for another pool', async () => {
   ]);
 });
 
-test('leaves a pool that is being deleted to its own deletion', async () => {
+test('leaves the nodes of a terminating pool to its own deletion', async () => {
   const gone = { ...pool('a', { tier: 'a' }) };
   gone.metadata = { ...gone.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' };
   const { others } = await applied([gone, pool('b', { tier: 'b' })], [member('n1', 'a', 'a')], move);
@@ -121,7 +121,7 @@ test('reconciles the next owner of a node after a deletion', async () => {
   assert.deepEqual(names(again.others), ['m']);
 });
 
-test('leaves a deleted pool alone that was created again', async () => {
+test('does not change a deleted pool that was recreated', async () => {
   const intent: Intent = { pools: ['a'], isDeletion: true };
   const { chosen, writes } = await applied([pool('a', {})], [member('n1', 'a', 'x')], intent, {
     options: { deleted: new Map([['a', 'uid-earlier']]) },
@@ -130,7 +130,7 @@ test('leaves a deleted pool alone that was created again', async () => {
   assert.deepEqual(writes, []);
 });
 
-test('a refused pool does not stop the others; a bug stops all', async () => {
+test('a refused pool does not stop the others, but a bug does', async () => {
   const pools = [pool('a', { tier: 'x' }), pool('b', {})].map(each => ({
     ...each,
     metadata: { ...each.metadata, finalizers: [] },
@@ -156,7 +156,7 @@ test('a refused pool does not stop the others; a bug stops all', async () => {
   await assert.rejects(applied(pools, [], intent, failing(new TypeError('bug'))), TypeError);
 });
 
-test('counts pods where they were read; a node without pods has none', async () => {
+test('counts pods if they were read, including 0 for a node without pods', async () => {
   const nodes = [member('n1', 'a', 'a'), member('n2', 'a', 'a')];
   const counts = async (pods?: ReadonlyMap<string, number>) => {
     const { chosen } = await applied(
@@ -187,7 +187,7 @@ test('reports progress, and writes nothing after an abort', async () => {
   assert.deepEqual([chosen[0]?.outcome?.kind, chosen[0]?.outcome?.unwritten, writes], ['interrupted', 1, []]);
 });
 
-test('runs that share their memory share the limit of writes', async () => {
+test('runs that share their memory share the write limits', async () => {
   const memory: RunMemory = {};
   const clock = new FakeClock();
   let written = 0;

@@ -17,7 +17,7 @@ const deps = {
   warn: () => {},
 };
 
-test('gives the result of the run, and sends nothing', async () => {
+test('returns the result of the run, and sends nothing', async () => {
   const pools = [
     aPool({ labels: { tier: 'x' } }, { name: 'fresh', uid: 'uid-fresh', resourceVersion: '1' }),
     pool('kept', { tier: 'new' }),
@@ -58,7 +58,7 @@ test('gives the result of the run, and sends nothing', async () => {
   );
 });
 
-test('a pool with a rollout that is edited meanwhile has the result of the spec that was read', async () => {
+test('a rollout that is edited meanwhile has the result of the original spec', async () => {
   const spec = { labels: { tier: 'new' }, rollout: { maxConcurrent: 1 } };
   const known = aPool(spec, { name: 'a', uid: 'uid-a', generation: 2, resourceVersion: '1', finalizers: [FINALIZER] });
   const nodes = [member('a-1', 'a', 'old'), member('a-2', 'a', 'old')];

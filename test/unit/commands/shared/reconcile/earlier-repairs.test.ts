@@ -7,7 +7,7 @@ import { aPool } from '../../../nodepool/fixtures.ts';
 const drift: Change = { kind: 'label', key: 'tier', action: 'change', from: 'silver', to: 'gold', reason: 'drift' };
 const NOW = new Date('2026-05-01T12:00:00Z');
 
-test('only nodes that the note names count, not those in "and N more"', async () => {
+test('counts only nodes that the note names', async () => {
   const note = '9 nodes updated (label tier changed from silver to gold (drift)): n1, n10, and 7 more';
   const event = { pool: 'worker', poolUid: 'p', type: 'Normal', reason: 'NodesUpdated', note, count: 2, reporter: 'x' };
   const times = { firstSeen: '2026-05-01T11:50:00Z', lastSeen: '2026-05-01T11:50:00Z' };
@@ -19,7 +19,7 @@ test('only nodes that the note names count, not those in "and N more"', async ()
   assert.equal(found?.hasAny, true);
 });
 
-test('an Event of the last hour counts whatever the clock of its writer says', async () => {
+test('counts an Event of the last hour regardless of the clock of its reporter', async () => {
   const note = '1 node updated (label tier changed from silver to gold (drift)): n1';
   const event = { pool: 'worker', poolUid: 'p', type: 'Normal', reason: 'NodesUpdated', note, count: 1, reporter: 'x' };
   const isRecent = async (creationTimestamp: string, firstSeen: string, lastSeen = firstSeen) => {

@@ -72,7 +72,7 @@ test('colours the status', () => {
   assert.deepEqual(text.match(/\x1b\[3\dm[^ \x1b]+/g), ['\x1b[32mReady', '\x1b[31mConflict']);
 });
 
-test('a reason that does not fit stands whole on its own lines, with no command broken; in a pipe on the line of its pool', () => {
+test('prints a long reason on its own lines on a terminal, and in one line in a pipe', () => {
   const pool = reconciled(gpuPool());
   const status = gpuPool().status;
   const command = '`kubectl nodepool rollout resume gpu`';
@@ -92,7 +92,7 @@ test('a reason that does not fit stands whole on its own lines, with no command 
   assert.ok(render(undefined).endsWith(`  ${reason}\\nx  (dry run)`));
 });
 
-test('a pool with a problem tells what its rollout has left, too', () => {
+test('a pool with a problem also reports the remaining rollout', () => {
   const summary = reconciled();
   const left = '2 of 6 nodes updated, 2 settling';
   const next = 'to continue, run `kubectl nodepool reconcile worker --wait`';

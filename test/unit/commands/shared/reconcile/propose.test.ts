@@ -30,7 +30,7 @@ function depsOf(classes: RuntimeClass[], isNamed: boolean) {
   };
 }
 
-test('asks before a RuntimeClass that workloads name is deleted, and diff names them', async () => {
+test('asks before it deletes a RuntimeClass that workloads name, and diff names them', async () => {
   const { deps } = depsOf([owned], true);
   const { action, question } = await proposeReconcile([], deps);
   assert.equal(action, 'Reconcile all pools');
@@ -42,7 +42,7 @@ test('asks before a RuntimeClass that workloads name is deleted, and diff names 
   assert.deepEqual((await diff([], deps)).warnings, question?.losses);
 });
 
-test('does not ask where nothing names it, and reads no workloads where none is deleted', async () => {
+test('does not ask about a RuntimeClass without workloads, and reads none without a deletion', async () => {
   const unnamed = depsOf([owned], false);
   const proposal = await proposeReconcile([], unnamed.deps);
   assert.deepEqual([proposal.warnings, proposal.question, unnamed.reads()], [[], undefined, 1]);
@@ -52,7 +52,7 @@ test('does not ask where nothing names it, and reads no workloads where none is 
   assert.equal(none.reads(), 0);
 });
 
-test('asks before a RuntimeClass is deleted where workloads cannot be read', async () => {
+test('asks before it deletes a RuntimeClass if workloads cannot be read', async () => {
   const { deps } = depsOf([owned], false);
   const refused = async () => Promise.reject(new NodepoolError('cluster', 'forbidden'));
   const { question } = await proposeReconcile([], {
@@ -70,7 +70,7 @@ test('asks before a RuntimeClass is deleted where workloads cannot be read', asy
   assert.deepEqual([question?.covers, question?.needsYes], [unread.map(may), []]);
 });
 
-test('asks after an edit of the nodeSelector about nodes whose release was not shown', async () => {
+test('asks about nodes whose release a nodeSelector edit did not show', async () => {
   const left = (name: string) => ({ ...member(name, 'a', 'x'), labels: { tier: 'x' } });
   const { cluster } = server([pool('a', { tier: 'x' })], [left('n1'), left('n2'), member('n3', 'a', 'x')]);
   const deps = { ...depsOf([], false).deps, cluster };
@@ -90,7 +90,7 @@ test('asks after an edit of the nodeSelector about nodes whose release was not s
   );
 });
 
-test('with --wait the question names the nodes of all steps, and a pool that is gone by a later step is left out', async () => {
+test('with --wait the question names nodes of all steps, and later skips deleted pools', async () => {
   const web = pool('a', { tier: 'y' });
   const rolling = { ...web, spec: { ...web.spec, rollout: { maxConcurrent: 1 } } };
   const { cluster } = server([rolling], [member('n1', 'a', 'x'), member('n2', 'a', 'x')]);
@@ -103,7 +103,7 @@ test('with --wait the question names the nodes of all steps, and a pool that is 
   assert.deepEqual(later.pools, ['a']);
 });
 
-test('diff notes records and counts that reconcile writes, without a difference', async () => {
+test('diff mentions records and counts that reconcile updates, without a difference', async () => {
   const recorded = member('n1', 'a', 'x');
   const { record: _record, ...unrecorded } = member('n2', 'a', 'x');
   const status = { status: 200, nodeCount: 3, readyNodeCount: 3 };

@@ -9,7 +9,7 @@ const denied = (node: string) => ({
   node,
 });
 
-test('nodes that failed for one reason share a line, and the next step is printed once for all pools', () => {
+test('joins nodes that failed for the same reason, and prints the next step once', () => {
   const said = new Set<string>();
   const failures = [
     ...['n', 'no'].map(denied),
@@ -26,7 +26,7 @@ test('nodes that failed for one reason share a line, and the next step is printe
   assert.deepEqual(failureLines([denied('a')], 'v', said), ['error: v: user "u" may not patch Node "a"']);
 });
 
-test('shows ten different failures and counts the rest', () => {
+test('prints ten different failures and counts the others', () => {
   const failures = Array.from({ length: 12 }, (_, at) => ({ message: `no ${at}` }));
   const lines = failureLines([...failures, { message: 'no 11' }]);
   assert.deepEqual([lines.length, lines[9], lines[10]], [11, 'error: no 9', 'error: and 3 more']);

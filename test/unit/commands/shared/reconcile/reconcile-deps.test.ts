@@ -19,7 +19,7 @@ test('the spinner counts nodes, and later shows nodes per second', async () => {
   assert.deepEqual(shown, ['Reconciling: 0/4 nodes', 'Reconciling: 1/4 nodes', 'Reconciling: 2/4 nodes, 1/s']);
 });
 
-test('no spinner is left by a question that ends after the run', async () => {
+test('a question that ends after the run leaves no spinner', async () => {
   let spinning = 0;
   const progress = async () => {
     spinning++;

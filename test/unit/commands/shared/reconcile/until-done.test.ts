@@ -65,7 +65,7 @@ function started(
   return { end, io, clock, stop, limit, asked };
 }
 
-test('what earlier rounds did and warned of is in the result, and a node that two rounds wrote counts once', async () => {
+test('merges results and warnings of all rounds, and counts a node once', async () => {
   const warning = 'the spec is not kept';
   const { end, clock, asked } = started(
     [
@@ -83,7 +83,7 @@ test('what earlier rounds did and warned of is in the result, and a node that tw
   assert.deepEqual(asked, [[['web'], 'only 1 node was written']]);
 });
 
-test('Ctrl-C ends it with 130 where a round had nothing to write, or failed, and while a question waits', async () => {
+test('Ctrl-C exits with 130 after an idle or failed round, and during a question', async () => {
   const failed = new NodepoolError('cluster', 'no answer');
   for (const [ms, ...later] of [[100], [5_100, failed], [5_100, 'asking' as const]] as const) {
     const { end, io, clock, stop } = started([[result('web', 1)], ...later]);
@@ -94,7 +94,7 @@ test('Ctrl-C ends it with 130 where a round had nothing to write, or failed, and
   }
 });
 
-test('the timeout does not start again after a question that Ctrl-C withdrew', async () => {
+test('the timeout does not restart after Ctrl-C ends a question', async () => {
   const { end, clock, stop, limit } = started([[result('web', 1)], 'asking'], { limitMs: 60_000 });
   await clock.advance(5_100);
   const question = Promise.withResolvers<void>();
@@ -106,7 +106,7 @@ test('the timeout does not start again after a question that Ctrl-C withdrew', a
   assert.equal(clock.pending, 0);
 });
 
-test('a pool that is gone meanwhile is done, and the others go on', async () => {
+test('treats a pool deleted meanwhile as done, and continues with the others', async () => {
   const { end, io, clock } = started([[result('a', 1), result('b', 1)], [result('b', 2)]], {
     pools: ['a', 'b'],
     gone: ['a'],
@@ -126,7 +126,7 @@ test('a pool that is gone meanwhile is done, and the others go on', async () => 
   assert.match(io.stderrText(), /^a: the pool was deleted meanwhile$/m);
 });
 
-test('a paused pool does not stop the others, and is not done where nodes are left, which is said once', async () => {
+test('a paused pool with remaining nodes is not done, which is printed once', async () => {
   // The exit code needs its reason.
   for (const isQuiet of [false, true]) {
     const { end, io, clock } = started([[result('a', 2), result('b', 1), result('c', 1)], [result('c', 2)]], {
@@ -143,7 +143,7 @@ test('a paused pool does not stop the others, and is not done where nodes are le
   assert.equal((await started([[result('a', 2)]], { pools: ['a'], paused: ['a'] }).end).leavesPaused, false);
 });
 
-test('the next round follows a step at once, and a repair after a while', async () => {
+test('the next round follows a rollout step at once, and a repair after a delay', async () => {
   const { end, clock } = started([
     [result('web', 0, { moves: [move('a')] })],
     [result('web', 1, { moves: [move('a', 'drift')] })],
@@ -160,7 +160,7 @@ test('the next round follows a step at once, and a repair after a while', async 
   assert.equal(isOver, true);
 });
 
-test('a no in a later round says what was written', async () => {
+test('a no in a later round prints what was written', async () => {
   const no = new DeclinedError('only 1 node was written', 'to continue, run `x`');
   const { end, io, clock } = started([[result('web', 1, { moves: [move('a')] })], no]);
   await clock.advance(100);
@@ -168,7 +168,7 @@ test('a no in a later round says what was written', async () => {
   assert.match(io.stderrText(), /^only 1 node was written; to continue, run `x`$/m);
 });
 
-test('the limit stands still while a person reads', async () => {
+test('the limit pauses while a question is open', async () => {
   const clock = new FakeClock();
   const limit = new Limit(clock, 1_000);
   limit.start();

@@ -5,7 +5,7 @@ import { applyEdits, specToEdit } from '../../../../../src/nodepool/spec/edits.t
 import type { NodePoolSpec } from '../../../../../src/nodepool/types.ts';
 import { aPool } from '../../../nodepool/fixtures.ts';
 
-test('builds a spec of exactly the flags that were given', () => {
+test('builds a spec of exactly the given flags', () => {
   assert.deepEqual(specFromFlags({}), {});
   assert.deepEqual(
     specFromFlags({
@@ -46,7 +46,7 @@ test('edits set fields, and remove them with null', () => {
   assert.deepEqual(specFromFlags({ noexecute: 'Drain' }), { noExecute: 'Drain' });
 });
 
-test('flags of the rollout set its fields', () => {
+test('rollout flags set the fields of the rollout', () => {
   const flags = { 'max-concurrent': '25%', canary: '1', settle: '2m' };
   const rollout = { maxConcurrent: '25%', canary: 1, settleSeconds: 120 };
   assert.deepEqual(specFromFlags({ ...flags, paused: true }), { rollout, paused: true });
@@ -91,7 +91,7 @@ test('reports a flag that cannot be parsed as a usage error with the next step',
   }
 });
 
-test('--node-selector takes what kubectl get -l takes', () => {
+test('--node-selector accepts the syntax of kubectl get -l', () => {
   const spec = specFromFlags({ 'node-selector': ['zone in (a,b),!spot', 'tier=gold,cpu>4', 'x==,gpu,os!=windows'] });
   assert.deepEqual(spec, {
     nodeSelector: { tier: 'gold', x: '' },
@@ -121,7 +121,7 @@ test('--node-selector takes what kubectl get -l takes', () => {
   }
 });
 
-test('expressions are added to the default selector, and do not replace it', () => {
+test('adds expressions to the default selector instead of replacing it', () => {
   const role = 'node-role.kubernetes.io/worker';
   const edited = (texts: string[], before: NodePoolSpec = {}) => {
     const edits = editsFromFlags({ 'node-selector': texts });
@@ -144,7 +144,7 @@ test('expressions are added to the default selector, and do not replace it', () 
   assert.equal(edited([`!${role}`]).spec.nodeSelector, undefined, 'no node could meet both');
 });
 
-test('an edit of the selector replaces what the pool requires of a label', () => {
+test('an edit of the selector replaces the requirements for the same label', () => {
   const before = {
     nodeSelector: { a: '1', b: '2' },
     matchExpressions: [
@@ -170,7 +170,7 @@ test('an edit of the selector replaces what the pool requires of a label', () =>
   assert.throws(() => edited('a-,!a'), { message: '--node-selector "a-": a is both set and removed' });
 });
 
-test('--startup-taint has its condition and when it is given again after each taint', () => {
+test('--startup-taint takes the condition and `again` after each taint', () => {
   const given = [
     'a=b:NoSchedule,until=AgentReady',
     'until:NoSchedule,c:NoExecute,until=e.com/Ready,again=Boot,d:PreferNoSchedule,again=Boot',
@@ -198,7 +198,7 @@ test('--startup-taint has its condition and when it is given again after each ta
   );
 });
 
-test('--startup-taint that cannot be read is a usage error', () => {
+test('reports an unreadable --startup-taint as a usage error', () => {
   const wrong = {
     'until=Ready': /--startup-taint "until=Ready": the taint before "until=Ready" is missing/,
     'a:NoSchedule,until=': /the condition type is empty/,

@@ -6,7 +6,7 @@ import { plain } from '../../../print/fixtures.ts';
 import { MEASURED, SHOWN } from '../../top/print-fixtures.ts';
 import { demandOf, topCluster, topOf } from './top-cluster.ts';
 
-test('JSON: prints exact quantities, and numbers beside', async () => {
+test('JSON: prints exact quantities with numbers', async () => {
   const top = await topOf(topCluster(MEASURED), { resources: ['memory', 'pods'] });
   const { pools, unassigned, total, nodes } = JSON.parse(printTop(top, 'pools', 'json'));
   assert.deepEqual(pools[2], {
@@ -50,7 +50,7 @@ test('JSON: prints nodes, without unknown values', async () => {
   assert.equal('pool' in nodes[5], false);
 });
 
-test('prints an amount beyond all numbers exactly in data, cut in the table, without number and percentage', async () => {
+test('prints huge amounts exactly in data, cut in the table, without percentage', async () => {
   const top = await topOf(topCluster({ demand: { w1: demandOf(1, { cpu: `1${'0'.repeat(400)}` }) } }), {
     names: ['worker'],
     resources: ['cpu'],

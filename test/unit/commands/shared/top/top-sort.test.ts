@@ -12,7 +12,7 @@ describe('sorting', () => {
     return options.nodes ? nodes.map(({ node }) => node.name).join(' ') : names(pools);
   }
 
-  test('sorts by name, by nodes and by figures: largest first, unknown last', async () => {
+  test('sorts by name, nodes and resources: largest first, unknown last', async () => {
     assert.equal(await sorted('name'), 'empty gpu worker <none>');
     assert.equal(await sorted('nodes'), 'worker gpu <none> empty');
     assert.equal(await sorted('cpu'), 'worker gpu <none> empty');
@@ -52,7 +52,7 @@ test('refuses an unknown sort key before any read', async () => {
   await read({ sortBy: 'example.com/fuse', resources: 'all' });
 });
 
-test('refuses keys that pods have no figure of', async () => {
+test('refuses keys that pods do not have', async () => {
   const PODS = { ...PLAIN, eachPod: true };
   for (const sortBy of ['cpu.free', 'cpu.maxFree', 'nodes', 'pods', 'pods.requested']) {
     await assert.rejects(top({ ...PODS, sortBy }, {} as TopDeps), {

@@ -36,7 +36,7 @@ describe('sums', () => {
     assert.deepEqual(nodes, []);
   });
 
-  test('without pods knows only allocatable, and does not read pods', async () => {
+  test('without pods, reads no pods and shows only allocatable', async () => {
     const deps = depsOf(topCluster());
     const never = () => Promise.reject(new Error('asked'));
     const found = await top(
@@ -47,7 +47,7 @@ describe('sums', () => {
     assert.equal(found.usage, undefined);
   });
 
-  test('counts as the largest free place what one node has free, and has a place for another pod', async () => {
+  test('computes the largest free amount from nodes with room for another pod', async () => {
     const cluster = topCluster();
     const largest = async (pool: string, resource: string) => {
       const { pools } = await topOf(cluster, { names: [pool] });
@@ -91,7 +91,7 @@ describe('sums', () => {
     assert.equal(nodes.map(({ tally }) => said(tally, 'cpu').split(' ')[3]).join(' '), '- - 123456789n 1 - -');
   });
 
-  test('counts an invalid quantity as nothing, and warns', async () => {
+  test('counts an invalid quantity as zero, and warns', async () => {
     const cluster = topCluster({ demand: {} });
     const bad = aNode({ name: 'bad', allocatable: { cpu: '1e99999', memory: '1Gi', 'not/shown': '1e99999' } });
     const nodes = [bad, aNode({ name: 'ok', allocatable: { cpu: '2' } })];
@@ -103,7 +103,7 @@ describe('sums', () => {
     }
   });
 
-  test('without pods gives the same sums for pools and single nodes', async () => {
+  test('without pods returns the same sums for pools and single nodes', async () => {
     const [atOnce, oneByOne] = [false, true].map(nodes => topOf(topCluster(), { pods: false, nodes }));
     assert.deepEqual((await atOnce)?.total, (await oneByOne)?.total);
     assert.deepEqual((await atOnce)?.pools, (await oneByOne)?.pools);
@@ -111,7 +111,7 @@ describe('sums', () => {
 });
 
 describe('choosing pools and resources', () => {
-  test('pools by name, in the given order, without nodes of no pool', async () => {
+  test('pools by name, in the given order, without unassigned nodes', async () => {
     const { pools, total } = await topOf(topCluster(), { names: ['worker', 'gpu', 'worker'] });
     assert.equal(names(pools), 'gpu worker');
     assert.equal(total.nodes, 5);
@@ -134,7 +134,7 @@ describe('choosing pools and resources', () => {
     );
   });
 
-  test('resources: default, all that exist, or named', async () => {
+  test('resources: default, all existing, or named', async () => {
     const cluster = topCluster();
     const resources = async (choice: readonly string[] | 'all' | 'usual') =>
       (await topOf(cluster, { resources: choice })).resources.join(' ');
@@ -159,7 +159,7 @@ describe('choosing pools and resources', () => {
     assert.equal(await resources(['hugepages-1Gi', 'cpu', 'cpu']), 'hugepages-1Gi cpu');
   });
 
-  test('`all` is at most 128, those that most nodes have; others are counted, and shown when named', async () => {
+  test('`all` shows the 128 most common resources, and counts the others', async () => {
     const cluster = topCluster();
     const invented = (of: string, many: number) =>
       Object.fromEntries(Array.from({ length: many }, (_, at) => [`a.example.com/gpu-${of}-${at}`, '1']));
@@ -198,14 +198,14 @@ describe('choosing pools and resources', () => {
   });
 });
 
-test('reports a missing pool before it has read all pods', { timeout: 10_000 }, async () => {
+test('reports a missing pool without waiting for all pods', { timeout: 10_000 }, async () => {
   const deps = depsOf(topCluster());
   const endless = { demand: () => new Promise<never>(() => {}) };
   const found = top({ ...PLAIN, names: ['gqu'] }, { ...deps, pods: endless });
   await assert.rejects(found, { message: 'nodepool "gqu" not found; did you mean "gpu"?' });
 });
 
-test('warns of each of 200,000 unreadable pods', async () => {
+test('warns about each of 200,000 unreadable pods', async () => {
   const { pods, ...deps } = depsOf(topCluster());
   const problems = Array.from({ length: 200_000 }, (_, index) => `pod ${index}`);
   const demand = async () => ({ ...(await pods.demand()), problems });
@@ -213,7 +213,7 @@ test('warns of each of 200,000 unreadable pods', async () => {
   assert.equal(warnings.length, problems.length);
 });
 
-test('waits for usage 5 s longer than for the rest', async () => {
+test('waits for usage 5 s longer than for everything else', async () => {
   const clock = new FakeClock();
   const deps = depsOf(topCluster());
   let asked: AbortSignal | undefined;
@@ -231,7 +231,7 @@ test('waits for usage 5 s longer than for the rest', async () => {
   assert.deepEqual((await found).usage, { kind: 'failed', reason: 'late' });
 });
 
-test('the error of a user who may not list pods names --no-pods, except where pods are to be shown', async () => {
+test('suggests --no-pods when the user may not list pods, unless pods are to be shown', async () => {
   const refused = (refusal: NodepoolError, eachPod = false) => {
     const deps = { ...depsOf(topCluster()), pods: { demand: () => Promise.reject(refusal) } };
     return top({ ...PLAIN, eachPod }, deps).catch((error: NodepoolError) => `${error.message}; ${error.next}`);
