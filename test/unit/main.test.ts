@@ -13,7 +13,7 @@ async function run(...argv: string[]) {
 }
 
 describe('help', () => {
-  test('shows every command on a line, without arguments, with `help` and with `--help`', async () => {
+  test('prints every command on a line without arguments, with `help` and with `--help`', async () => {
     const alone = await run();
     assert.equal(alone.code, 0);
     for (const command of Object.keys(commands)) assert.match(alone.out, new RegExp(`^  ${command} +[A-Z]`, 'm'));
@@ -21,7 +21,7 @@ describe('help', () => {
     assert.deepEqual(await run('--help'), alone);
   });
 
-  test('of a command is the same with `help` before it', async () => {
+  test('prints the same for a command with `help` before it', async () => {
     for (const command of Object.keys(commands)) {
       assert.deepEqual(await run('help', command), await run(command, '--help'));
     }
@@ -36,7 +36,7 @@ test('boolean flags accept true and false, as in kubectl', async () => {
   assert.deepEqual(await create('--reconcile', '--reconcile=false'), made);
 });
 
-test('accepts a pool name as -o name prints it', async () => {
+test('accepts a pool name in the format of -o name', async () => {
   for (const kind of ['nodepool.nodes.lailin.xyz', 'nodepool', 'npool']) {
     const { out } = await run('create', `${kind}/x`, '--dry-run=client');
     assert.equal(out, 'nodepool.nodes.lailin.xyz/x created (dry run)\n');
@@ -114,14 +114,14 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
   }
 });
 
-test('the stack of an unknown flag has no value either', async () => {
+test('the stack trace of an unknown flag hides its value', async () => {
   const { err } = await run('get', '--password=hunter2', '-v9');
   assert.match(err, /^error: unknown flag --password; .*\n.*\n.*: unknown flag --password\n {4}at /);
   assert.doesNotMatch(err, /hunter2/);
 });
 
 describe('input of create', () => {
-  test('a flag that cannot be parsed exits with 2, an invalid pool with 1, each on one line', async () => {
+  test('exits with 2 for an unreadable flag and with 1 for an invalid pool', async () => {
     const parsed = [
       ['create', 'x', '--taint', 'a\nb'],
       ['create', 'x', '--node-selector', 'a in b'],
@@ -137,7 +137,7 @@ describe('input of create', () => {
     assert.match(err, /^error: [^\n]+; next: [^\n]+\n$/);
   });
 
-  test('--request-timeout applies to the URL of -f too', { timeout: 10_000 }, async t => {
+  test('--request-timeout also applies to the URL of -f', { timeout: 10_000 }, async t => {
     const server = createServer().listen(0, '127.0.0.1');
     await new Promise(resolve => server.once('listening', resolve));
     t.after(() => server.close());
@@ -172,7 +172,7 @@ exec kubectl-nodepool __complete "$@"
     assert.match((await run('version', '--client', '-o', 'yaml')).out, /^clientVersion: \d\S+\n$/);
   });
 
-  test('install --dry-run is --dry-run=client: with -o it prints and does not connect', async () => {
+  test('install --dry-run means --dry-run=client: with -o it prints and does not connect', async () => {
     const { code } = await run('install', '--dry-run', '--kubeconfig', '/nowhere');
     assert.equal(code, 1, 'without it, what is there says what would become of it');
     const short = await run('install', '--dry-run', '-o', 'yaml', '--kubeconfig', '/nowhere');

@@ -19,7 +19,7 @@ async function executable(path: string): Promise<string> {
   return path;
 }
 
-test('looks in its own variable, then KUBEBUILDER_ASSETS, then the cache', async () => {
+test('prefers its own variable, then KUBEBUILDER_ASSETS, then the cache', async () => {
   const own = await executable(join(folder, 'own', 'my-apiserver'));
   const assets = await executable(join(folder, 'assets', 'kube-apiserver'));
   const platform = `${process.platform}-${process.arch}`;
@@ -36,7 +36,7 @@ test('looks in its own variable, then KUBEBUILDER_ASSETS, then the cache', async
   await assert.rejects(findBinary('kube-apiserver', env), /TEST_ASSET_KUBE_APISERVER names .*nowhere/);
 });
 
-test('looks for an older minor version by its own names', async () => {
+test('looks for an older minor version under its own names', async () => {
   const env: NodeJS.ProcessEnv = { XDG_CACHE_HOME: join(folder, 'older') };
   const platform = `${process.platform}-${process.arch}`;
   // By its plain name: a kubectl that is called kubectl-1.30 takes itself for a plugin.
@@ -62,7 +62,7 @@ test('uses a cache in the home directory without XDG_CACHE_HOME', async () => {
   assert.equal(await findBinary('etcd', { HOME: join(folder, 'home') }), path);
 });
 
-test('asks a second provider only for what the first did not have', async () => {
+test('asks a second provider only for binaries that the first lacks', async () => {
   const asked: string[][] = [];
   const provider = (makes: readonly string[]) => async (wanted: readonly Wanted[]) => {
     asked.push(wanted.map(({ name }) => name));
@@ -80,7 +80,7 @@ test('asks a second provider only for what the first did not have', async () => 
   assert.equal(asked.length, 2);
 });
 
-test('reports missing binaries in one error that says what to set', async () => {
+test('reports missing binaries in one error that names what to set', async () => {
   const options = { env: { XDG_CACHE_HOME: join(folder, 'none') }, progress: silent, providers: [] };
   await assert.rejects(ensureBinaries(['kube-apiserver', 'etcd'], options), {
     message: /^kube-apiserver, etcd not found.*KUBEBUILDER_ASSETS.*TEST_ASSET_KUBE_APISERVER, TEST_ASSET_ETCD/,

@@ -5,14 +5,14 @@ import { clientCertificate, createAuthority, serverCertificate } from '../../clu
 
 const authority = createAuthority('test-ca');
 
-test('the CA has a self-signed CA certificate', () => {
+test('creates a self-signed CA certificate', () => {
   const ca = new X509Certificate(authority.cert);
   assert.equal(ca.ca, true);
   assert.equal(ca.subject, 'CN=test-ca');
   assert.equal(ca.verify(ca.publicKey), true);
 });
 
-test('a serving certificate has its hosts and addresses', () => {
+test('creates a serving certificate with its hosts and addresses', () => {
   const pair = serverCertificate(authority, ['127.0.0.1', 'localhost']);
   const cert = new X509Certificate(pair.cert);
   assert.equal(cert.verify(new X509Certificate(authority.cert).publicKey), true);
@@ -23,7 +23,7 @@ test('a serving certificate has its hosts and addresses', () => {
   assert.deepEqual(cert.keyUsage, ['1.3.6.1.5.5.7.3.1']);
 });
 
-test('a client certificate has user, groups, validity and its own key', () => {
+test('creates a client certificate with user, groups, validity and its own key', () => {
   const notBefore = new Date('2020-01-02T03:04:05Z');
   const notAfter = new Date('2051-06-07T08:09:10Z');
   const pair = clientCertificate(authority, 'jané', ['team-a', 'team-b'], { notBefore, notAfter });

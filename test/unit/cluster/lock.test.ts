@@ -44,7 +44,7 @@ test('takes over the lock of an ended process at once', async () => {
   assert.equal(await withLock(path, async () => 'done', fail), 'done');
 });
 
-test('takes over a lock that was not renewed for long, whoever holds it', async () => {
+test('takes over a lock that was not renewed for long, from any holder', async () => {
   const path = join(folder, 'old');
   await writeFile(path, `1 another-host some-id\n`);
   const past = new Date(Date.now() - 31_000);
@@ -52,7 +52,7 @@ test('takes over a lock that was not renewed for long, whoever holds it', async 
   assert.equal(await withLock(path, async () => 'done', fail), 'done');
 });
 
-test('respects a recent lock of another machine, whatever its process id', async () => {
+test('respects a recent lock of another machine with any process id', async () => {
   const path = join(folder, 'foreign');
   await writeFile(path, `${spawnSync('true').pid} another-host some-id\n`);
   const waiting = Promise.withResolvers<void>();

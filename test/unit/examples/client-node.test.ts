@@ -103,7 +103,7 @@ describe('a watch on client-node', () => {
     assert.deepEqual([lines.length, end.kind], [1, 'broken']);
   });
 
-  test("reports a refused watch or list with the server's message and Retry-After", async t => {
+  test('reports a refused watch or list with message and Retry-After of the server', async t => {
     const { connection } = await serve(t, (_, response) =>
       response.writeHead(429, { 'Retry-After': '3' }).end(JSON.stringify(STATUS)),
     );
@@ -156,7 +156,7 @@ describe('the event sink', () => {
     return eventSink(connection.client(EventsV1Api), 'example.com/test', 'test-1');
   }
 
-  test("writes microseconds, and cuts a note at the server's limit", async t => {
+  test('writes microseconds, and cuts a note at the limit of the server', async t => {
     let written = '';
     const { create } = await sink(t, 201, body => {
       written = body;
@@ -196,7 +196,7 @@ describe('the event sink', () => {
 });
 
 describe('the kubeconfig and the environment', () => {
-  test('the first of several clusters, users, contexts and current contexts counts', () => {
+  test('the first of several clusters, users, contexts and current contexts wins', () => {
     const [config, second] = [new FirstWins(), new KubeConfig()];
     for (const [each, name] of [
       [config, 'first'],
@@ -241,7 +241,7 @@ describe('the kubeconfig and the environment', () => {
     assert.deepEqual(asked, [`http://api.invalid${PODS}?limit=2`]);
   });
 
-  test('no proxy for loopback addresses and blocks of NO_PROXY', () => {
+  test('uses no proxy for loopback addresses and blocks of NO_PROXY', () => {
     const agentFor = proxyAgents({ HTTPS_PROXY: 'http://proxy', NO_PROXY: '.local, 10.0.0.0/8,fd00::/8' });
     for (const host of ['localhost', '127.0.0.2', '[::1]', '10.96.0.1', '[fd00::1]']) {
       assert.equal(agentFor(`https://${host}:6443/`), undefined, host);

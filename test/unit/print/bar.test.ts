@@ -15,7 +15,7 @@ test('draws ASCII', () => {
   assert.equal(bar(0.3, 10, ASCII), '###-------');
 });
 
-test('shows the smallest share, does not show an incomplete one as full, and caps at full', () => {
+test('shows the smallest share, shows only 100% as full, and caps there', () => {
   for (const glyphs of [BLOCKS, ASCII]) {
     assert.notEqual(bar(0.0001, 5, glyphs), bar(0, 5, glyphs));
     assert.notEqual(bar(0.9999, 5, glyphs), bar(1, 5, glyphs));

@@ -27,7 +27,7 @@ function fitted(terminalWidth: number, shown = row): [string, number][] {
   return columns.map(({ header, cell }) => [header, String(cell(shown, NOW, Infinity)).length]);
 }
 
-test('cuts lists alike, then leaves out the least important columns, then cuts the others', () => {
+test('cuts lists equally, drops the least important columns, then cuts the others', () => {
   const age: [string, number] = ['AGE', 2];
   assert.deepEqual(fitted(95), [['NAME', 10], ['DRIFT', 10], ['TAINTS', 40], age, ['APPLIED', 20]]);
   assert.deepEqual(fitted(94), [['NAME', 10], ['DRIFT', 10], ['TAINTS', 39], age, ['APPLIED', 20]]);
@@ -51,7 +51,7 @@ test('cuts lists alike, then leaves out the least important columns, then cuts t
   assert.deepEqual(fitted(10), fitted(37));
 });
 
-test('a column of one known value goes before those without a value', () => {
+test('drops a column with one known value before columns without values', () => {
   const columns: Column<Row>[] = [
     { header: 'NAME', cell: () => 'n'.repeat(10) },
     { header: 'POOL', cell: ({ POOL = '' }) => POOL, rank: 1, known: 'gpu' },

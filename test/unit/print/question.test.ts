@@ -4,7 +4,7 @@ import { nodesText, questionLines, whereText } from '../../../src/print/question
 
 const names = Array.from({ length: 25 }, (_, at) => `ip-10-0-1-${at + 10}.eu-west-1.compute.internal`);
 
-test('names the action, the cluster and what is lost, each once', () => {
+test('names the action, the cluster and each loss once', () => {
   const facts = { action: 'Delete pool gpu (releases 2 nodes)', where: 'context prod' };
   assert.deepEqual(questionLines(facts, 100), ['Delete pool gpu (releases 2 nodes) in context prod? [y/N]']);
   assert.deepEqual(questionLines({ ...facts, where: undefined, losses: ['2 pods go', '1 waits'] }, 100), [
@@ -12,7 +12,7 @@ test('names the action, the cluster and what is lost, each once', () => {
   ]);
 });
 
-test('has at most 8 lines of a terminal, and says how much it leaves out', () => {
+test('prints at most 8 terminal lines, and counts what it omits', () => {
   const losses = Array.from({ length: 15 }, (_, at) => `${at} of ${nodesText(names)}`);
   const action = `Add ${nodesText(names)} to pool gpu`;
   for (const width of [80, 120, 200]) {
@@ -24,7 +24,7 @@ test('has at most 8 lines of a terminal, and says how much it leaves out', () =>
   }
 });
 
-test('says the first loss, however long all names are', () => {
+test('prints the first loss even with long names', () => {
   const action = `Save pool frontend, to change ${nodesText(names)}`;
   const evicted = `NoExecute taints evict 22 pods at once from ${nodesText(names)}: ${'many pods '.repeat(60)}`;
   const text = questionLines({ action, where: 'context prod', losses: [evicted, 'b', 'c'] }, 80).join(' ');
@@ -32,14 +32,14 @@ test('says the first loss, however long all names are', () => {
   assert.match(text, /and 2 more\? \[y\/N\]$/);
 });
 
-test('names few nodes and counts all', () => {
+test('names few nodes and counts all of them', () => {
   assert.deepEqual(
     [nodesText([]), nodesText(['a']), nodesText(['a', 'b', 'c', 'd'])],
     ['0 nodes', '1 node (a)', '4 nodes (a, b, c and 1 more)'],
   );
 });
 
-test('the cluster is the context, and escapes stay text', () => {
+test('names the context as the cluster, and escapes control characters', () => {
   assert.equal(whereText({ contextName: 'prod', clusterName: 'c' }), 'context prod');
   assert.equal(whereText({ contextName: undefined, clusterName: 'c' }), 'cluster c');
   assert.equal(whereText({ contextName: undefined, clusterName: '' }), undefined);

@@ -41,7 +41,7 @@ test('escapes hidden characters: joiners beside ASCII, tags', () => {
   assert.doesNotMatch(sanitizeJson(JSON.stringify('a\u{e0061}\u200d')), /[^ -~]/);
 });
 
-test('escapes variation selectors that select nothing', () => {
+test('escapes variation selectors without an effect', () => {
   assert.equal(sanitizeLine('ad\ufe0fmin \u{e0101} b\u180b'), 'ad\\ufe0fmin \\udb40\\udd01 b\\u180b');
   assert.equal(sanitizeLine('❤\ufe0f\ufe0f'), '❤\ufe0f\\ufe0f');
   assert.equal(sanitizeLine('é\u200d\u200dé'), 'é\\u200d\\u200dé');

@@ -117,7 +117,7 @@ for (const [name, tableFor] of Object.entries(TABLES)) {
   });
 }
 
-test('NAME is cut last, and an empty DUE is left out first', () => {
+test('cuts NAME last, and drops an empty DUE first', () => {
   assert.equal(
     poolsTable(60),
     `NAME                               STATUS     NODES …
@@ -144,7 +144,7 @@ gke-production-europe-default-pool-8f3a1c2d-x9bq   Ready`,
   );
 });
 
-test('events: a message without room for 60 characters is below its line, and no name is broken', () => {
+test('events: puts a message below its line if fewer than 60 characters fit', () => {
   assert.equal(
     eventsText(60, events(POOLS[0] ?? '').slice(0, 1)),
     `
@@ -158,7 +158,7 @@ TIME      WHAT             POOL             DETAIL …
   );
 });
 
-test('events: a short message stands beside the columns', () => {
+test('events: puts a short message beside the columns', () => {
   const [event] = events('a');
   assert.ok(event);
   const short = eventsText(60, [{ ...event, note: 'short' }]);
@@ -175,7 +175,7 @@ function cloudNodes(names: readonly string[]): PoolNode[] {
 }
 
 for (const [cloud, names] of Object.entries({ EKS, GKE: GKE_NODES })) {
-  test(`nodes: no line is wider than the terminal, with 18 names of ${cloud}, and all names differ`, () => {
+  test(`nodes: no line exceeds the terminal, with 18 different names of ${cloud}`, () => {
     for (let width = 60; width <= 240; width++) {
       for (const labels of [[], ['topology.kubernetes.io/zone', 'eks.amazonaws.com/capacityType']]) {
         const lines = nodesTable(width, cloudNodes(names), labels).split('\n');
@@ -190,7 +190,7 @@ for (const [cloud, names] of Object.entries({ EKS, GKE: GKE_NODES })) {
   });
 }
 
-test('nodes: a column without a value is left out before one with values, whatever their ranks', () => {
+test('nodes: drops columns without values before columns with values', () => {
   const fresh = cloudNodes(EKS).map(each => ({
     ...each,
     changes: [],

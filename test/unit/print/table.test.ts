@@ -20,7 +20,7 @@ test('separates columns by three spaces as kubectl does, without trailing spaces
   );
 });
 
-test("without headers keeps kubectl's minimum column width", () => {
+test('without headers, keeps the minimum column width of kubectl', () => {
   assert.equal(renderTable([['w', '8', '5d']]), 'w     8     5d');
 });
 
@@ -63,7 +63,7 @@ test('shows escapes and newlines in a cell as text', () => {
   assert.equal(text, 'x\\u001b[31m\\ny   \x1b[31m\\u001b]0;t\\u0007\x1b[39m');
 });
 
-test('counts wide characters and emoji as two columns, combining marks as none', () => {
+test('counts wide characters and emoji as two columns, combining marks as zero', () => {
   const rows = [
     ['中文', '|'],
     ['😀', '|'],
@@ -78,7 +78,7 @@ test('counts wide characters and emoji as two columns, combining marks as none',
   ]);
 });
 
-test('keeps one width over all rows of a long table', () => {
+test('keeps the same widths for all rows of a long table', () => {
   const rows = Array.from({ length: 500 }, (_, i) => [`node-${i}`, i === 433 ? 'a-long-one' : 'x', 'end']);
   const lines = renderTable([['NAME', 'WHAT', 'END'], ...rows]).split('\n');
   assert.equal(lines.length, 501);
@@ -117,7 +117,7 @@ test('appends rows without headers', () => {
   assert.equal(render([['a', 'y']]), 'a          y');
 });
 
-test('the width that a table takes has the gap after its last column', () => {
+test('takenWidth() includes the gap after the last column', () => {
   const rows = [
     ['NAME', 'A'],
     ['節点', 'b'],
@@ -126,7 +126,7 @@ test('the width that a table takes has the gap after its last column', () => {
   assert.equal(takenWidth(rows, DESCRIBE), 'NAME  A  '.length);
 });
 
-test('fit: exactly so wide, whatever the text', () => {
+test('fit() returns exactly the given width for any text', () => {
   const texts = [
     '',
     'a',
@@ -152,7 +152,7 @@ test('fit: exactly so wide, whatever the text', () => {
   assert.equal(fit({ text: 'ab', paint: text => `<${text}>` }, 4), '<ab>  ');
 });
 
-test('fit: a cluster cannot move the cursor, colour, or turn a line around', () => {
+test('fit() escapes cursor movement, colours and bidi characters', () => {
   const hostile = 'a\u001b[2Jb\u0007c\nd\u202ee\u009b5A';
   assert.equal(fit(hostile, 60).trimEnd(), 'a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A');
 });

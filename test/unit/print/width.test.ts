@@ -41,17 +41,17 @@ test('measures a long text in linear time', () => {
   assert.ok(cpuMs() - start < 1_000);
 });
 
-test('cut: an ellipsis where there is room for one', () => {
+test('cut() appends an ellipsis if there is room', () => {
   assert.equal(cut('abcdef', 4), 'abc…');
   assert.equal(cut('ab', 0), '');
 });
 
-test('wrap: a cluster cannot move the cursor, colour, or turn a line around', () => {
+test('wrap() escapes cursor movement, colours and bidi characters', () => {
   const hostile = 'a\u001b[2Jb\u0007c\nd\u202ee\u009b5A';
   assert.deepEqual(wrap(hostile, 60), ['a\\u001b[2Jb\\u0007c\\nd\\u202ee\\u009b5A']);
 });
 
-test('wrap: at spaces, else anywhere; nothing is lost', () => {
+test('wrap() breaks at spaces, or else anywhere, and loses nothing', () => {
   assert.deepEqual(wrap('', 5), ['']);
   assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
   assert.deepEqual(wrap('abcdefgh', 3), ['abc', 'def', 'gh']);
@@ -62,7 +62,7 @@ test('wrap: at spaces, else anywhere; nothing is lost', () => {
   assert.deepEqual(wrap('日本', 1), ['日', '本']);
 });
 
-test('indents the lines that follow in a wrapped text', () => {
+test('indents continuation lines of a wrapped text', () => {
   const cases: [text: string, lines: string[]][] = [
     ['    short', ['    short']],
     ['    one two three', ['    one two', '      three']],
@@ -74,7 +74,7 @@ test('indents the lines that follow in a wrapped text', () => {
   for (const [text, lines] of cases) assert.deepEqual(wrapIndented(text, 12), lines, text);
 });
 
-test('wrap: a megabyte takes no noticeable time', () => {
+test('wrap() handles a megabyte quickly', () => {
   const start = cpuMs();
   const lines = wrap(`${'x'.repeat(999)} `.repeat(1_000).trimEnd(), 66);
   // A tenth of a second; minutes when each line looks at all the rest.
@@ -82,7 +82,7 @@ test('wrap: a megabyte takes no noticeable time', () => {
   assert.equal(lines.join('').length, 999_000);
 });
 
-test('wraps at spaces only, and not within a command that fits a line', () => {
+test('wraps only at spaces, and not within a command that fits on a line', () => {
   const cases: [text: string, width: number, lines: string[]][] = [
     ['', 5, ['']],
     ['a  b', 5, ['a  b']],

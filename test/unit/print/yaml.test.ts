@@ -11,7 +11,7 @@ const vectors: { object: Record<string, unknown>; yaml: string }[] = JSON.parse(
   readFileSync(new URL('yaml-vectors.json', import.meta.url), 'utf8'),
 );
 
-test('writes what Go writes', async t => {
+test('writes the same YAML as Go', async t => {
   assert.ok(vectors.length > 200);
   for (const { object, yaml } of vectors) {
     await t.test(JSON.stringify(object).slice(0, 60), () => assert.equal(`${toYaml(object)}\n`, yaml));
@@ -25,20 +25,20 @@ test('escapes terminal control characters, which Go would print', () => {
   assert.equal(toYaml({ a: 'line\n\u200f' }), 'a: "line\\n\\u200F"');
 });
 
-test('writes joiners and variation selectors in use as Go does, and escapes hidden ones', () => {
+test('writes visible joiners and variation selectors as Go does, and escapes hidden ones', () => {
   assert.equal(toYaml({ a: '❤️ می‌خواهم' }), 'a: ❤️ می‌خواهم');
   assert.equal(toYaml({ a: '👩‍🔬' }), 'a: "\\U0001F469‍\\U0001F52C"');
   assert.equal(toYaml({ a: 'ad\u200dmin', 'k\ufe0f': 1 }), 'a: "ad\\u200Dmin"\n"k\\uFE0F": 1');
 });
 
-test('keeps the value when control characters are escaped', () => {
+test('keeps the value when it escapes control characters', () => {
   for (const value of ['ad\u200dmin', '👩‍🔬', '👩‍🔬\u202e', '❤️ \u202e', '\u{e0101}', '\u200b\ufe0f', '1️⃣', 'a\tb']) {
     assert.deepEqual(load(sanitizeText(toYaml({ [value]: value }))), { [value]: value }, JSON.stringify(value));
     assert.deepEqual(JSON.parse(sanitizeText(printJson({ [value]: value }))), { [value]: value });
   }
 });
 
-test('replaces half a surrogate pair, as Go does', () => {
+test('replaces half a surrogate pair as Go does', () => {
   assert.equal(toYaml({ a: '\ud83d!' }), 'a: �!');
 });
 

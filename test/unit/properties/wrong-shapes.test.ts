@@ -312,7 +312,7 @@ async function readWith(kind: keyof typeof SAMPLES, object: unknown): Promise<vo
 }
 
 for (const kind of Object.keys(SAMPLES) as (keyof typeof SAMPLES)[]) {
-  test(`${kind}: what a server sends is read, and no wrong value in any place is a bug`, async () => {
+  test(`${kind}: reads valid objects, and no wrong value anywhere causes a bug`, async () => {
     const transport = server(SAMPLES[kind]);
     for (const read of READERS[kind]) await read(new Api(transport, () => new Date()), transport);
     for (const path of placesIn(SAMPLES[kind])) {
@@ -341,7 +341,7 @@ function change(object: unknown, [path, value]: [(string | number)[], unknown]):
   }
 }
 
-test('the error names the field', async () => {
+test('names the field in the error', async () => {
   const node = withValue(SAMPLES.node, ['status', 'conditions'], 'x');
   await assert.rejects(readNode(node), /status.conditions is "x", not a list/);
   const nulls = withValue(SAMPLES.node, ['status', 'conditions'], [null, ...conditions]);
@@ -351,7 +351,7 @@ test('the error names the field', async () => {
   );
 });
 
-test('an object without a name, a RuntimeClass without a handler and a revision without a number are errors', async () => {
+test('refuses an object without name, a RuntimeClass without handler, a revision without number', async () => {
   for (const [kind, path, says] of [
     ['node', ['metadata', 'name'], 'metadata.name is missing'],
     ['pool', ['metadata', 'name'], 'metadata.name is missing'],
@@ -364,7 +364,7 @@ test('an object without a name, a RuntimeClass without a handler and a revision 
   }
 });
 
-test('conditions of a pool that are none are left out', async () => {
+test('drops malformed conditions of a pool', async () => {
   const pool = withValue(SAMPLES.pool, ['status', 'conditions'], [null, 'x', ...conditions]);
   const transport = server(pool);
   const [read] = await nodePoolsClient(new Api(transport, () => new Date()), transport, new KeptAnnotations()).list();

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { checkOnMain } from '../../../scripts/check-tag.ts';
 import { neededBy, release } from './workflows.ts';
 
-test('a commit that is not on main is refused', t => {
+test('refuses a commit that is not on main', t => {
   const folder = mkdtempSync(join(tmpdir(), 'nodepool-tag-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const git = (...args: string[]) =>
@@ -27,7 +27,7 @@ test('a commit that is not on main is refused', t => {
   checkOnMain(folder);
 });
 
-test('everything that is published waits for the check of the tag, and for an approval', () => {
+test('publishing waits for the tag check and an approval', () => {
   const { on, jobs } = release;
   assert.deepEqual(on, { push: { tags: ['v*'] } });
   const steps = jobs.build?.steps ?? [];

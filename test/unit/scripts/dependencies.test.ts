@@ -128,7 +128,7 @@ describe('a package that is not named', { skip, timeout: 300_000 }, () => {
     assert.deepEqual(ran(), ['evil', 'node']);
   });
 
-  test('is refused by npm ci and by the npm scripts, with its name', async t => {
+  test('is refused by npm ci and the npm scripts, with its name', async t => {
     if (!isStrict) return t.skip('npm 11.19 is the first that refuses');
     const env = npmEnvironment(folder, registry);
     for (const command of [
@@ -142,7 +142,7 @@ describe('a package that is not named', { skip, timeout: 300_000 }, () => {
     assert.deepEqual(ran(), []);
   });
 
-  test('runs no install script in a release, with an npm that does not refuse it either', async () => {
+  test('runs no install script in a release, even with an npm that does not refuse it', async () => {
     const env = { ...npmEnvironment(folder, registry), npm_config_strict_allow_scripts: 'false' };
     const jobs = Object.values(release.jobs).filter(({ steps }) =>
       steps.some(({ uses = '' }) => /checkout/.test(uses)),
@@ -188,7 +188,7 @@ test('go.sum has the hash of every required Go module', () => {
   }
 });
 
-test('the Bun of every platform is pinned by its SHA-512, in the version that bots and advisories see', () => {
+test('the Bun of every platform is pinned by SHA-512, with a version that scanners see', () => {
   for (const { bun, integrity } of TARGETS) assert.match(integrity, /^sha512-[A-Za-z0-9+/]{86}==$/, bun);
   const { locked } = lockFiles.find(({ file }) => file.startsWith('scripts/package/bun/')) ?? { locked: [] };
   for (const [folder, { version }] of locked) assert.equal(version, BUN_VERSION, folder);
@@ -210,7 +210,7 @@ test('every action is pinned to a commit, with its version as comment', () => {
   assert.ok(count > 8);
 });
 
-test('workflows are read-only by default; those that may write need approval and run no dependencies', () => {
+test('workflows are read-only by default, and writing ones need approval and run no dependencies', () => {
   assert.deepEqual(
     workflows.map(({ file }) => file.replace(/^.*\//, '')),
     ['advisories.yml', 'codeql.yml', 'dependency-review.yml', 'pull-request.yml', 'release.yml', 'site.yml'],
@@ -242,7 +242,7 @@ test('workflows are read-only by default; those that may write need approval and
   }
 });
 
-test('pull requests are analysed, and their new dependencies looked up in every scope', () => {
+test('pull requests are analysed, and new dependencies in every scope checked', () => {
   const uses = (action: string) =>
     workflows
       .filter(({ on }) => 'pull_request' in on)
@@ -253,7 +253,7 @@ test('pull requests are analysed, and their new dependencies looked up in every 
   assert.equal(uses('actions/dependency-review-action')?.with?.['fail-on-scopes'], 'runtime, development, unknown');
 });
 
-test('advisories are checked daily, and updates proposed for everything that is pinned', () => {
+test('advisories are checked daily, and updates proposed for everything pinned', () => {
   const daily = workflows.find(({ file }) => file.endsWith('advisories.yml'));
   assert.match(JSON.stringify(daily?.on.schedule), /"\d+ \d+ \* \* \*"/);
   assert.match(daily?.source ?? '', /- run: npm audit\n/);

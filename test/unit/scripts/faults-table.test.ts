@@ -28,7 +28,7 @@ test('counts how often each row passed', () => {
   ]);
 });
 
-test('replaces the rows that were measured and keeps the others, also those with a bar in a cell', () => {
+test('replaces the measured rows and keeps the others, including rows with a bar in a cell', () => {
   const first = faultsTable([[result('a|b'), result('a', false), result('z')]], '', '2026-11-20');
   const text = ['Node v1', '', ...first].join('\n');
   assert.deepEqual(faultsTable([[result('a'), result('new')]], text, '2026-11-24'), [

@@ -19,7 +19,7 @@ const recorded: Plugin = {
   },
 };
 
-test('in the bundle, a command loads neither plugins of oclif, nor its help', async t => {
+test('in the bundle, a command loads neither oclif plugins nor the help', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'nodepool-lazy-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const outfile = join(folder, 'entry.mjs');
@@ -58,7 +58,7 @@ test('in the bundle, a command loads neither plugins of oclif, nor its help', as
   );
 });
 
-test('the bundle makes a require only in files that use one: each takes time at every start', async t => {
+test('the bundle creates a require only in files that use it', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'nodepool-lazy-'));
   t.after(() => rmSync(folder, { recursive: true }));
   // oclif is CommonJS.

@@ -40,7 +40,7 @@ const KREW: Record<string, [from: string | RegExp, to: string]> = {
   'contains kubectl-np': ['bin: kubectl-nodepool', 'bin: kubectl-np'],
 };
 
-test('each rule of krew-index is checked', () => {
+test('checks each rule of krew-index', () => {
   for (const [rule, [from, to]] of Object.entries(KREW)) {
     const problems = krewProblems(krew.replace(from, to), () => archived);
     assert.ok(
@@ -68,7 +68,7 @@ const ARTIFACT_HUB: Record<string, [from: string | RegExp, to: string]> = {
   'links have support': ['name: support', 'name: help'],
 };
 
-test('each rule of Artifact Hub is checked', () => {
+test('checks each rule of Artifact Hub', () => {
   for (const [rule, [from, to]] of Object.entries(ARTIFACT_HUB))
     assert.ok(artifactHubProblems(chart.replace(from, to), chartFiles).includes(rule), rule);
   assert.deepEqual(artifactHubProblems(chart, []), [
@@ -77,7 +77,7 @@ test('each rule of Artifact Hub is checked', () => {
   ]);
 });
 
-test('each rule of npm is checked', () => {
+test('checks each rule of npm', () => {
   const empty = {
     ...npm,
     name: '@a/B',

@@ -16,7 +16,7 @@ const jobs = workflows.flatMap(({ file, jobs }) =>
 );
 const scriptOf = ({ steps }: Job) => steps.map(({ run = '' }) => run).join('\n');
 
-test('each job that signs by cosign logs in for it, and signs no empty digest', () => {
+test('each job that signs with cosign logs in first, and signs no empty digest', () => {
   const signing = jobs.filter(({ job }) => scriptOf(job).includes('cosign sign '));
   assert.deepEqual(
     signing.map(({ id }) => id),
@@ -32,7 +32,7 @@ test('each job that signs by cosign logs in for it, and signs no empty digest', 
   }
 });
 
-test('changes and releases are tested on real nodes, with the packages of Debian 12 and the cache that they are in', () => {
+test('changes and releases are tested on real nodes with cached Debian 12 packages', () => {
   const onNodes = jobs.filter(({ job }) => scriptOf(job).includes('npm run test:node'));
   assert.deepEqual(
     onNodes.map(({ id }) => id),
@@ -53,7 +53,7 @@ test('changes and releases are tested on real nodes, with the packages of Debian
   }
 });
 
-test('a run of nothing but tests on real nodes fails where there can be none', () => {
+test('a run of only real-node tests fails where real nodes cannot run', () => {
   // Without programs there are no namespaces.
   const { status, stderr } = spawnSync(process.execPath, ['scripts/test.ts', 'test/node/'], {
     cwd: ROOT,
@@ -64,7 +64,7 @@ test('a run of nothing but tests on real nodes fails where there can be none', (
   assert.equal(status, 1);
 });
 
-test('every executable is started on its processor and system before it is published', () => {
+test('every executable is started on its platform before it is published', () => {
   const { include } = (release.jobs.start as Job).strategy?.matrix ?? { include: [] };
   assert.deepEqual(include.map(({ target }) => target).sort(), TARGETS.map(nameOf).sort());
   const runners = { linux: 'ubuntu', darwin: 'macos', windows: 'windows' };
@@ -81,7 +81,7 @@ test('every executable is started on its processor and system before it is publi
   }
 });
 
-test('the image is started from an archive that every image store of docker loads', () => {
+test('the image archive can be loaded by every image store of docker', () => {
   const script = scriptOf(release.jobs.start as Job);
   assert.match(
     script,
@@ -99,7 +99,7 @@ test('every change runs npm run image, which needs the C library', () => {
   assert.equal(image.if, libc?.if);
 });
 
-test('npm publishes the packages of the platforms, and then the main one, each once', async t => {
+test('npm publishes the platform packages first, then the main package, each once', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'nodepool-publish-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const pack = async (path: string, name: string) => {

@@ -20,7 +20,7 @@ test('shows the text of describe and YAML once it is read', () => {
   assert.deepEqual(ofNode.effects, [{ kind: 'read', place: { kind: 'yaml', pool: 'gpu', subject: 'gpu-1' } }]);
 });
 
-test('a long name is cut, and the number of lines behind it is whole', () => {
+test('cuts a long name, but not the line numbers after it', () => {
   const name = 'gke-prod-europe-west4-backend-8f3c1d2e-a1b2';
   const clusterState = new ClusterState([pool('backend', 200)], [node(name, { labels: role('backend') })], []);
   const desk = new Desk({ ...fixture(), clusterState }).type('enter', 'd');
@@ -29,7 +29,7 @@ test('a long name is cut, and the number of lines behind it is whole', () => {
   assert.match(desk.text(), /^Pools > backend > gke-prod-\S*…\S*-a1b2 > Describe \(lines 1-19 of 85\)$/m);
 });
 
-test('of an update of nodes, the list shows what was changed before how many nodes', () => {
+test('lists what was changed instead of how many nodes were updated', () => {
   const shown = fixture();
   const [[, event] = []] = shown.events;
   assert.ok(event);
@@ -62,7 +62,7 @@ test('shows a node', () => {
   );
 });
 
-test('cuts no title of the details, and no line of the help', () => {
+test('cuts no title of the details and no line of the help', () => {
   const details = new Desk().type('enter', 'enter');
   assert.match(details.text(), /^Also matched by: {2}spare$/m);
   details.size = { columns: 40, rows: 40 };

@@ -7,7 +7,7 @@ import { helpLines } from '../../../src/view/contents.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-test('the page has the keys of the help, and no others', async () => {
+test('the page lists exactly the keys of the help', async () => {
   const page = await readFile(join(root, 'docs/commands/view.md'), 'utf8');
   const [, section = ''] = /^## Keys\n([\s\S]*?)^## /m.exec(page) ?? [];
   const onPage = [...section.matchAll(/^\| (?!key|---)(.*?) \|/gm)].flatMap(([, keys = '']) =>

@@ -26,7 +26,7 @@ const NONE: InkKey = {
   numLock: false,
 };
 
-test("maps Ink's keys to key names", () => {
+test('maps key events of Ink to key names', () => {
   const cases: [string, Partial<InkKey>, string[]][] = [
     ['', { upArrow: true }, ['up']],
     ['', { pageDown: true }, ['pagedown']],

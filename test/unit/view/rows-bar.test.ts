@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { makeStyle } from '../../../src/print/style.ts';
 import { nodesBar, paintBar, proportions } from '../../../src/view/rows.ts';
 
-test('splits the width into whole proportional shares, with at least one cell for each kind', () => {
+test('splits the width into proportional shares, with at least one cell for each kind', () => {
   const cases: [number[], number, number[]][] = [
     [[1, 1], 10, [5, 5]],
     [[2, 1, 0], 10, [7, 3, 0]],
@@ -25,7 +25,7 @@ test('splits the width into whole proportional shares, with at least one cell fo
   }
 });
 
-test('draws a character per kind of node, and colours', () => {
+test('draws a character and colour per kind of node', () => {
   const plain = nodesBar({ schedulable: 2, cordoned: 1, notReady: 1 }, 8, makeStyle(false));
   assert.equal(plain.text, '████▒▒░░');
   assert.equal(nodesBar({ schedulable: 0, cordoned: 0, notReady: 0 }, 4, makeStyle(false)).text, '    ');

@@ -70,7 +70,7 @@ function open(
   return { reads, after, stdin, running };
 }
 
-test('a text that is on its way is not requested again, and is after it came', async t => {
+test('does not request a text again while a request is in flight', async t => {
   const { reads, after } = open(t);
   await after('ppp');
   assert.deepEqual(
@@ -85,7 +85,7 @@ test('a text that is on its way is not requested again, and is after it came', a
   assert.match(await after(''), /other pods/);
 });
 
-test('a text from before a command is read again, also one that had not come', async t => {
+test('reads a text again after a command, even if it had not arrived', async t => {
   const place = { ...START, kind: 'diff', pool: 'gpu' } as const;
   for (const text of ['old', undefined]) {
     const shown = text === undefined ? place : { ...place, text };
@@ -113,7 +113,7 @@ function settling(changed: Date): ClusterState {
   return new ClusterState([web], [node('web-1', { labels: { ...role('web'), tier: 'gold' }, record })], []);
 }
 
-test('a pool is Progressing until its nodes have settled by the clock of the server', async t => {
+test('shows a pool as Progressing until its nodes settled by the clock of the server', async t => {
   const changed = new Date(Date.UTC(2026, 0, 1) - 30_000);
   const { after } = open(t, { clusterState: settling(changed) });
   assert.match(await after(''), /web +Progressing/);
@@ -126,7 +126,7 @@ test('a pool is Progressing until its nodes have settled by the clock of the ser
 const gpuNodes: ViewState = { ...initialState, places: [START, { ...START, kind: 'nodes', pool: 'gpu' }] };
 const CORDONED = { result: { kind: 'changed', node: 'gpu-1' }, warning: undefined } as const;
 
-test('an answer that comes in one piece with the key for the question is none', async t => {
+test('ignores an answer that arrives in one chunk with the key for the question', async t => {
   const asked: string[] = [];
   const cordon: Cordon = async ({ node }) => {
     asked.push(node.name);
@@ -141,7 +141,7 @@ test('an answer that comes in one piece with the key for the question is none', 
   assert.equal(asked.length, 1);
 });
 
-test('a cordon under way is waited for, and its result is told after the screen', async t => {
+test('waits for a cordon in progress, and prints its result after the screen', async t => {
   for (const key of ['q', 'D']) {
     const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<Cordon>>>();
     const { after, running } = open(t, { state: gpuNodes, cordon: () => promise });

@@ -26,7 +26,7 @@ const WAYS: readonly string[][] = [
   ['j', 'j', 'enter', 'enter'],
 ];
 
-test('events of all pools keep the pool at 60 columns', () => {
+test('keeps the pool column of events at 60 columns', () => {
   const [[, event] = []] = fixture().events;
   assert.ok(event);
   const desk = new Desk({
@@ -40,7 +40,7 @@ test('events of all pools keep the pool at 60 columns', () => {
   );
 });
 
-test('shows a message that is too long for its line over the last lines', () => {
+test('shows a long message over the last lines of the screen', () => {
   const text = `error: unable to cordon node "ip-10-0-12-34.eu-central-1.compute.internal": ${'no permission '.repeat(6)}end`;
   const desk = new Desk(fixture(), { columns: 40, rows: 12 });
   desk.state = withMessage(desk.state, text, true);
@@ -67,7 +67,7 @@ const SIZES: readonly (readonly [columns: number, rows: number])[] = [
   ...[1, 2, 3, 5, 9, 10, 15, 24, 60].flatMap(rows => [1, 40, 80].map(columns => [columns, rows] as const)),
 ];
 
-test("fills exactly the terminal's lines, and no line is too wide", () => {
+test('fills exactly the lines of the terminal, and exceeds no width', () => {
   const shown = fixture();
   for (const keys of WAYS) {
     for (const [at, [columns, rows]] of SIZES.entries()) {
@@ -94,7 +94,7 @@ test('pads the selected line with wide characters to the screen width', () => {
   }
 });
 
-test('cuts a message of a megabyte in time', () => {
+test('cuts a message of a megabyte quickly', () => {
   const event = fixture().events[0]?.[1];
   assert.ok(event);
   const note = '節 '.repeat(500_000);
@@ -127,7 +127,7 @@ test('shows the most important lines on a small screen', () => {
   );
 });
 
-test('prints no escapes without colour; inverts the selected row with colour', () => {
+test('prints no escapes without colour, and inverts the selected row with colour', () => {
   for (const keys of WAYS) assert.doesNotMatch(new Desk().type(...keys).text(), /\u001b/);
   const desk = new Desk();
   desk.style = makeStyle(true);

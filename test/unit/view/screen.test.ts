@@ -46,7 +46,7 @@ test('shows members, due changes, and matching nodes of other pools', () => {
   assert.match(body('j', 'enter')[2] ?? '', /^>gpu-1 +Ready +owned by gpu/);
 });
 
-test('shows the nodes of no pool', () => {
+test('shows unassigned nodes', () => {
   const lines = new Desk().type('G', 'enter').lines();
   assert.deepEqual(
     lines.slice(2, 5).map(line => line.trimEnd()),
@@ -60,7 +60,7 @@ test('shows the nodes of no pool', () => {
   assert.deepEqual(new Desk().type('G', 'D').effects, []);
 });
 
-test('shows which rows of a long list are on the screen', () => {
+test('shows which rows of a long list are visible', () => {
   const nodes = Array.from({ length: 60 }, (_, i) => node(`n${String(i).padStart(2, '0')}`, { labels: role('big') }));
   const desk = new Desk({ ...fixture(), clusterState: new ClusterState([pool('big', 200)], nodes, []) });
   assert.match(desk.type('enter').text(), /^Pools > big > Nodes \(1-18 of 60\)$/m);
@@ -69,7 +69,7 @@ test('shows which rows of a long list are on the screen', () => {
   assert.match(desk.type('/', '!', '0', 'home').text(), /Nodes \(\d+-\d+ of \d+, 60 in all\)|Nodes \(\d+ of 60\)/);
 });
 
-test('shows requested and used resources after t, and why they are missing', () => {
+test('shows requested and used resources after t, or why they are missing', () => {
   const desk = new Desk(fixture(), { columns: 100, rows: 12 }).type('t');
   assert.match(desk.text(), /^Reading pods …$/m);
   assert.doesNotMatch(desk.text(), /MEMORY/);
@@ -98,7 +98,7 @@ test('shows the problem of the selected pool below the list', () => {
   assert.match(desk.type('j').text(), /^spare: NodeConflict: node gpu-1 belongs to pool gpu$/m);
 });
 
-test('counts cordoned nodes, Ready or not; the bar shows Ready ones', () => {
+test('counts cordoned nodes, Ready or not, and shows Ready nodes in the bar', () => {
   const nodes = [node('a', { labels: role('p'), ready: false, unschedulable: true }), node('b', { labels: role('p') })];
   const desk = new Desk(
     { ...fixture(), clusterState: new ClusterState([pool('p', 200)], nodes, []) },
@@ -108,7 +108,7 @@ test('counts cordoned nodes, Ready or not; the bar shows Ready ones', () => {
   assert.match(desk.text(), /^>p +Ready +█{10}░{10} +1\/2 +1 /m);
 });
 
-test('counts nodes that differ from their pool, in a column that is there while some do', () => {
+test('counts drifted nodes in a column that appears only with drift', () => {
   const nodes = [node('a', { labels: role('p') }), node('b', { labels: role('p') })];
   const shown = (spec: NodePool['spec']) =>
     new Desk({ ...fixture(), clusterState: new ClusterState([pool('p', 200, { spec })], nodes, []) });
@@ -119,7 +119,7 @@ test('counts nodes that differ from their pool, in a column that is there while 
   assert.doesNotMatch(shown({}).text(), /DUE|DRIFT/);
 });
 
-test('shows a lost connection with the age of the data and the reason; events show their own', () => {
+test('shows a lost connection with the age of the data and the reason', () => {
   const desk = new Desk();
   const since = Date.parse('2026-11-21T11:59:48Z');
   desk.fixture.outages.push({ resource: 'events', message: 'no permission', since: undefined });
@@ -133,7 +133,7 @@ test('shows a lost connection with the age of the data and the reason; events sh
 });
 
 for (const [cloud, names] of Object.entries({ EKS, GKE })) {
-  test(`18 names of ${cloud} differ on every screen, and a cordoned node pushes none of them out`, () => {
+  test(`18 names of ${cloud} differ on every screen, even beside a cordoned node`, () => {
     const nodes = names.map((name, i) =>
       node(name, { labels: role('backend'), unschedulable: i === 3, ready: i !== 4, taints: [TAINT] }),
     );

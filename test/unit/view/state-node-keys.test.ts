@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ClusterState } from '../../../src/reconciler/state/cluster-state.ts';
 import { Desk, fixture, node, pool, role } from './fixture.ts';
 
-test('D drains the selected pool, or the node that is selected or shown', () => {
+test('D drains the selected pool, or the selected or displayed node', () => {
   const drained = (...keys: string[]) => new Desk().type(...keys, 'D').effects.at(-1);
   const target = (of: string, name?: string) => ({ kind: 'command', command: 'drain', pool: of, node: name });
   assert.deepEqual(drained(), target('gpu'));
@@ -18,7 +18,7 @@ test('D drains the selected pool, or the node that is selected or shown', () => 
   assert.match(new Desk().type('G', 'enter', 'D').text(), /^Node other is in no pool: drain it with kubectl drain$/m);
 });
 
-test('d and y of a node, selected or shown, are about the node', () => {
+test('d and y apply to the selected or displayed node', () => {
   const read = (kind: string, of: string, subject: string) => ({ kind: 'read', place: { kind, pool: of, subject } });
   for (const keys of [['enter'], ['enter', 'enter']]) {
     assert.deepEqual(new Desk().type(...keys, 'd').effects, [read('describe', 'gpu', 'gpu-1')]);
@@ -30,7 +30,7 @@ test('d and y of a node, selected or shown, are about the node', () => {
   assert.deepEqual(new Desk().type('G', 'enter', 'd').effects, [read('describe', '<none>', 'other')]);
 });
 
-test('c and u ask for a node where one is selected or described, and are the commands of the pool elsewhere', () => {
+test('c and u apply to a selected or described node, and are pool commands elsewhere', () => {
   assert.match(new Desk().type('enter', 'y', 'c').text(), /^Cordon node gpu-1\?/m);
   const effect = (command: string, of: string) => ({ kind: 'command', command, pool: of, node: undefined });
   assert.deepEqual(new Desk().type('d', 'u').effects.at(-1), effect('uncordon', 'gpu'));
@@ -40,7 +40,7 @@ test('c and u ask for a node where one is selected or described, and are the com
   assert.deepEqual(none.effects, []);
 });
 
-test('p, w, = and r are about the node or the pool', () => {
+test('p, w, = and r apply to the node or the pool', () => {
   const last = (...keys: string[]) => new Desk().type(...keys).effects.at(-1);
   const read = (kind: string, of?: string, subject?: string) => ({ kind: 'read', place: { kind, pool: of, subject } });
   assert.deepEqual(last('p'), read('pods', 'gpu'));
@@ -58,7 +58,7 @@ test('p, w, = and r are about the node or the pool', () => {
   assert.deepEqual([again.effects.length, again.state.places.length], [2, 2]);
 });
 
-test(':nodes, :pods, :events and :pools open lists of all pools, unless a name is the same', () => {
+test(':nodes, :pods, :events and :pools open lists of all pools, unless an object has that name', () => {
   const desk = new Desk().type('j', 'j', 'enter', ':', ...'nodes', 'enter');
   assert.match(desk.text(), /^Pools > Nodes \(6\)\n NAME↑ +POOL +STATUS[\s\S]*^ worker-1 +worker +Ready/m);
   assert.deepEqual(desk.type('r').effects, [{ kind: 'command', command: 'reconcile', pool: 'gpu', node: undefined }]);
@@ -76,7 +76,7 @@ test(':nodes, :pods, :events and :pools open lists of all pools, unless a name i
   assert.match(new Desk(named).type(':', ...'nodes', 'enter').text(), /^>nodes /m);
 });
 
-test('t, V and W say why they do nothing', () => {
+test('t, V and W explain why they do nothing', () => {
   const text = new Desk().type('y', 't');
   assert.match(text.text(), /^t shows usage in the lists of pools and nodes: q goes back$/m);
   assert.equal(text.state.usage, false);

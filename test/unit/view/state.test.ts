@@ -49,7 +49,7 @@ test('keeps the selected row on the screen', () => {
   assert.ok(desk.lines().some(line => line.startsWith('>n49')));
 });
 
-test('keeps the selected row when rows are inserted before it; selects the next when it is removed', () => {
+test('keeps the selected row when others are inserted, and selects the next when it is removed', () => {
   const desk = many(5).type('j', 'j');
   desk.fixture.clusterState.setNode(node('a', { labels: role('big'), resourceVersion: '2' }));
   assert.equal(desk.selected, 'n02');
@@ -61,7 +61,7 @@ test('keeps the selected row when rows are inserted before it; selects the next 
   assert.deepEqual(desk.type('enter', 'c', 'j').effects, []);
 });
 
-test('enter opens, esc returns to the same row', () => {
+test('enter opens, and esc returns to the same row', () => {
   const desk = new Desk().type('j', 'j', 'enter', 'j', 'enter');
   assert.deepEqual([placeOf(desk.state).kind, placeOf(desk.state).subject], ['node', 'worker-2']);
   assert.equal(desk.type('escape').selected, 'worker-2');
@@ -69,7 +69,7 @@ test('enter opens, esc returns to the same row', () => {
   assert.equal(desk.type('escape', 'escape').selected, 'worker');
 });
 
-test('sorts by the letter of a column, and reverses at the second press', () => {
+test('sorts by the letter of a column, and reverses on the second press', () => {
   const desk = new Desk(fixture(), { columns: 100, rows: 24 });
   const order = () =>
     desk
@@ -139,7 +139,7 @@ test('cordon asks with the name of the node, and accepts only y', () => {
   assert.deepEqual(new Desk().type('j', 'j', 'enter', 'enter', 'c', 'Y').effects, [{ kind: 'cordon', target }]);
 });
 
-test(': jumps to a pool or node by the beginning of its name, a part of it, or a similar one', () => {
+test(': jumps to a pool or node by prefix, part or similar name', () => {
   const jump = (...keys: string[]) => new Desk().type(':', ...keys);
   const cases: [string, string, string | undefined][] = [
     ['wor', 'worker', undefined],
@@ -170,7 +170,7 @@ test('q goes back, and quits on the list of pools', () => {
   assert.deepEqual(desk.type('q').effects, [{ kind: 'quit' }]);
 });
 
-test('uncordon asks too; neither asks when nothing would change or no node is selected', () => {
+test('uncordon also asks, and neither asks when nothing would change', () => {
   const desk = new Desk().type('enter', 'j', 'u', 'y');
   const node = desk.fixture.clusterState.node('gpu-2');
   assert.ok(node?.unschedulable);
@@ -180,7 +180,7 @@ test('uncordon asks too; neither asks when nothing would change or no node is se
   assert.match(new Desk().type('enter', '/', ...'none', 'enter', 'c').text(), /matches the filter/);
 });
 
-test('shows events of the selected pool, of all, and one in full', () => {
+test('shows events of the selected pool, of all pools, and one event in full', () => {
   const desk = new Desk().type('e');
   assert.match(desk.text(), /Pools > gpu > Events \(1\)/);
   assert.doesNotMatch(desk.text(), /an earlier pool/);
@@ -194,7 +194,7 @@ test('shows events of the selected pool, of all, and one in full', () => {
   assert.match(new Desk().type('enter', 'e').text(), /Pools > gpu > Events/);
 });
 
-test('help scrolls, any other key closes it without further effect; q and Ctrl-C quit', () => {
+test('help scrolls, and closes on any other key without another effect', () => {
   const desk = new Desk(fixture(), { columns: 80, rows: 12 }).type('?');
   assert.match(desk.text(), /Help \(lines 1-7 of 19\)/);
   assert.doesNotMatch(desk.text(), /ask first/);

@@ -8,7 +8,7 @@ const NOTHING = { byNode: new Map(), problems: [] };
 /** Runs the callbacks of resolved promises. */
 const flushPromises = () => new Promise(resolve => setImmediate(resolve));
 
-test('reads pods only while shown, at most every 30 s and a twentieth of the time', async () => {
+test('reads pods only while visible, at most every 30 s and a twentieth of the time', async () => {
   const clock = new FakeClock();
   let [reads, changes, takes] = [0, 0, 0];
   const demand = async () => {

@@ -71,7 +71,7 @@ async function started() {
   return fixture;
 }
 
-test('starts when pools and nodes are listed; events may come later, without those of other objects', async () => {
+test('starts when pools and nodes are listed, even before events arrive', async () => {
   const { live, events, news } = await started();
   assert.deepEqual(
     live.clusterState.members('p').map(({ name }) => name),
@@ -105,7 +105,7 @@ test('applies changes to the cluster state and reports them, but no heartbeats',
   assert.equal(news() - before, 2);
 });
 
-test('shows a broken watch as an outage since the last data, until the next watch is accepted', async () => {
+test('shows a broken watch as an outage until the next watch is accepted', async () => {
   const { live, nodes, clock, news } = await started();
   await clock.advance(5_000);
   nodes.watches[1]?.send(modified('a', 5));
@@ -122,7 +122,7 @@ test('shows a broken watch as an outage since the last data, until the next watc
   assert.deepEqual(live.outages(), []);
 });
 
-test('goes back to the restored state of etcd, and follows it', async () => {
+test('returns to the restored state of etcd, and follows it', async () => {
   const { live, nodes, clock } = await started();
   const versions = () =>
     [...live.clusterState.nodes()].map(({ name, resourceVersion }) => `${name}@${resourceVersion}`).sort();
@@ -138,7 +138,7 @@ test('goes back to the restored state of etcd, and follows it', async () => {
   assert.equal(live.clusterState.members('p').length, 2);
 });
 
-test('takes neither a regular end nor an expired resourceVersion for an outage', async () => {
+test('does not treat a regular end or an expired resourceVersion as an outage', async () => {
   const { live, nodes, pools } = await started();
   nodes.watches[1]?.send(modified('a', 5));
   nodes.watches[1]?.end(ENDED);
@@ -147,7 +147,7 @@ test('takes neither a regular end nor an expired resourceVersion for an outage',
   assert.deepEqual(live.outages(), []);
 });
 
-test('fails without permission for nodes; starts without permission for events, and says so', async () => {
+test('fails without permission for nodes, and starts without permission for events', async () => {
   const refusing = start();
   await flushPromises();
   refusing.nodes.watches[0]?.end(refused(403));

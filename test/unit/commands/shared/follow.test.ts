@@ -91,7 +91,7 @@ describe('reports', () => {
 
 describe('the permission to watch', () => {
   for (const hasWatchList of [true, false]) {
-    test(`reports it as an error after the list if missing from the start, ${hasWatchList ? 'with' : 'without'} WatchList`, async () => {
+    test(`missing from the start is an error after the list, ${hasWatchList ? 'with' : 'without'} WatchList`, async () => {
       const { ended, reports, log, source, nth } = start();
       await flushPromises();
       nth(0).end(refused(hasWatchList ? 403 : 400));

@@ -123,7 +123,7 @@ describe('the files of a client certificate', () => {
     assert.equal((await second.renewal?.load({ refused: true }))?.secureContext, second.secureContext);
   });
 
-  test('are used in their last valid state while half replaced or deleted, with a warning, unless refused', async () => {
+  test('are used in their last valid state, with a warning, while half replaced or deleted', async () => {
     write(client);
     const lines: string[] = [];
     const log: RequestLog = (level, text) => lines.push(`${level} ${text()}`);

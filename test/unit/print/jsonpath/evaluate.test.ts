@@ -171,7 +171,7 @@ const BAD: Record<string, string> = {
   '{.items[?(@.metadata.name="x")]}': 'unrecognized filter operator =',
 };
 
-test('refuses what kubectl refuses, in its words', () => {
+test('refuses what kubectl refuses, with the same message', () => {
   for (const [template, want] of Object.entries(BAD)) {
     assert.throws(() => text(template), new JsonPathError(want, errorOf(template)?.values), template);
   }
@@ -205,7 +205,7 @@ test('prints values as Go does', () => {
   for (const [value, want] of cases) assert.equal(goText(value), want);
 });
 
-test('ends a template that multiplies its results, in a filter too', () => {
+test('ends a template that multiplies its results, including in a filter', () => {
   const chain = Array.from({ length: 90 }).reduce(inner => ({ a: inner, b: 1 }), {});
   const data = { items: [chain, chain], many: Array.from({ length: 100_000 }).fill(0) };
   const ended = (template: string, values: number, most?: number) =>
