@@ -32,7 +32,7 @@ before(
   { timeout: BUILD_MS },
 );
 
-test('prints the table of pools within the limits beside kubectl', async () => {
+test('prints the table of pools within the time limits relative to kubectl', async () => {
   env = await measuredEnvironment(cluster());
   const [program] = programs.executable;
   assert.equal((await run(program, ['install'], { env })).code, 0);
@@ -46,7 +46,7 @@ test('starts with less CPU than kubectl', async () => {
   await race(startUp(programs, env), 1);
 });
 
-test('writes nothing and bounds memory when nothing is to do', async () => {
+test('writes nothing and limits memory when nothing is to do', async () => {
   const start = await countWrites(cluster());
   const others = await race(readNodes(programs, env, false), 3);
   assert.equal((await countWrites(cluster())) - start, 0);

@@ -16,13 +16,13 @@ test('computes the median', () => {
   assert.ok(Number.isNaN(median([])));
 });
 
-test('computes ratios from rounds that both ran', () => {
+test('computes ratios from rounds in which both ran', () => {
   assert.deepEqual(ratios([2, 30, 8], [1, 10, 2]), [2, 3, 4]);
   assert.deepEqual(ratios([2, 30, 8], [4]), [0.5]);
   assert.deepEqual(ratios([], [1]), []);
 });
 
-test('the interval of the median is that of resampled rounds, the same each time', () => {
+test('computes the interval of the median by deterministic resampling', () => {
   assert.deepEqual(interval([2]), { low: 2, high: 2 });
   assert.deepEqual(interval([1, 2, 3]), { low: 1, high: 3 });
   // Of 25 samples from 1 to 25, the order statistics 8 and 18 enclose the median with 95 %.
@@ -33,7 +33,7 @@ test('the interval of the median is that of resampled rounds, the same each time
   assert.ok(Number.isNaN(interval([]).low));
 });
 
-test('a target is missed only when the interval lies above it', () => {
+test('a target is missed only if the whole interval exceeds it', () => {
   assert.equal(verdict([0.7, 0.8, 1.2], 0.8), 'met');
   assert.equal(verdict([0.7, 0.9, 1.2], 0.8), 'not clear');
   assert.equal(verdict([0.81, 0.9, 1.2], 0.8), 'missed');
@@ -86,11 +86,11 @@ function report(seconds: number, rss: number, p99: number): Report {
   };
 }
 
-test('names nothing that is within its limits', () => {
+test('lists nothing within its limits', () => {
   assert.deepEqual(missed(report(0.85, 110, 50)), []);
 });
 
-test('names what missed a target and what was not measured', () => {
+test('lists missed targets and missing measurements', () => {
   assert.deepEqual(missed(report(0.9, 120, Number.NaN)), [
     'Pools: executable: get, ratio 0.90, at most 0.85',
     'Pools: executable: get, peak memory 120 MB, at most 110 MB',
@@ -98,7 +98,7 @@ test('names what missed a target and what was not measured', () => {
   ]);
 });
 
-test('names what is not clear', () => {
+test('lists unclear results', () => {
   assert.deepEqual(missed(report(0.9, 120, 20), 'not clear'), ['watch: p50 2 x, at most 1.50 x']);
 });
 
@@ -119,7 +119,7 @@ test('renders the tables', () => {
   ]);
 });
 
-test('plots what missed its target in another colour', () => {
+test('plots missed targets in another colour', () => {
   const bars = (seconds: number) => plot(report(seconds, 100, 20).races, 'a < b').match(/<rect class="(\w+)" x/)?.[1];
   assert.equal(bars(0.85), 'executable');
   assert.equal(bars(0.9), 'missed');
@@ -146,7 +146,7 @@ test('renders growth and the line through two sizes', () => {
   );
 });
 
-test('a page leaves out spreads, earlier executables and columns without a value', () => {
+test('a page omits spreads, earlier executables and empty columns', () => {
   const race = {
     title: 'Pools: 5 rounds',
     heads: ['', 'time', 'spread', 'ratio', 'target'],

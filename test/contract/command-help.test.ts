@@ -94,7 +94,7 @@ function expectedSections(id: string, { summary, description, examples, args, fl
   ].map(plain);
 }
 
-test('the help of a command is its entry in oclif.manifest.json', async () => {
+test('the help of a command equals its entry in oclif.manifest.json', async () => {
   for (const [id, command] of commands) {
     const text = await shown(id, '--help');
     assert.deepEqual(text.split('\n\n').map(plain), expectedSections(id, command), id);
@@ -110,11 +110,11 @@ test('`options` lists the global flags of oclif.manifest.json', async () => {
   assert.deepEqual((await shown('options')).split('\n\n').map(plain), expected);
 });
 
-test('the help of the program is that of the guide', async () => {
+test('the help of the program equals that in the guide', async () => {
   assert.ok(readFileSync(GUIDE, 'utf8').includes(`$ kubectl nodepool --help\n${await shown('--help')}`));
 });
 
-test('the help of a command fits a screen; its columns line up', async () => {
+test('the help of a command fits a screen with aligned columns', async () => {
   for (const [id] of commands) {
     const text = await shown(id, '--help');
     const rows = text

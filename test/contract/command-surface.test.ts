@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { MANIFEST, manifestText } from '../../scripts/manifest.ts';
 import { commands } from '../../src/commands/index.ts';
 
-test('the commands are those of oclif.manifest.json', async () => {
+test('the commands equal those of oclif.manifest.json', async () => {
   assert.equal(readFileSync(MANIFEST, 'utf8'), await manifestText(), 'after an intended change: npm run manifest');
 });
 

@@ -50,7 +50,7 @@ test('docs/reference.md lists every field', () => {
   else assert.equal(page, expected);
 });
 
-test('the JSON schema has the fields of the CRD, no keyword of Kubernetes, and refuses others', () => {
+test('the JSON schema has the fields of the CRD, no Kubernetes keyword, and refuses other fields', () => {
   const text = jsonSchema();
   const schema = JSON.parse(text) as CrdSchema;
   assert.doesNotMatch(text, /x-kubernetes-/);

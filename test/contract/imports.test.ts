@@ -199,7 +199,7 @@ test('accepts allowed imports', t => {
   assert.deepEqual(checkImports(root), []);
 });
 
-test('each file that others may import of a folder of kube/ is imported by others', () => {
+test('other folders import each public file of a folder of kube/', () => {
   const sources = projectFiles('src/{kube,cli}/**/*.ts').map(file => ({
     folder: dirname(file),
     targets: importsOf(readFileSync(join(ROOT, file), 'utf8')).map(({ specifier }) =>
@@ -216,7 +216,7 @@ test('each file that others may import of a folder of kube/ is imported by other
   }
 });
 
-test('finds import and re-export statements, and ignores such text in strings and comments', () => {
+test('finds import and re-export statements, but not in strings and comments', () => {
   const source = [
     "import 'a';",
     "import b, { type c } from 'b';",
@@ -233,7 +233,7 @@ test('finds import and re-export statements, and ignores such text in strings an
   ]);
 });
 
-test('reports a cycle of imports once, of types too; dynamic imports make none', t => {
+test('reports an import cycle once, including type imports but not dynamic ones', t => {
   const root = project(t, {
     'src/a.ts': "import { b } from './sub/b.ts';",
     'src/sub/b.ts': "import type { c } from '../c.ts';",

@@ -71,7 +71,7 @@ function namesModule(test: string, modules: ReadonlySet<string>): boolean {
   return words.some((_, i) => modules.has(posix.join(dirname(path), words.slice(0, i + 1).join('-'))));
 }
 
-test('the name of each unit test of src/ begins with that of a module at the same path', () => {
+test('the name of each unit test begins with that of the tested module', () => {
   const modules = new Set(
     projectFiles(['src/**/*.ts', 'src/**/README.md']).map(file =>
       file.replace(/README\.md$/, 'readme').replace(/\.ts$/, ''),
@@ -103,7 +103,7 @@ test('a missing file and a missing title are found', () => {
   );
 });
 
-test('the files that npm test runs exist, and need no program that is built for few of them', () => {
+test('the quick test files exist, and need no specially built program', () => {
   for (const file of quickFiles) {
     assert.equal(problemOf({ file, title: undefined }), undefined);
     assert.doesNotMatch(read(file), /full-test-env|cluster\/controllers/, file);

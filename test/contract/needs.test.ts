@@ -22,7 +22,7 @@ const page = readFileSync(new URL('docs/permissions.md', ROOT), 'utf8');
 const [, yaml = ''] = /^```yaml\n# nodepool-operator\.yaml\n(.*?)^```$/ms.exec(page) ?? [];
 const operator = (loadAll(yaml) as ManifestObject[]).flatMap(grantsOf);
 
-test('the role in docs/permissions.md grants what is needed in one namespace there alone', () => {
+test('the role in docs/permissions.md grants namespaced needs only in the namespace', () => {
   const needed = needs.flatMap(({ questions }) => questions);
   const wider = operator.filter(({ namespace, ...granted }) => {
     const same = needed.filter(question => anywhere(question) === questionText(granted));
@@ -32,14 +32,14 @@ test('the role in docs/permissions.md grants what is needed in one namespace the
   assert.ok(operator.some(({ resource, namespace }) => resource === 'controllerrevisions' && namespace === 'default'));
 });
 
-test('the role in docs/permissions.md is enough for all commands but those that say so, unless a flag or a pool asks for more', () => {
+test('the role in docs/permissions.md covers every command that does not say otherwise', () => {
   const granted = new Set(operator.map(anywhere));
   const lacking = needs.filter(({ questions }) => questions.some(question => !granted.has(anywhere(question))));
   const plain = lacking.map(({ command }) => command).filter(command => !/ (-|with )/.test(command));
   assert.deepEqual(plain, ['view', 'top', 'report', 'fit', 'rollout status', 'drain', 'wait', 'install', 'uninstall']);
 });
 
-test("the controller's roles grant what `reconcile --watch` needs, with the lease in its own namespace", () => {
+test("the controller's roles grant what `reconcile --watch` needs, with its lease namespaced", () => {
   const inCluster = ['reconcile --watch', 'reconcile --watch --leader-elect'];
   const needed = needs
     .filter(({ command }) => inCluster.includes(command))

@@ -33,7 +33,7 @@ test('every picture in a page exists, and its alt text has its title', () => {
   }
 });
 
-test('every picture has its title, by its command in the file name, and a description', () => {
+test('every picture has a title, named in its file name, and a description', () => {
   assert.notEqual(pictures.length, 0);
   for (const path of pictures) {
     const command = basename(path, '.svg');

@@ -20,7 +20,7 @@ test('the README fits 120 lines', () => {
   assert.ok(readme.trimEnd().split('\n').length <= 120);
 });
 
-test('the Chinese README has the same commands, outputs, files and links', () => {
+test('the Chinese README has the same commands, outputs, files and links as the English one', () => {
   const same = (page: string) =>
     blocks(page).map(({ kind, text }) => ({ kind, text: kind === 'sh' ? text.replace(/ +#.*$/gm, '') : text }));
   assert.deepEqual(same(chinese), same(readme));

@@ -17,12 +17,12 @@ test('every page is in the navigation once', () => {
   assert.ok(globSync(`${DECISIONS}/*.md`, { cwd: ROOT }).length > 30);
 });
 
-test('a reader begins with the README, and titles fit the sidebar', () => {
+test('navigation begins with the README, and titles fit the sidebar', () => {
   assert.equal(Object.keys(SECTIONS[0]?.pages ?? {})[0], HOME);
   for (const title of SECTIONS.flatMap(({ pages }) => Object.values(pages))) assert.ok(title.length <= 27, title);
 });
 
-test('the start page leads to pages and headings', () => {
+test('the start page links to existing pages and headings', () => {
   const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
   const links = [...read('site/start.md').matchAll(/link: \/([^#\s]+)(?:#(\S+))?$/gm)];
   assert.ok(links.length >= 6);

@@ -20,7 +20,7 @@ function tables(): string[] {
   });
 }
 
-test('docs/reference.md lists every state that passes', () => {
+test('docs/reference.md lists every transient state', () => {
   const page = readFileSync(PAGE, 'utf8');
   const text = ['<!-- states -->', ...tables(), '<!-- end -->', ''].join('\n');
   const expected = page.replace(/<!-- states -->\n[\s\S]*?<!-- end -->\n/, () => text);

@@ -56,7 +56,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     await env.kubectl('wait', '--for=condition=Ready', `pod/${name}`, '--timeout=60s');
   };
 
-  test('install --controller: two pods get ready', { timeout: 180_000 }, async t => {
+  test('install --controller starts two Ready pods', { timeout: 180_000 }, async t => {
     await env.kubectl('label', 'node', 'system-1', 'node-role.kubernetes.io/control-plane=');
     before = await contents(env.cluster());
     await ok(['install', '--controller']);
@@ -80,7 +80,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     assert.ok(!isKwoks, 'kwok writes for simulated nodes alone');
   });
 
-  test('the pool gives the real node its labels and taints', async () => {
+  test('the pool sets its labels and taints on the real node', async () => {
     await ok(['create', 'real', '--nodes', 'real-1', '--label', 'tier=gold', '--taint', 'real=yes:PreferNoSchedule']);
     await eventually('the node has them', async () => {
       const { metadata, spec } = await node();
@@ -90,7 +90,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     assert.match(stdout, /^real +Ready +1 /);
   });
 
-  test('another pod becomes leader after the container of the leader was killed', { timeout: 120_000 }, async () => {
+  test("another pod becomes leader after the leader's container is killed", { timeout: 120_000 }, async () => {
     const first = await leader();
     const pod = (await pods()).find(({ metadata }) => first.startsWith(metadata.name));
     assert.ok(pod);
@@ -127,7 +127,7 @@ suite('the controller in pods of a real node', { skip: obstacle ?? false }, () =
     await env.kubectl('delete', 'pod', 'tolerant', '--wait', '--grace-period=1');
   });
 
-  test('uninstall leaves nothing', { timeout: 120_000 }, async () => {
+  test('uninstall removes everything', { timeout: 120_000 }, async () => {
     await ok(['delete', 'real', '--detach-nodes', '--yes']);
     await ok(['uninstall', '--controller', '--yes']);
     await eventually(

@@ -11,7 +11,7 @@ import { promtool } from '../package/promtool.ts';
 
 const obstacle = await nodeObstacle();
 
-test('the demo installs a controller, keeps the real node for the chart, and leaves nothing behind', {
+test('the demo installs a controller, keeps the real node for the chart, and cleans up', {
   skip: obstacle ?? false,
   timeout: 400_000,
 }, async t => {

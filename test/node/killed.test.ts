@@ -18,7 +18,10 @@ await startNode({ server: 'https://127.0.0.1:1', authority, ca: authority.cert }
 console.log('started');
 `;
 
-test('nothing of the node is left', { skip: (await nodeObstacle()) ?? false, timeout: 120_000 }, async t => {
+test('killing the starting process removes everything of the node', {
+  skip: (await nodeObstacle()) ?? false,
+  timeout: 120_000,
+}, async t => {
   const TMPDIR = await temporaryFolder(t);
   const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', PROGRAM], {
     stdio: ['ignore', 'pipe', 'inherit'],

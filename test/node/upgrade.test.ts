@@ -35,7 +35,7 @@ suite('an upgrade of the controller in pods of a real node', { skip: obstacle ??
   let former: Former | undefined;
   let formerImages = new Set<string | undefined>();
 
-  test('the former version is installed, and its controller gives the node what the pool asks for', {
+  test('the former version is installed, and its controller applies the pool to the node', {
     timeout: 300_000,
   }, async () => {
     former = await buildFormer(await temporaryFolder({ after }));
@@ -65,7 +65,7 @@ suite('an upgrade of the controller in pods of a real node', { skip: obstacle ??
     assert.equal(formerImages.size, 1);
   });
 
-  test('install --controller replaces CRD and pods, and no change of the node is lost', {
+  test('install --controller replaces CRD and pods, and keeps the changes on the node', {
     timeout: 300_000,
   }, async () => {
     const before = (await pods()).map(({ metadata }) => metadata.name);
@@ -105,7 +105,7 @@ suite('an upgrade of the controller in pods of a real node', { skip: obstacle ??
   });
 
   // The former CRD has no annotations.
-  test('a field that is new reaches the node, and what the former version displaced comes back', {
+  test('a new field reaches the node, and values displaced by the former version are restored', {
     timeout: 120_000,
   }, async () => {
     await ok(['edit', 'real', '--annotation', 'team=a', '--label', 'tier=silver']);

@@ -62,7 +62,7 @@ const folder = await temporaryFolder({ after });
 const { groups } = load(await readFile(ALERTS, 'utf8')) as { groups: { rules: { alert: string; expr: string }[] }[] };
 const rules = groups.flatMap(group => group.rules);
 
-test('promtool: each alert fires while its series say so, and neither before nor after it', async () => {
+test('promtool: each alert fires exactly while its series meet the condition', async () => {
   await promtool(['check', 'rules', '--lint-fatal', ALERTS]);
   assert.deepEqual(
     Object.keys(FAULTS),
@@ -97,7 +97,7 @@ test('promtool: each alert fires while its series say so, and neither before nor
   await testRules(tests);
 });
 
-test('promtool: refused requests count as errors; an error whose retry succeeds is no alert', async () => {
+test('promtool: refused requests count as errors, and retried errors fire no alert', async () => {
   const cases: [name: string, series: Record<string, string>, firing: number][] = [
     ['retried', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0x9 1x50' }, 0],
     ['retried again and again', { [LAST_SUCCESS]: EVERY_10M, [ERRORS]: '0+1x60' }, 0],
@@ -120,7 +120,7 @@ test('promtool: refused requests count as errors; an error whose retry succeeds 
   await testRules(tests);
 });
 
-test('the metrics are what Prometheus reads, and every query of alerts and dashboard names some of them', async () => {
+test('Prometheus can read the metrics, and every query of alerts and dashboard uses them', async () => {
   const registry = new Registry();
   standardMetrics(registry);
   new PoolMetrics(registry, { now: () => new Date(), version: '0.0.0' });

@@ -11,7 +11,7 @@ import { temporaryFolder } from './copy.ts';
 
 const host = hostTarget();
 
-test('hashes the cached copy again and uses it only if it matches the pinned hash', {
+test('hashes the cached copy again and uses it only if the pinned hash matches', {
   timeout: 300_000,
 }, async t => {
   const folder = await temporaryFolder(t);

@@ -30,7 +30,7 @@ interface Live {
 const cluster = useCluster();
 const home = await temporaryFolder({ after });
 
-test('helm installs, changes and takes away what the Prometheus operator and Grafana read', {
+test('helm installs, changes and removes the objects for Prometheus operator and Grafana', {
   skip: monitoringObstacle() ?? false,
 }, async () => {
   await installMonitoring(cluster());

@@ -23,7 +23,7 @@ const home = await temporaryFolder({ after });
 const schema = JSON.parse(await readFile(join(CHART, 'values.schema.json'), 'utf8')) as Schema;
 const defaults = load(await readFile(join(CHART, 'values.yaml'), 'utf8')) as Values;
 
-test('the schema has the values of values.yaml, and each has a case here', () => {
+test('the schema has the values of values.yaml, and each has a test case', () => {
   // Helm's own: a chart gets it from one that contains it.
   const values = leavesOf(schema).filter(path => path !== 'global');
   for (const path of values) assert.notEqual(valueAt(defaults, path), undefined, `values.yaml has no ${path}`);
@@ -47,7 +47,7 @@ for (const [path, valueCase] of Object.entries(VALUE_CASES)) {
   });
 }
 
-test('every field of a toleration and of a pull secret is in its case', () => {
+test('test cases cover every field of a toleration and of a pull secret', () => {
   for (const path of ['tolerations', 'imagePullSecrets']) {
     const property = schema.properties?.[path];
     assert.ok(typeof property === 'object');
@@ -56,12 +56,12 @@ test('every field of a toleration and of a pull secret is in its case', () => {
   }
 });
 
-test('without a priority class, pods have none, and no quota expects them', async () => {
+test('without a priority class, pods have none, and the quota does not require one', async () => {
   const found = await render(await useHelm(home), { priorityClassName: '' });
   assert.doesNotMatch(JSON.stringify([...found.values()]), /PriorityClass|priorityClassName/);
 });
 
-test('the policies of births are those of manifests/, and for servers that have this kind', async () => {
+test('the birth policies equal those in manifests/, if the server supports them', async () => {
   const helm = await useHelm(home);
   const found = byKey(await helm.template('--set', 'policies.bornInPool=true', ...MUTATING));
   const { objects } = await readBornInPool(ROOT);
@@ -74,7 +74,7 @@ test('the policies of births are those of manifests/, and for servers that have 
   await assert.rejects(helm.template('--set', 'policies.bornInPool=true'), /Kubernetes has from 1\.36 on/);
 });
 
-test('the certificate of the metrics is not mounted where they are not secure', async () => {
+test('mounts the metrics certificate only if metrics are secure', async () => {
   const found = await render(await useHelm(home), {
     metrics: { certSecret: 'tls' },
     serviceMonitor: { enabled: true },
@@ -82,7 +82,7 @@ test('the certificate of the metrics is not mounted where they are not secure', 
   assert.doesNotMatch(JSON.stringify([...found.values()]), /metrics-cert|tokenreviews|"scheme"/);
 });
 
-test('secure metrics bring a role that may read them alone', async () => {
+test('secure metrics add a role that may only read them', async () => {
   const found = await render(await useHelm(home), { metrics: { secure: true } });
   const { rules } = found.get('ClusterRole /nodepool-metrics-reader') as unknown as { rules: object[] };
   assert.deepEqual(rules, [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]);

@@ -29,7 +29,7 @@ async function manifests(): Promise<ManifestObject[]> {
   return [crd.object as unknown as ManifestObject, ...policies.objects, ...controller.objects];
 }
 
-test('passes helm lint; a checkout without symbolic links is told what to do', async t => {
+test('passes helm lint, and explains a checkout without symbolic links', async t => {
   const helm = await useHelm(home);
   await helm.ok('lint', '--strict', CHART);
   const chart = join(await temporaryFolder(t), 'chart');
@@ -42,7 +42,7 @@ test('passes helm lint; a checkout without symbolic links is told what to do', a
   assert.match(stderr, /no symbolic links; use oci:.*, or copy manifests\/protect-records\.yaml there/);
 });
 
-test('renders the objects of manifests/, but for the namespace, which Helm creates', async () => {
+test('renders the objects of manifests/ except the namespace, which Helm creates', async () => {
   const rendered = byKey(await (await useHelm(home)).template());
   const expected = (await manifests()).filter(({ kind }) => kind !== 'Namespace');
   for (const object of expected) {
@@ -53,7 +53,7 @@ test('renders the objects of manifests/, but for the namespace, which Helm creat
   assert.equal(rendered.size, expected.length);
 });
 
-test('pod counts and evictions are those of --pod-counts and --evictions', async () => {
+test('pod counts and evictions match --pod-counts and --evictions', async () => {
   const rendered = byKey(await (await useHelm(home)).template('--set', 'podCounts=true,evictions=true'));
   const { objects } = await readControllerWith(ROOT, undefined, { podCounts: true, evictions: true });
   for (const object of objects.filter(({ kind }) => kind === 'ClusterRole' || kind === 'Deployment')) {
@@ -61,7 +61,7 @@ test('pod counts and evictions are those of --pod-counts and --evictions', async
   }
 });
 
-test('refuses values that it does not know, and a namespace of others', async () => {
+test('refuses unknown values and the namespaces of others', async () => {
   const helm = await useHelm(home);
   const refused = async (expected: RegExp, ...args: string[]) => {
     const { code, stderr } = await helm.run('template', 'nodepool', CHART, ...args);
@@ -84,7 +84,7 @@ test('refuses values that it does not know, and a namespace of others', async ()
   await refused(/--namespace nodepool-system --create-namespace/, '--namespace', 'infra');
 });
 
-test('helm installs, upgrades and uninstalls it; the CRD and the pools stay', async () => {
+test('helm installs, upgrades and uninstalls the chart, and keeps the CRD and the pools', async () => {
   const api = raw(cluster());
   const helm = await useHelm(home, cluster().kubeconfig);
   // As it is published.

@@ -105,12 +105,12 @@ function plant(path: string): void {
 describe('compiled code of another user', {
   skip: process.platform === 'win32' && 'Windows has no owners and modes of files',
 }, () => {
-  test('is run from a folder that the user chose, which shows that the attack works', () => {
+  test('runs from a folder that the user chose, which proves that the attack works', () => {
     plant(join(shared, 'chosen'));
     assert.equal(start({ NODE_COMPILE_CACHE: join(shared, 'chosen') }), 'PLANTED\n');
   });
 
-  test('is not run from the folder of temporary files, which is the default of Node', () => {
+  test('does not run from the temporary folder, which is the default of Node', () => {
     plant(join(shared, 'node-compile-cache'));
     const env = { TMPDIR: shared };
     assert.ok(start(env).startsWith(ANSWER));
@@ -118,7 +118,7 @@ describe('compiled code of another user', {
     assert.ok(start(env).startsWith(ANSWER));
   });
 
-  test('is not run from a cache folder that others can write to, by mode, link or parent folder', () => {
+  test('does not run from a cache folder that others can write to', () => {
     const own = join(shared, 'kubectl-nodepool', 'compiled');
     const cases: (() => void)[] = [
       () => plant(own),
@@ -144,7 +144,7 @@ describe('compiled code of another user', {
     }
   });
 
-  test('is not run from a folder of another user, whatever its mode', {
+  test('does not run from a folder of another user with any mode', {
     skip: !isRoot && 'only root may give files away',
   }, () => {
     // As `sudo` that keeps HOME: the user could plant code that root would run.

@@ -84,7 +84,7 @@ test('reads no settings from the current folder', async t => {
   assert.equal((await start('__complete', 'get', '--context', '')).stdout, ':4\n');
 });
 
-test('completes under the name that kubectl looks for, also by the script beside it', async t => {
+test('completes under the name that kubectl looks for, and by the script beside it', async t => {
   const path = await temporaryFolder(t);
   const link = join(path, 'kubectl_complete-nodepool');
   await symlink(executablePath(host), link);
@@ -133,7 +133,7 @@ test('krew installs it, kubectl runs it, krew uninstalls it', async t => {
   assert.equal((await version()).code, 1);
 });
 
-test('krew refuses an archive with another hash than the manifest has', async t => {
+test('krew refuses an archive whose hash differs from the manifest', async t => {
   const krew = await krewIn(await temporaryFolder(t));
   const other = join(krew.root, 'other.tar.gz');
   await writeFile(other, (await readFile(archive)).fill(0, 1000, 1001));

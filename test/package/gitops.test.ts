@@ -34,7 +34,7 @@ test('a pool is InProgress until its spec is reconciled, then Current', async ()
   assert.equal(await statesOf('one'), 'Current,Healthy');
 });
 
-test('a pool without a Ready node, and one in a conflict, are InProgress', async () => {
+test('a pool without a Ready node or with a conflict is InProgress', async () => {
   await testEnv.nodes({ name: 'a', labels: role('idle'), ready: false });
   await testEnv.nodes({ name: 'b', labels: { ...role('first'), ...role('second') } });
   await testEnv.pool('idle');
@@ -52,7 +52,7 @@ test('a pool without a Ready node, and one in a conflict, are InProgress', async
   assert.equal(await statesOf('first'), 'Current,Healthy');
 });
 
-test('a pool whose nodes cannot be written is Failed with the reason, and Current once they can', async () => {
+test('a pool whose nodes cannot be written is Failed with the reason until writes succeed', async () => {
   await testEnv.nodes({ name: 'a', labels: role('held') });
   await testEnv.pool('held', { labels: { tier: 'gold' } });
   await whileRefusing(testEnv.cluster(), nodeRefusal('a'), async () => {
@@ -64,7 +64,7 @@ test('a pool whose nodes cannot be written is Failed with the reason, and Curren
   assert.equal(await statesOf('held'), 'Current,Healthy');
 });
 
-test('a pool whose writes are tried again is Failed meanwhile', async t => {
+test('a pool is Failed while its writes are retried', async t => {
   await testEnv.nodes({ name: 'a', labels: role('held') });
   await testEnv.pool('held', { labels: { tier: 'gold' } });
   const webhooks = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
@@ -96,7 +96,7 @@ test('a pool whose writes are tried again is Failed meanwhile', async t => {
   assert.equal(await statesOf('held'), 'Current,Healthy');
 });
 
-test('a pool with a quantity that cannot be read is Failed with the node', async () => {
+test('a pool with an unreadable quantity is Failed with the node', async () => {
   await testEnv.pool('odd');
   await testEnv.reconcile('odd');
   const pool = (await testEnv.getPool('odd')) ?? assert.fail();
@@ -118,7 +118,7 @@ test('a pool with an invalid spec is Failed with the field', async () => {
   for (const { message } of await readings('bad')) assert.match(message, /spec\.labels/);
 });
 
-test('a paused pool is InProgress and Suspended while nodes wait, and then Current', async () => {
+test('a paused pool is InProgress and Suspended while nodes wait, then Current', async () => {
   await testEnv.nodes({ name: 'a', labels: role('idle') });
   await testEnv.pool('idle', { labels: { tier: 'gold' }, paused: true });
   await testEnv.reconcile('idle');
@@ -129,7 +129,7 @@ test('a paused pool is InProgress and Suspended while nodes wait, and then Curre
   assert.equal(await statesOf('idle'), 'Current,Suspended');
 });
 
-test('a rollout is InProgress, Failed where it is stopped, and Current when it is complete', async () => {
+test('a rollout is InProgress, Failed while it is stopped, and Current when complete', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 600 } });
   await testEnv.reconcile('web');

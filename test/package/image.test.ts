@@ -64,11 +64,11 @@ before(
   { timeout: BUILD_MS },
 );
 
-test('the same parts give the same image in another folder', { skip, timeout: BUILD_MS }, async t => {
+test('the same files produce the same image in another folder', { skip, timeout: BUILD_MS }, async t => {
   assert.equal(await writeImage(await temporaryFolder(t), parts), digest);
 });
 
-test('the same image is the same archive, whatever the umask', { skip }, async t => {
+test('the same image produces the same archive with any umask', { skip }, async t => {
   const [layout, out] = [await temporaryFolder(t), await temporaryFolder(t)];
   const archive = async (from: string) => {
     const file = join(out, 'image.tar');
@@ -84,7 +84,7 @@ test('the same image is the same archive, whatever the umask', { skip }, async t
 });
 
 for (const { arch } of IMAGE_TARGETS)
-  test(`${arch}: the image has the program, its C library, two names of users and licences, and nothing else`, {
+  test(`${arch}: the image has only the program, its C library, two user names and licences`, {
     skip,
   }, async () => {
     const entries: string[] = [];
@@ -169,7 +169,7 @@ test('runs without root on a read-only filesystem', {
   assert.equal((await inside('/bin/sh', '-c', 'true')).code, 127);
 });
 
-test('a registry takes all platforms and the bill of materials', { skip }, async t => {
+test('a registry accepts all platforms and the bill of materials', { skip }, async t => {
   const work = await temporaryFolder(t);
   const archive = join(work, 'image.tar');
   await archiveLayout(folder, archive);

@@ -69,7 +69,7 @@ for (const [kind, flags] of [
   describe(`the executable runs ${kind}`, { skip }, () => {
     const commandLine = (...args: string[]) => [...flags, join(launchers, 'kubectl-nodepool'), ...args];
 
-    test('with the arguments, the streams and the exit code', async () => {
+    test('passes on arguments, streams and the exit code', async () => {
       const told = await run(process.execPath, commandLine('a b', '', '$HOME'), { stdin: 'in' });
       assert.deepEqual(told, { code: 0, stdout: '<a b><><$HOME>in', stderr: '' });
       assert.deepEqual(await run(process.execPath, commandLine('exit', '3')), { code: 3, stdout: '', stderr: '' });
@@ -77,7 +77,7 @@ for (const [kind, flags] of [
       assert.equal((await run(process.execPath, completion)).stdout, '<__complete><get><>');
     });
 
-    test('and gets the signals of the launcher, which ends as it does', async () => {
+    test('passes on signals, and ends as the executable does', async () => {
       for (const [signal, answer] of [
         ['SIGTERM', [7, null, 'ready\nterminated\n']],
         ['SIGINT', [8, null, 'ready\ninterrupted\n']],
@@ -96,7 +96,7 @@ for (const [kind, flags] of [
       assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM']);
     });
 
-    test('or the bundle does, where the user wants it, or the executable may not be executed or has no /proc', async () => {
+    test('runs the bundle if the user wants it or the executable cannot run', async () => {
       const env = { ...process.env, KUBECTL_NODEPOOL_RUNTIME: 'node' };
       const wanted = await run(process.execPath, commandLine('version'), { env });
       assert.deepEqual(wanted, { code: 0, stdout: 'bundle\n', stderr: '' });
@@ -134,7 +134,7 @@ test('the executable is found where npm --global, pnpm and Yarn put it', { skip 
   }
 });
 
-test('no executable of a folder further up, or of NODE_PATH, runs', { skip }, async () => {
+test('runs no executable of a parent folder or of NODE_PATH', { skip }, async () => {
   const env = { ...process.env, NODE_PATH: join(folder, 'node_modules') };
   // Not in node_modules, the folder beside is anybody's.
   cpSync(executable, join(folder, 'unpacked', program), { recursive: true });
@@ -166,12 +166,12 @@ describe('the install script', { skip }, () => {
     }
   });
 
-  test('leaves them to Yarn, which starts them by Node', async () => {
+  test('keeps the launchers for Yarn, which starts them with Node', async () => {
     assert.deepEqual(await install({ npm_config_user_agent: 'yarn/4.0.0 npm/? node/v26.0.0 linux x64' }), silent);
     assert.deepEqual(NAMES.filter(isExecutable), []);
   });
 
-  test('tells why the executable does not start, and leaves the program to Node', async () => {
+  test('explains why the executable does not start, and keeps the bundle', async () => {
     for (const [script, why] of [
       ['#!/bin/sh\necho no libstdc++ >&2\nexit 127\n', /does not start, .*no libstdc\+\+/s],
       ["#!/bin/sh\necho 'Client Version: 0.0.1'\n", /it answers Client Version: 0\.0\.1/],
@@ -187,7 +187,7 @@ describe('the install script', { skip }, () => {
     }
   });
 
-  test('leaves the program to Node where the user wants that, also in place of the executable', async () => {
+  test('restores the bundle if the user sets KUBECTL_NODEPOOL_RUNTIME=node', async () => {
     assert.deepEqual(await install(), silent);
     assert.deepEqual(await install({ KUBECTL_NODEPOOL_RUNTIME: 'node' }), silent);
     for (const name of NAMES) assert.equal((await run(process.execPath, [join(launchers, name)])).stdout, 'bundle\n');

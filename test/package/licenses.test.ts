@@ -29,14 +29,14 @@ test('finds all bundled packages, each under an allowed licence', () => {
   assert.deepEqual(forbidden(packages), []);
 });
 
-test('client-node brings no other package into the bundle', () => {
+test('client-node adds no other package to the bundle', () => {
   const clientNode = packages.find(({ name }) => name === '@kubernetes/client-node');
   const bundled = clientNode?.dependencies.filter(name => packages.some(each => each.name === name));
   // Those that read our YAML, and connect through our SOCKS proxies.
   assert.deepEqual(bundled, ['js-yaml', 'socks']);
 });
 
-test('every other package in the bundle comes with one that src/ imports', () => {
+test('src/ imports, at least indirectly, every other package in the bundle', () => {
   // oclif asks for the compiler without a dependency on it.
   const expected = new Set(['@kubernetes/client-node', 'typescript']);
   const add = (name: string) => {
@@ -72,7 +72,7 @@ test('refuses another licence and a missing one', async () => {
   );
 });
 
-test('the executables list the parts of Bun with holders and licence texts, and how to relink them', async () => {
+test('the executables list the parts of Bun with licences, and how to relink them', async () => {
   const text = await executableLicenses(packages);
   for (const { name, license, source, copyright } of BUN_PARTS) {
     assert.ok(text.includes(`- ${name}: ${license}; ${source}`), name);

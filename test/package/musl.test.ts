@@ -8,7 +8,7 @@ import { neededBy } from './elf.ts';
 
 const LOADERS = { amd64: 'x86_64', arm64: 'aarch64' };
 
-test('needs musl and the C++ library, which the docs name, and nothing else', { timeout: 300_000 }, async () => {
+test('needs only musl and the C++ library, as the docs say', { timeout: 300_000 }, async () => {
   const targets = TARGETS.filter(({ libc }) => libc === 'musl');
   assert.deepEqual(
     targets.map(({ arch }) => arch),

@@ -50,7 +50,7 @@ async function install(name: string, registry: NpmRegistry, ...flags: string[]):
 const inodeOf = async (path: string) => (await stat(path)).ino;
 const withNode = { PATH: [dirname(process.execPath), process.env.PATH].join(delimiter), HOME: folder };
 
-test('each platform has a package, which names its system, processor and C library', () => {
+test('each platform has a package with its system, processor and C library', () => {
   const found = TARGETS.map(platformManifest).map(({ name, os, cpu, libc }) => [name, os, cpu, libc]);
   assert.deepEqual(found, [
     ['@kubectl-nodepool/linux-x64', ['linux'], ['x64'], ['glibc']],
@@ -66,7 +66,7 @@ test('each platform has a package, which names its system, processor and C libra
   assert.deepEqual(optionalDependencies, Object.fromEntries(found.map(([name]) => [name, pjson.version])));
 });
 
-test('npm installs the package of the platform alone', { timeout: PACK_MS }, async () => {
+test('npm installs only the package of the platform', { timeout: PACK_MS }, async () => {
   for (const target of TARGETS) {
     const { os, cpu, libc = [] } = platformManifest(target);
     const flags = [`--os=${os}`, `--cpu=${cpu}`, ...libc.map(one => `--libc=${one}`), '--ignore-scripts'];
@@ -75,7 +75,7 @@ test('npm installs the package of the platform alone', { timeout: PACK_MS }, asy
   }
 });
 
-test('both programs are the executable after an installation, and need no Node', async () => {
+test('npm installs both programs as the executable, without needing Node', async () => {
   const prefix = join(folder, 'prefix');
   const args = ['install', '--global', '--prefix', prefix, 'kubectl-nodepool'];
   const { code, stderr } = await npmIn(folder, real, args);
@@ -99,7 +99,7 @@ test('both programs are the executable after an installation, and need no Node',
   assert.equal(completed.stdout, COMPLETED.stdout);
 });
 
-test('KUBECTL_NODEPOOL_RUNTIME=node runs the bundle, whichever way npm installs', async () => {
+test('KUBECTL_NODEPOOL_RUNTIME=node runs the bundle after any kind of npm install', async () => {
   const wanted = { KUBECTL_NODEPOOL_RUNTIME: 'node' };
   const prefix = join(folder, 'runtime');
   const installGlobally = async (extra: Record<string, string>, ...flags: string[]) => {
@@ -125,7 +125,7 @@ test('KUBECTL_NODEPOOL_RUNTIME=node runs the bundle, whichever way npm installs'
   }
 });
 
-test('npx runs it, also after npm has run the install script again', async () => {
+test('npx runs the plugin, even after npm runs the install script again', async () => {
   const modules = await install('npx', real);
   const again = await npmIn(folder, real, ['rebuild'], dirname(modules));
   assert.equal(again.code, 0, again.stderr);
@@ -146,7 +146,7 @@ test('without install scripts, the launchers start the executable', async () => 
   assert.equal((await start('kubectl-nodepool', 'no-such-command')).code, 2);
 });
 
-test('an executable that does not start gives way to the bundle on Node', async () => {
+test('the bundle on Node replaces an executable that does not start', async () => {
   const modules = await install('broken', standIns, '--foreground-scripts');
   const start = (name: string, ...args: string[]) => run(join(modules, '.bin', name), args, { env: withNode });
   assert.deepEqual(await start('kubectl-nodepool', 'version', '--client'), VERSION);

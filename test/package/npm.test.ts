@@ -60,7 +60,7 @@ test('packs only needed files', () => {
   assert.ok(packed.files.includes('dist/npm/main.js'));
 });
 
-test('packs the same sources to the same bytes, whatever the umask', async () => {
+test('packs the same sources to the same bytes with any umask', async () => {
   const again = await packMain(folder, 'again', 0o077);
   assert.ok((await readFile(packed.path)).equals(await readFile(again.path)));
 });
@@ -70,7 +70,7 @@ test('packs the licences of all bundled packages', async () => {
   assert.equal(text, await bundleLicenses(await bundledPackages('src/main.ts')));
 });
 
-test('installs nothing else', () => {
+test('installs no other package', () => {
   assert.ok(existsSync(join(installed, 'package.json')));
   assert.ok(!existsSync(join(installed, 'node_modules')));
 });

@@ -40,7 +40,7 @@ test('lists bundled packages with licence and hash, Bun and the C library', () =
   for (const { name, hashes } of runtimes) assert.match(hashes?.[0]?.content ?? '', /^[0-9a-f]{128}$/, name);
 });
 
-test('has a component for every reference, and the dependencies of the program are its imports', () => {
+test('has a component for every reference, and dependencies that match the imports', () => {
   const root = bom.metadata.component['bom-ref'];
   const refs = [root, ...bom.components.map(component => component['bom-ref'])];
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('has a component for every reference, and the dependencies of the program a
   for (const name of ['%40oclif/core', 'js-yaml', 'bun']) assert.ok(direct?.includes(`pkg:npm/${name}`), name);
 });
 
-test('resolves the nested one of two versions', () => {
+test('resolves the nested of two versions of a package', () => {
   const ora = bom.dependencies.find(({ ref }) => ref.startsWith('pkg:npm/ora@'));
   const chalks = bom.components.filter(({ name }) => name === 'chalk').map(({ version }) => version);
   assert.equal(chalks.length, 2);
@@ -62,7 +62,7 @@ test('resolves the nested one of two versions', () => {
   assert.notEqual(direct, nested);
 });
 
-test('contains nothing random and no time', async () => {
+test('contains no random values and no time', async () => {
   assert.equal(await sbom(packages), text);
   assert.doesNotMatch(text, /serialNumber|timestamp/);
 });

@@ -61,6 +61,6 @@ test('reports a signature that ends before the code', () => {
   assert.equal(signatureFault(signed), `it ends at ${PAGE}, and the code at ${end}`);
 });
 
-test('tells other files from Mach-O', () => {
+test('distinguishes Mach-O from other files', () => {
   assert.throws(() => signatureFault(Buffer.alloc(64)), /no 64-bit Mach-O/);
 });

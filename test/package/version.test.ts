@@ -51,7 +51,7 @@ test('commands in the docs name the version', () => {
   }
 });
 
-test('the krew manifest has the version, and an archive for every platform that krew knows', () => {
+test('the krew manifest has the version, and an archive for every krew platform', () => {
   const manifest = load(krewManifest(TARGETS.map(target => ({ target, sha256: 'a'.repeat(64) })))) as {
     spec: { version: string; platforms: { uri: string }[] };
   };
@@ -75,7 +75,7 @@ test('CHANGELOG.md has the version, with a date for a release', () => {
   assert.throws(() => releaseNotes('v0.0.2', changelog('2027-01-31')), /the tag v0.0.2 is not v/);
 });
 
-test('docs/dependencies.md lists every direct dependency in its version', () => {
+test('docs/dependencies.md lists every direct dependency with its version', () => {
   const rows = [...read('docs/dependencies.md').matchAll(/^\| \[([^\]]+)\]\([^)]+\) \| ([\d.]+),/gm)];
   assert.deepEqual(Object.fromEntries(rows.map(([, name = '', pinned]) => [name, pinned])), pjson.devDependencies);
   assert.ok(!('dependencies' in pjson), 'what is bundled is not installed a second time');
