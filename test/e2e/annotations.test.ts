@@ -31,7 +31,7 @@ async function nodeRequests(since: number): Promise<string[]> {
     .map(({ verb, name }) => `${verb} ${name ?? ''}`.trim());
 }
 
-test('sets them, writes nothing more, repairs drift, and restores values on release', async () => {
+test('sets annotations once, repairs drift, and restores values on release', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') }, { name: 'b', labels: role('worker') });
   await annotate('a', { 'example.com/owner': LARGE, foreign: 'x' });
   await testEnv.pool('worker', { annotations: { 'example.com/owner': 'team a, b', note: '' } });
@@ -65,7 +65,7 @@ test('sets them, writes nothing more, repairs drift, and restores values on rele
   );
 });
 
-test('values of any characters: the server compares the spec with that of a guarded write byte by byte', async () => {
+test('accepts annotation values with any characters in guarded writes', async () => {
   const text = '<a href="x">&amp;</a> \u2028\u2029 \b\f\n\r\t\u0001\u001f\u007f\\ / ä é 😀';
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { annotations: { note: text } });
@@ -103,7 +103,7 @@ test('a deleted pool is released by a process that never knew it', async () => {
   assert.deepEqual(await annotationsOf('a'), { note: 'old' });
 });
 
-test('the watch learns a key while it runs, and restores the value under it that it had not kept', async t => {
+test('the watch reads annotations of a new key before it replaces them, and restores them', async t => {
   const names = Array.from({ length: 5 }, (_, index) => `n${index}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('one') })));
   for (const name of names) await annotate(name, { late: `${name} had it`, large: LARGE });
@@ -156,7 +156,7 @@ test('a conflict between read and write loses no annotation of others', async ()
   assert.deepEqual(await annotationsOf('a'), { note: 'theirs' });
 });
 
-test('an admission policy that changes one is reported', async t => {
+test('reports an annotation that an admission policy changes', async t => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { annotations: { note: 'ours' } });
   const expression = 'Object{metadata: Object.metadata{annotations: {"note": "policy"}}}';
@@ -177,7 +177,7 @@ test('an admission policy that changes one is reported', async t => {
   );
 });
 
-test('create and edit take them by flags, and refuse those of the cluster', async () => {
+test('create and edit set annotations by flags, and refuse keys of the cluster', async () => {
   await ok(['create', 'flags', '--annotation', 'note=a, {"b": "c=d-"}', '--annotation', 'empty=']);
   const annotations = async () => (await testEnv.getPool('flags'))?.spec.annotations;
   assert.deepEqual(await annotations(), { note: 'a, {"b": "c=d-"}', empty: '' });

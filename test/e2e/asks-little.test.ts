@@ -43,7 +43,7 @@ async function pools(): Promise<void> {
   for (const at of [0, 1, 2, 50, 51]) await pods.pod({ name: `p${at}`, node: `n${at}` });
 }
 
-test('sends each list request once, and lists pods of the affected nodes only, of 300', {
+test('sends each list request once, and lists only pods of the affected nodes', {
   timeout: 300_000,
 }, async () => {
   await pools();
@@ -90,7 +90,7 @@ test('sends each list request once, and lists pods of the affected nodes only, o
   assert.deepEqual(again.lists, ['nodepools', 'nodes', ...FEW.map(node => `pods?fieldSelector=spec.nodeName=${node}`)]);
 });
 
-test('lists pods node by node when few nodes are affected, whatever their share', async () => {
+test('lists pods node by node when few nodes are affected', async () => {
   await testEnv.nodes(
     ...['n0', 'n1', 'n2', 'n3', 'n4'].map((name, at) => ({ name, labels: at < 3 ? role('few') : {} })),
   );
@@ -102,7 +102,7 @@ test('lists pods node by node when few nodes are affected, whatever their share'
   assert.deepEqual((await requestsOf('top', 'few')).lists, [...base, ALL_PODS], 'all nodes are meant: one list');
 });
 
-test('nodes reads single nodes only for who set a value that differs', async () => {
+test('nodes reads single nodes only to find who set a differing value', async () => {
   await testEnv.nodes(...['n0', 'n1', 'n2'].map(name => ({ name, labels: role('few') })));
   await testEnv.pool('few', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -116,7 +116,7 @@ test('nodes reads single nodes only for who set a value that differs', async () 
   assert.deepEqual((await requestsOf('nodes', '-o', 'name')).gets, []);
 });
 
-test('history and report read each list once, and single nodes only where somebody changed or cordoned them', async () => {
+test('history and report read each list once, and single nodes only for foreign changes', async () => {
   await testEnv.nodes(...['n0', 'n1', 'n2'].map(name => ({ name, labels: role('few') })));
   await testEnv.pool('few', { labels: { tier: 'gold' } });
   await testEnv.reconcile();

@@ -161,7 +161,7 @@ async function userWith(user: string, rules: object[]): Promise<string> {
   return kubeconfigFor(cluster(), user);
 }
 
-test('names the pool when reconcile is forbidden half-way; create --nodes creates no pool without its nodes', async () => {
+test('names the pool when reconcile is forbidden midway, and create --nodes creates no pool alone', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const rules = [
@@ -191,7 +191,7 @@ test('names the pool when reconcile is forbidden half-way; create --nodes create
   );
 });
 
-test('reports a 403 of all nodes once, with the permission to ask for', async () => {
+test('reports a 403 of all nodes once, with the missing permission', async () => {
   await testEnv.nodes(...Array.from({ length: 30 }, (_, at) => ({ name: `n${at + 10}`, labels: role('gpu') })));
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -212,7 +212,7 @@ test('reports a 403 of all nodes once, with the permission to ask for', async ()
   );
 });
 
-test('exits with 2 on a wrong command line, and points to the help', async () => {
+test('exits with 2 on a wrong command line, and refers to the help', async () => {
   const cases: [args: string[], error: string, command?: string][] = [
     [['creat'], 'unknown command "creat"; did you mean "create"?'],
     [['get', '--selectr', 'a=b'], 'unknown flag --selectr; did you mean --selector?', 'get'],

@@ -42,7 +42,7 @@ test('every command refuses invalid names in one line and writes nothing', async
   assert.equal(await testEnv.getPool('other'), undefined);
 });
 
-test('an empty name is refused, as an unset variable, and does not select all', async () => {
+test('refuses an empty name, as from an unset variable, instead of selecting all', async () => {
   await testEnv.pool('worker');
   for (const words of [
     ['get'],
@@ -60,7 +60,7 @@ test('an empty name is refused, as an unset variable, and does not select all', 
   assert.notEqual(await testEnv.getPool('worker'), undefined);
 });
 
-test('an empty selector is refused by every command that has one, and names --all where there is one', async () => {
+test('every command with a selector refuses an empty one, and suggests --all if available', async () => {
   await testEnv.pool('worker');
   const required: Record<string, string[]> = {
     move: ['--to', 'worker'],

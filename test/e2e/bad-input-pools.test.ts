@@ -152,7 +152,7 @@ test('create and edit refuse invalid flags and names', async () => {
   for (const [args, code, error] of cases) await refused(['create', ...args], code, error);
 });
 
-test('shows the stack of an error with -v 9 only', async () => {
+test('prints the stack of an error only with -v 9', async () => {
   const args = ['create', 'x', '--label', 'tier'];
   const plain = await cliHere(cluster(), [...args, '-v', '8']);
   assert.doesNotMatch(plain.stderr, /^ {4}at /m);

@@ -48,7 +48,7 @@ async function besideAks(t: TestContext): Promise<void> {
   t.after(end);
 }
 
-test('a label or taint that AKS refuses: the node stays as it is, the others are written, the refusal is told', async t => {
+test('a label or taint that AKS refuses is reported, and other nodes are written', async t => {
   await besideAks(t);
   const before = await testEnv.node('gpu-1');
   const refused = [
@@ -78,7 +78,7 @@ test('a label or taint that AKS refuses: the node stays as it is, the others are
   assert.deepEqual(after.metadata.labels, { ...before.metadata.labels, [POOL_LABEL]: 'p' });
 });
 
-test('keys that AKS has not configured are set, repaired and removed, and an agent removes a startup taint', async t => {
+test('sets, repairs and removes keys unknown to AKS, and an agent removes a startup taint', async t => {
   await besideAks(t);
   await testEnv.pool('p', {
     ...ALL,

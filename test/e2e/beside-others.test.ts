@@ -18,7 +18,7 @@ const UNREGISTERED: Taint = { key: 'karpenter.sh/unregistered', effect: 'NoExecu
 /** Of the template of a NodePool of Karpenter. */
 const TEMPLATE = { label: 'capacity', taint: { key: 'spot', effect: 'NoSchedule' } } as const;
 
-test('a node that a cloud replaces gets what its pool gives, and not what somebody had set by hand', async () => {
+test("a node that a cloud replaces gets the pool's settings, but no manual changes", async () => {
   const node = { name: 'gke-1', labels: { [GKE]: 'general' } };
   await testEnv.nodes(node);
   await testEnv.pool('p', { nodeSelector: { [GKE]: 'general' }, labels: { tier: 'gold' }, taints: [DEDICATED] });
@@ -32,7 +32,7 @@ test('a node that a cloud replaces gets what its pool gives, and not what somebo
   assert.deepEqual(taintsOf({ metadata, spec }), ['dedicated:NoSchedule']);
 });
 
-test('a change of a pool over several groups changes their nodes in place, and keeps what the groups set', async () => {
+test('a pool over several node groups changes nodes in place, and keeps settings of the groups', async () => {
   const groups = ['general', 'batch'];
   const theirs = { key: 'theirs', effect: 'NoSchedule' } as const;
   await testEnv.nodes(...groups.map(group => ({ name: group, labels: { [GKE]: group, zone: 'a' }, taints: [theirs] })));
@@ -70,7 +70,7 @@ async function register(name: string): Promise<void> {
   }
 }
 
-test('nodes that Karpenter registers while the pool writes have the labels and taints of both', async t => {
+test('nodes that Karpenter registers during a write have the labels and taints of both', async t => {
   const names = Array.from({ length: 50 }, (_, at) => `n${at}`);
   await testEnv.pool('p', { nodeSelector: { [KARPENTER]: 'general' }, labels: { tier: 'gold' }, taints: [DEDICATED] });
   await startWatching(t, testEnv.cluster());

@@ -86,7 +86,7 @@ function rounds(cases: readonly Case[]): NodePool[][] {
   return all;
 }
 
-test('pools that no rule has checked give as reconcile would, and leave nodes to a younger pool', {
+test('unvalidated pools set the same as reconcile, and leave nodes to a younger pool', {
   skip,
   timeout: 400_000,
 }, async () => {
@@ -125,7 +125,7 @@ test('pools that no rule has checked give as reconcile would, and leave nodes to
   assert.ok(invalid > 100, `${invalid}`);
 });
 
-test('a pool that turns invalid gives nothing, and status 422 says why', { skip }, async () => {
+test('a pool that becomes invalid sets nothing, and status 422 names the reason', { skip }, async () => {
   await withoutRules(testEnv);
   await apply(cluster(), POLICY);
   const taints = [{ key: 'dedicated', value: 'x', effect: 'NoSchedule' as const }];

@@ -24,7 +24,7 @@ const SPEC: NodePoolSpec = {
   annotations: { note: 'a "quoted" \\ line\nnext\ttab ü {"labels":{"x":"y"}}', 'example.com/Upper': '', empty: '' },
 };
 
-test('a kubelet registers its node into the pool; restricted labels wait for the reconcile', { skip }, async () => {
+test('a kubelet registers its node into the pool, and restricted labels wait for the reconcile', { skip }, async () => {
   await applyAll();
   const labels = { tier: 'gold', 'node-role.kubernetes.io/db': '', 'x.node.kubernetes.io/y': '', 'k8s.io/x': 'y' };
   await testEnv.pool('one', { ...SPEC, labels });
@@ -77,7 +77,7 @@ async function denied(attempt: () => Promise<{ status: number }>): Promise<void>
 
 const REFUSED = /a kubelet may not write the annotation nodes.lailin.xyz.born|json: cannot unmarshal/;
 
-test('a kubelet can neither send a birth record nor change one, nor have it written by its own managedFields', {
+test('a kubelet cannot send or change a birth record, or claim one in managedFields', {
   skip,
 }, async () => {
   await applyAll();
@@ -132,7 +132,7 @@ test('a kubelet can neither send a birth record nor change one, nor have it writ
   assert.equal((await kubelet('x').annotate({ [BIRTH_RECORD]: birthRecord })).status, 422, 'nor add one');
 });
 
-test('a kubelet cannot hide the birth record, or avoid the birth, by an empty record', { skip }, async () => {
+test('a kubelet cannot hide the birth record with an empty record', { skip }, async () => {
   await applyAll();
   await testEnv.pool('one', SPEC);
   await inForce(testEnv, 'one', { [GROUP]: 'one' });
@@ -151,7 +151,7 @@ test('a kubelet cannot hide the birth record, or avoid the birth, by an empty re
   assert.deepEqual(taintsOf({ metadata, ...node }), []);
 });
 
-test('a birth record that an administrator sends, as from a backup, is kept and nothing is added to it', {
+test('keeps a birth record that an administrator sends, as from a backup, unchanged', {
   skip,
 }, async () => {
   await applyAll();

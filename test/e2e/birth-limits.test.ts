@@ -30,7 +30,7 @@ const longTaints = (prefix: string) =>
     effect: 'NoSchedule' as const,
   }));
 
-test('the largest pool is given whole, and only annotations that still fit', { skip }, async () => {
+test('sets everything of the largest pool, and annotations that still fit', { skip }, async () => {
   await apply(cluster(), POLICY);
   const spec: NodePoolSpec = {
     nodeSelector: { group: 'big' },
@@ -78,7 +78,7 @@ test('the largest pool is given whole, and only annotations that still fit', { s
   }
 });
 
-test('the most taints and startup taints with the longest keys are given', {
+test('sets the maximum of taints and startup taints with the longest keys', {
   skip,
 }, async () => {
   await apply(cluster(), POLICY);
@@ -89,7 +89,7 @@ test('the most taints and startup taints with the longest keys are given', {
   assert.equal(taintsOf(await dryRun({ group: 'tainted' })).length, 200);
 });
 
-test('a birth record is never longer than what is read of it: at the limit it has the annotations, beyond it none', {
+test('a birth record at the length limit has the annotations, and a longer one has none', {
   skip,
 }, async () => {
   await apply(cluster(), POLICY);
@@ -120,7 +120,7 @@ test('a birth record is never longer than what is read of it: at the limit it ha
   }
 });
 
-test('of 300 pools that match, the oldest gets the node, whatever their keys, and 300 that do not match give nothing', {
+test('the oldest of 300 matching pools gets the node, and 300 other pools set nothing', {
   skip,
 }, async () => {
   await apply(cluster(), POLICY);
@@ -155,7 +155,7 @@ test('of 300 pools that match, the oldest gets the node, whatever their keys, an
   assert.deepEqual([markOf(b), taintsOf(b)], [undefined, []]);
 });
 
-test('a pool that is being deleted gives nothing', { skip }, async () => {
+test('a pool that is being deleted sets nothing', { skip }, async () => {
   await apply(cluster(), POLICY);
   await testEnv.pool('probe', { nodeSelector: { probe: 'x' } });
   await testEnv.pool(
@@ -171,7 +171,7 @@ test('a pool that is being deleted gives nothing', { skip }, async () => {
   );
 });
 
-test('pools by random selectors, some paused: nodes are born where reconcile would put them', {
+test('pools with random selectors, some paused, set the same at birth as reconcile', {
   skip,
   timeout: 300_000,
 }, async () => {

@@ -27,7 +27,7 @@ const aboutPods = async (since: number) =>
     .filter(({ resource, userAgent }) => resource.startsWith('pods') && userAgent.includes('nodepool'))
     .map(({ verb, resource }) => `${verb} ${resource}`);
 
-test('the taint is in the first revision; the next reconcile writes the record alone, and the one after it nothing', {
+test('sets the NoExecute taint at registration, and the next reconcile writes only the record', {
   skip: before(36, 'MutatingAdmissionPolicy is not in v1'),
 }, async () => {
   await ok(['install', '--admission']);

@@ -44,7 +44,7 @@ const all = (name: string) =>
     ...[`shared=${name}:NoSchedule`, `only-${name}:NoSchedule`],
   ].toSorted();
 
-test('the oldest pool is paused: a younger one gives nothing, in either order of evaluation', {
+test('a younger pool sets nothing while the oldest pool is paused', {
   skip,
   timeout: 200_000,
 }, async () => {
@@ -73,7 +73,7 @@ test('the oldest pool is paused: a younger one gives nothing, in either order of
   }
 });
 
-test('a paused pool that is younger, or is being deleted, keeps no node from the other', { skip }, async () => {
+test('a younger or terminating paused pool does not keep nodes from another pool', { skip }, async () => {
   await apply(testEnv.cluster(), POLICY);
   await testEnv.pool('older', spec('older'), { metadata: { finalizers: ['a.b/c'] } });
   await testEnv.pool('younger', spec('younger'), { younger: true });

@@ -61,7 +61,7 @@ describe('nodes that register while pods are pending', { skip }, () => {
     return { all: items.length, on };
   };
 
-  test('with the policy and no controller, each is complete from the start, startup taints too, and no pod is bound', {
+  test('with the policy, nodes are complete before any pod is bound, without a controller', {
     timeout: TEST_MS,
   }, async t => {
     await apply(testEnv.cluster(), POLICY);
@@ -124,7 +124,7 @@ describe('nodes that register while pods are pending', { skip }, () => {
     assert.deepEqual((await bound()).on.toSorted(), ['of-pool', 'tolerates']);
   });
 
-  test('without it, pods are bound before the controller has set the taint', { timeout: TEST_MS }, async t => {
+  test('without the policy, pods are bound before the controller sets the taint', { timeout: TEST_MS }, async t => {
     await api().expect(
       'DELETE',
       '/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/born-in-pool.nodes.lailin.xyz',

@@ -20,7 +20,7 @@ const AGENT = { key: 'agent', effect: 'NoSchedule', until: { nodeCondition: 'Age
 const taints = async (...names: string[]) =>
   Promise.all(names.map(async name => taintsOf(await testEnv.node(name)).toSorted()));
 
-test('startup taints are given at birth, not again after they are removed, and go with the condition and the pool', {
+test('sets startup taints once at birth, and lifts them with the condition or the pool', {
   skip,
 }, async () => {
   await apply(testEnv.cluster(), POLICY);
@@ -44,7 +44,7 @@ test('startup taints are given at birth, not again after they are removed, and g
   assert.deepEqual(await taints('early', 'late', 'own'), [[], [], ['setup:NoSchedule']]);
 });
 
-test('a node that comes with its record gets no startup taint again', {
+test('sets no startup taints on a node that registers with a record', {
   skip,
 }, async () => {
   await apply(testEnv.cluster(), POLICY);
@@ -66,7 +66,7 @@ test('a node that comes with its record gets no startup taint again', {
   assert.deepEqual(taintsOf(await testEnv.node('a')), []);
 });
 
-test('nodes that are born in a pool with spec.rollout join it, and do not wait for a turn', {
+test('nodes that register in a pool with spec.rollout get the spec without waiting', {
   skip,
   timeout: 200_000,
 }, async t => {

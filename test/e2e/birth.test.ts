@@ -28,7 +28,7 @@ const SPEC: NodePoolSpec = {
   annotations: { note: 'a "quoted" \\ line\nnext\ttab ü {"labels":{"x":"y"}}', 'example.com/Upper': '', empty: '' },
 };
 
-test('a node is born complete, keeps what it registers with, and reconcile only writes the record', {
+test('a node registers complete, keeps its own settings, and reconcile writes only the record', {
   skip,
 }, async () => {
   await applyAll();
@@ -86,7 +86,7 @@ async function gone(): Promise<void> {
   }
 }
 
-test('what was given goes with the pool, before and after the first reconcile, and what was there stays', {
+test('removes with the pool what it set at birth, and restores what was there before', {
   skip,
 }, async () => {
   await applyAll();
@@ -139,7 +139,7 @@ test('what was given goes with the pool, before and after the first reconcile, a
   for (const name of ['deleted', 'edited', 'reconciled']) await clean(name);
 });
 
-test('the older pool gets the node in either order of evaluation, and what the younger gave is gone', {
+test('the older pool gets the node in any order of evaluation, without settings of the younger', {
   skip,
 }, async () => {
   await applyAll();

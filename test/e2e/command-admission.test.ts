@@ -30,7 +30,7 @@ const LINES = [
 ];
 const all = (what: string) => LINES.map(line => `${line} ${what}\n`).join('');
 
-test('a server without the policy is refused in one line, before anything is written', { skip }, async () => {
+test('refuses a server without admission policies in one line, before any write', { skip }, async () => {
   const server = await cluster().startAnother(cluster().etcdUrl, [
     '--runtime-config=admissionregistration.k8s.io/v1/mutatingadmissionpolicies=false',
     // It would wait for the policies for ever.
@@ -93,7 +93,7 @@ test('doctor names a policy that differs, is not bound, or is not protected', { 
   await ok(['install', '--admission']);
 });
 
-test('what another field manager adds to a policy is removed, by one install', { skip }, async () => {
+test('install removes what another field manager adds to a policy', { skip }, async () => {
   const conditions = (path: string) =>
     api().request(
       'PATCH',
@@ -128,7 +128,7 @@ test('what another field manager adds to a policy is removed, by one install', {
   assert.equal(await ok(['install', '--admission']), all('unchanged'));
 });
 
-test('uninstall removes the policy first, then those that bind kubelets; --controller removes all policies', {
+test('uninstall removes the node policy first, and all policies with --controller', {
   skip,
 }, async () => {
   await createNodes(cluster(), [{ name: 'n', labels: { 'node-role.kubernetes.io/a': '' } }]);

@@ -41,7 +41,7 @@ async function group(): Promise<void> {
   await write('agent', 'a', { mixed: '1' });
 }
 
-test('proposes annotations that people have set on all nodes, and no program on any, and changes no node', async () => {
+test('proposes annotations that people set on all nodes, and changes no node', async () => {
   await group();
   const { stdout } = await unchanged(['adopt']);
   assert.match(stdout, / TAINTS +ANNOTATIONS\nworker +new +2 .* <none> +<none> +example.com\/owner,\+1\n$/);
@@ -77,7 +77,7 @@ test('proposes annotations that people have set on all nodes, and no program on 
   assert.equal((await spec()).annotations, undefined);
 });
 
-test('a pool that selects by expressions is found by its nodes', async () => {
+test('finds a pool that selects by expressions through its nodes', async () => {
   await testEnv.nodes(
     { name: 'a', labels: { team: 'x', size: '8' } },
     { name: 'b', labels: { team: 'x', size: '8' } },

@@ -100,7 +100,7 @@ test('creates pools that change no node in diff or reconcile', async () => {
   assert.deepEqual(await marks(), before);
 });
 
-test('prints with -o yaml what kubectl applies; -o json and dry runs write nothing', async () => {
+test('prints with -o yaml what kubectl applies, and writes nothing in dry runs', async () => {
   await cloud();
   const { items } = JSON.parse((await unchanged(['adopt', '-o', 'json'])).stdout);
   assert.deepEqual(
@@ -143,7 +143,7 @@ test('--label replaces the known labels, and may name the control plane', async 
   await refused(['adopt', '--label', 'nobody/has-it'], 0, 'No node has the label nobody/has-it.');
 });
 
-test('names control-plane nodes that a proposed or created pool takes', async () => {
+test('names control-plane nodes that a proposed or created pool would get', async () => {
   const os = { 'example.com/os': 'linux' };
   await testEnv.nodes(
     { name: 'cp-1', labels: { ...os, ...role('control-plane') } },
@@ -246,7 +246,7 @@ test('reports missing permissions', async () => {
   );
 });
 
-test('the next step of a remove from an adopted pool works', async () => {
+test('the next step after a remove from an adopted pool works', async () => {
   const eks = { 'eks.amazonaws.com/nodegroup': 'system' };
   await testEnv.nodes({ name: 's-1', labels: eks }, { name: 's-2', labels: eks });
   await cliHere(cluster(), ['adopt', 'system', '--create']);

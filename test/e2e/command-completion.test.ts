@@ -55,7 +55,7 @@ test('completes pools, nodes and label keys of the cluster', async () => {
   assert.equal(await complete(['get', '-l', '']), 'team=\n:6\n');
 });
 
-test('completes pods of one namespace, a limited number, and namespaces', async t => {
+test('completes namespaces, and a limited number of pods of one namespace', async t => {
   const api = raw(cluster());
   const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
   await api.request('POST', '/api/v1/namespaces', { metadata: { name: 'bakery' } });

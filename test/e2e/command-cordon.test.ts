@@ -29,7 +29,7 @@ const closed = async () => {
   return items.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
 };
 
-test('prints what kubectl prints, also for nodes that are cordoned already', async () => {
+test('prints the same as kubectl, including for cordoned nodes', async () => {
   await pools();
   const first = await kubectl(cluster(), ['nodepool', 'cordon', 'alpha', 'beta']);
   const said = 'node/a-1 cordoned\nnode/a-2 already cordoned\nnode/b-1 cordoned\n';
@@ -44,7 +44,7 @@ test('prints what kubectl prints, also for nodes that are cordoned already', asy
   assert.deepEqual(await closed(), ['b-1', 'other']);
 });
 
-test('get, wait and a drain know how many nodes are cordoned; a status that cannot be written is said', async () => {
+test('get, wait and drain use the current number of cordoned nodes, even without a status write', async () => {
   await pools();
   await testEnv.reconcile();
   const cordoned = async () => (await testEnv.getPool('alpha'))?.status?.unschedulableNodeCount;

@@ -53,7 +53,7 @@ test('sets every field by flags, labels the members and reconciles them', async 
   assert.deepEqual(['tier' in c.metadata.labels, taintsOf(c)], [false, []]);
 });
 
-test('--nodes sets the labels of the selector on nodes that exist and have no pool', async () => {
+test('--nodes sets the labels of the selector on existing nodes without a pool', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'held', labels: role('worker') });
   await testEnv.pool('worker');
   await refused(
@@ -94,7 +94,7 @@ test('dry runs print the pool and write nothing', async () => {
   assert.deepEqual([made.code, made.stdout], [0, created('gpu')]);
 });
 
-test('-f reads files, directories, URLs and stdin; YAML and JSON; several documents, and lists', async () => {
+test('-f reads files, directories, URLs and stdin with YAML, JSON, several documents and lists', async () => {
   const json = JSON.stringify({ apiVersion: 'nodes.lailin.xyz/v1', kind: 'NodePool', metadata: { name: 'json' } });
   const file = join(cluster().dir, 'pools.yaml');
   await writeFile(file, `# two\n${poolYaml('one')}---\n---\n${poolYaml('two', '{handler: runc}')}`);
@@ -111,7 +111,7 @@ test('-f reads files, directories, URLs and stdin; YAML and JSON; several docume
   }
 });
 
-test('creates a pool again from what get -o yaml printed', async () => {
+test('creates a pool from the output of get -o yaml', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
   const yaml = await ok(['get', 'gpu', '-o', 'yaml']);
@@ -120,7 +120,7 @@ test('creates a pool again from what get -o yaml printed', async () => {
   assert.deepEqual(await specOf('gpu'), { labels: { tier: 'gold' } });
 });
 
-test('a name that exists does not stop the others', async () => {
+test('an existing name does not stop the other pools', async () => {
   await testEnv.pool('taken');
   const edit = 'change the pool with `kubectl nodepool edit taken`';
   for (const more of [[], ['--nodes', 'nope']]) {
@@ -139,7 +139,7 @@ test('a name that exists does not stop the others', async () => {
   assert.deepEqual([await specOf('first'), await specOf('last')], [{}, {}]);
 });
 
-test('warns when a kubelet could join the pool to get restricted labels, from flags and from a file', async () => {
+test('warns when a kubelet could join the pool for restricted labels, by flags and file', async () => {
   const label = 'node-restriction.kubernetes.io/x';
   const says = new RegExp(
     `^warning: pool p selects by a; kubelets can change this label on their own node and so get ${label}; next: run \`kubectl nodepool install --policies\`.*\\n$`,
@@ -157,7 +157,7 @@ test('warns when a kubelet could join the pool to get restricted labels, from fl
   assert.equal((await cliHere(cluster(), ['create', '-f', '-'], { stdin: meant })).stderr, '');
 });
 
-test('refuses unquoted booleans as kubectl does, and ignores the namespace that kustomize sets', async () => {
+test('refuses unquoted booleans as kubectl does, and ignores a namespace set by kustomize', async () => {
   const stdin = poolYaml('p', '\n  labels: {spot: yes}');
   await refused(
     ['create', '-f', '-'],
@@ -186,7 +186,7 @@ test('warns about unmanaged: Remove', async () => {
   );
 });
 
-test('--reconcile with -o prints only the pool to stdout, as the reconcile leaves it', async () => {
+test('--reconcile with -o prints to stdout only the reconciled pool', async () => {
   for (const args of [
     ['create', 'alone'],
     ['edit', 'alone', '--label', 'tier=gold'],

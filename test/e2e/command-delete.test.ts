@@ -42,7 +42,7 @@ test('releases the nodes, restores displaced values and deletes the RuntimeClass
   assert.deepEqual([await testEnv.getPool('gpu'), await testEnv.runtimeClass('gpu')], [undefined, undefined]);
 });
 
-test("--detach-nodes also removes the membership labels, of the pool's own nodes only", async () => {
+test("--detach-nodes also removes membership labels, only from the pool's own nodes", async () => {
   await gpu();
   await testEnv.pool('other', { nodeSelector: role('gpu') }, { younger: true });
   await testEnv.patchNode('b', { metadata: { labels: { 'node-role.kubernetes.io/late': '' } } });
@@ -54,7 +54,7 @@ test("--detach-nodes also removes the membership labels, of the pool's own nodes
   for (const name of ['a', 'b']) assert.equal(ROLE in (await testEnv.node(name)).metadata.labels, false);
 });
 
-test('deletes the pools that exist and names the others, unless --ignore-not-found is set', async () => {
+test('deletes existing pools and names missing ones, unless --ignore-not-found is set', async () => {
   const next = 'next: list the pools with `kubectl nodepool get`';
   await testEnv.pool('first');
   for (const dryRun of [['--dry-run'], ['--dry-run=server'], []]) {
@@ -120,7 +120,7 @@ test('client and server dry runs show the changes of nodes and RuntimeClass, and
   }
 });
 
-test('names the workloads that need the RuntimeClass; scripts need --yes, and what cannot be read is said', async t => {
+test('names workloads that need the RuntimeClass, and requires --yes in scripts', async t => {
   await gpu();
   const runtimeClassName = 'node-pool-gpu';
   t.after(() => deletePods(cluster()));
@@ -239,7 +239,7 @@ test('asks on a terminal unless --yes is set', { skip: NO_TERMINAL ?? false }, a
   assert.doesNotMatch(unasked.shown, /\[y\/N\]/);
 });
 
-test('-i asks in a script, too, where kubectl delete -i does, and also with --yes', async () => {
+test('-i asks in a script and with --yes, as kubectl delete -i does', async () => {
   for (const name of ['one', 'two']) await testEnv.pool(name);
   const question =
     /^Delete pools one \(releases 0 nodes\), two \(releases 0 nodes\) in context\s+nodepool-demo\? \[y\/N\] /;
@@ -257,7 +257,7 @@ test('-i asks in a script, too, where kubectl delete -i does, and also with --ye
   assert.deepEqual([code, stdout], [0, `${id('one')} deleted\n${id('two')} deleted\n`]);
 });
 
-test('-f takes patterns, and with -R subdirectories, as kubectl delete', async () => {
+test('-f accepts patterns, and subdirectories with -R, as kubectl delete does', async () => {
   const folder = join(cluster().dir, 'delete-files');
   await mkdir(join(folder, 'deeper'), { recursive: true });
   for (const [path, name] of [

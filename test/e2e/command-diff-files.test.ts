@@ -35,7 +35,7 @@ const changesOf = (from: NodePoolSpec, to: NodePoolSpec) =>
 /** Without the folder of this run. */
 const shown = (text: string) => text.replaceAll(`${folder}/`, '');
 
-test('shows a new pool, a changed one, its own labels, and what their nodes would get; nothing is written', async () => {
+test('shows new and changed pools and the effect on their nodes, and writes nothing', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('web') },
     { name: 'b', labels: role('web') },
@@ -126,7 +126,7 @@ note: new/kustomization.yaml:1: Kustomization of kustomize.config.k8s.io/v1beta1
   assert.ok(shown(stdout).endsWith(applied.stdout), applied.stdout);
 });
 
-test('files are judged together: a node that leaves one pool joins the other', async () => {
+test('evaluates files together: a node that leaves one pool joins the other', async () => {
   await testEnv.nodes({ name: 'a', labels: { zone: 'x' } }, { name: 'b', labels: { zone: 'y' } });
   const one = (selector: object) => head('one') + spec({ nodeSelector: selector, labels: { by: 'one' } });
   const path = await write('move/one.yaml', one({ zone: 'x' }));
@@ -150,7 +150,7 @@ test('files are judged together: a node that leaves one pool joins the other', a
   assert.equal(conflict.code, 1);
 });
 
-test('a change of the pool alone changes no node; what no apply has set stays, and is named', async () => {
+test('a change of pool metadata changes no node, and names what no apply has set', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold', kept: '1' } });
   await testEnv.reconcile();
@@ -167,7 +167,7 @@ test('a change of the pool alone changes no node; what no apply has set stays, a
   assert.equal(code, 1);
 });
 
-test('--impact says what the files do to pods', async t => {
+test('--impact shows what the files do to pods', async t => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web');
   await testEnv.reconcile();
@@ -208,7 +208,7 @@ test('errors exit with 2 and name the file, the document and the field', async (
   assert.deepEqual([code, /contains no NodePool; next: start a NodePool with apiVersion/.test(stderr)], [2, true]);
 });
 
-test('what another field manager has set stays, as with a server-side apply', async () => {
+test('keeps what another field manager has set, as a server-side apply does', async () => {
   const full = { labels: { a: '1', b: '2' }, taints: [{ key: 'ours', effect: 'NoSchedule' }], handler: 'runc' };
   const team = {
     labels: { x: 'team' },
@@ -248,7 +248,7 @@ test('what another field manager has set stays, as with a server-side apply', as
   }
 });
 
-test('nor does an apply remove what a create has set as well', async () => {
+test('keeps what a create has also set, as a server-side apply does', async () => {
   const path = await write('created.yaml', head('created') + spec({ labels: { a: '1', b: '2' } }));
   assert.equal((await kubectl(cluster(), ['create', '-f', path])).code, 0);
   const apply = (...args: string[]) =>

@@ -13,7 +13,7 @@ import { eventually, startWatching } from './watching.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases';
 
-describe('in a reconciled cluster', () => {
+describe('reports an outdated CRD and its pools, and accepts the current CRD', () => {
   const testEnv = useTestEnv();
   const { cluster } = testEnv;
   const doctor = doctorOf(cluster);
@@ -73,7 +73,7 @@ describe('in a reconciled cluster', () => {
     assert.equal((await doctor()).find('due').status, 'ok');
   });
 
-  test('reports annotations that differ, of a pool by expressions, and overlaps of it', async () => {
+  test('reports drifted annotations and overlaps of a pool with expressions', async () => {
     await testEnv.nodes({ name: 'a', labels: { size: '8', ...role('web') } }, { name: 'b', labels: { size: '2' } });
     const matchExpressions = [{ key: 'size', operator: 'Gt' as const, values: ['4'] }];
     await testEnv.pool('big', { matchExpressions, annotations: { 'example.com/owner': 'team a, b' } });
@@ -102,7 +102,7 @@ describe('in a reconciled cluster', () => {
     assert.deepEqual((await doctor()).troubles, ['controller-permissions skipped']);
   });
 
-  test('reports RuntimeClasses that are not as their pools say', async () => {
+  test('reports RuntimeClasses that differ from their pools', async () => {
     await testEnv.nodes({ name: 'a', labels: role('gpu') });
     await testEnv.pool('gpu', { handler: 'nvidia' });
     await testEnv.reconcile();
@@ -134,7 +134,7 @@ describe('in a reconciled cluster', () => {
     assert.deepEqual(find('handlers').details, ['gpu: 1 member of 3 without nvidia: a']);
   });
 
-  test('reports what a user with few permissions, or none, may not do', async () => {
+  test('reports what users with few or no permissions may not do', async () => {
     await testEnv.nodes({ name: 'a', labels: role('gpu') });
     await testEnv.pool('gpu');
     await testEnv.reconcile();
@@ -179,7 +179,7 @@ describe('in a reconciled cluster', () => {
     assert.equal(nobody.find('overlaps').status, 'skipped');
   });
 
-  test('reports ClusterRoles of the names of an earlier version, if they are ours', async () => {
+  test('reports leftover ClusterRoles of an earlier version if they are ours', async () => {
     const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
     const labels = { 'app.kubernetes.io/name': 'nodepool-controller' };
     await api().expect('POST', roles, { metadata: { name: 'nodepool-edit', labels } });

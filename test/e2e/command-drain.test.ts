@@ -15,7 +15,7 @@ const { worker, drain, background, closed, pod, daemonSet, budget, names } = poo
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
 
-test('cordons all members, evicts pods that have a controller, and writes no other node', async () => {
+test('cordons all members, evicts pods with a controller, and writes no other node', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   await pod({ name: 'q', node: 'w-2' });
@@ -73,7 +73,7 @@ next: use the flags above, or remove these pods first`,
   assert.deepEqual(await names(), ['agent-1', 'elsewhere', 'static']);
 });
 
-test('--pod-selector limits the pods that are evicted', async () => {
+test('--pod-selector limits the evicted pods', async () => {
   await worker();
   await pod({ name: 'a', node: 'w-1', labels: WEB });
   await pod({ name: 'b', node: 'w-1', owner: null });
@@ -113,7 +113,7 @@ test('a client dry run lists the pods, a server dry run also reports the budgets
   assert.deepEqual(await names(), ['elsewhere', 'p', 'q']);
 });
 
-test('names what no waiting solves: budgets that never allow an eviction, pods that no other node takes', async () => {
+test('names budgets that never allow an eviction, and pods that fit on no other node', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await pod({ name: 'picky', node: 'w-2', nodeSelector: role('worker') });
@@ -144,7 +144,7 @@ test('names what no waiting solves: budgets that never allow an eviction, pods t
   );
 });
 
-test('--node drains some of the members, --rolling cordons each when its turn comes', async () => {
+test('--node drains some members, --rolling cordons each in its turn', async () => {
   await worker();
   await testEnv.nodes({ name: 'w-3', labels: role('worker') });
   for (const node of ['w-1', 'w-2', 'w-3']) await pod({ name: `on-${node}`, node, labels: WEB });
@@ -177,7 +177,7 @@ test('--node drains some of the members, --rolling cordons each when its turn co
   assert.equal(rest.code, 0);
 });
 
-test('--max-unavailable cordons the nodes that are next, and tells which were not touched when it ends early', async t => {
+test('--max-unavailable cordons nodes in turn, and reports untouched nodes when interrupted', async t => {
   const nodes = Array.from({ length: 12 }, (_, at) => `ip-10-0-1-${at + 10}.eu-west-1.compute.internal`);
   const short = (found: readonly string[]) => found.map(name => name.split('.', 1)[0]);
   await testEnv.nodes(...nodes.map(name => ({ name, labels: role('worker') })));
@@ -216,7 +216,7 @@ test('--max-unavailable cordons the nodes that are next, and tells which were no
   assert.doesNotMatch(rest.stderr, /not touched/);
 });
 
-test('--skip-wait-for-delete-timeout skips pods that are terminating for longer', async () => {
+test('--skip-wait-for-delete-timeout skips pods that have been terminating longer', async () => {
   await worker();
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });
   await pod({ name: 'goes', node: 'w-1' });
@@ -226,7 +226,7 @@ test('--skip-wait-for-delete-timeout skips pods that are terminating for longer'
   assert.match(stderr, /^pod default\/stays has been terminating for too long, skipping$/m);
 });
 
-test('does not evict a pod that was recreated under the same name', async () => {
+test('does not evict a pod that was recreated with the same name', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   const connection = await testEnv.connection();
@@ -244,7 +244,7 @@ test('does not evict a pod that was recreated under the same name', async () => 
   assert.deepEqual(await evicts.evict(after), { kind: 'gone' });
 });
 
-test('several pools: cordons all their nodes, then drains pool after pool', async () => {
+test('cordons the nodes of several pools, then drains pool after pool', async () => {
   await worker();
   await testEnv.nodes({ name: 'a-1', labels: role('alpha') });
   await testEnv.pool('alpha', {}, { metadata: { labels: { team: 'a' } } });
@@ -283,7 +283,7 @@ test('refuses wrong command lines', async () => {
   await refused(['drain', 'empty'], 0, 'No nodes found in nodepool empty.');
 });
 
-test('asks on a terminal and shows progress in one line', { skip: NO_TERMINAL }, async () => {
+test('asks on a terminal and shows progress on one line', { skip: NO_TERMINAL }, async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1' });
   const no = await inTerminal(cluster(), ['drain', 'worker', NOW], 'n\n');

@@ -49,7 +49,7 @@ test('each flag sets or removes its field and keeps the others', async () => {
   });
 });
 
-test('writes nothing without a change, and warns when what is removed does not exist', async () => {
+test('writes nothing without a change, and warns when a removed key does not exist', async () => {
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const { code, stdout, stderr } = await unchanged([
     'edit',
@@ -85,7 +85,7 @@ test('dry runs write nothing; -o prints the pool', async () => {
   await refused(['edit', 'gpu', '--dry-run'], 2, needsFlags);
 });
 
-test('an invalid result is refused before it is sent', async () => {
+test('refuses an invalid result before sending it', async () => {
   await testEnv.pool('gpu');
   await refused(
     ['edit', 'gpu', '--label', 'node-role.kubernetes.io/gpu=x'],
@@ -111,7 +111,7 @@ test('keeps all concurrent edits', async () => {
   assert.deepEqual(Object.keys((await testEnv.getPool('gpu'))?.spec.labels ?? {}).toSorted(), keys);
 });
 
-test('warns that an edit of a pool that is being deleted changes no node; --reconcile does not go on', async () => {
+test('warns that an edit of a terminating pool changes no node, and skips --reconcile', async () => {
   await testEnv.pool('gpu');
   await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup'] } });
   await cliHere(cluster(), ['delete', 'gpu']);
@@ -123,7 +123,7 @@ test('warns that an edit of a pool that is being deleted changes no node; --reco
   }
 });
 
-test('an expression is added to the default selector; an edit that opens the pool to every node asks', async () => {
+test('adds an expression to the default selector, and asks before the pool matches every node', async () => {
   const role = 'node-role.kubernetes.io/gpu';
   await testEnv.nodes({ name: 'a', labels: { [role]: '' } }, { name: 'b' });
   await testEnv.pool('gpu', {});

@@ -120,7 +120,7 @@ test('reopens an edit that the server refuses', async () => {
   assert.match(seen[1] ?? '', /^# error: cannot patch NodePool "gpu": invalid: metadata\.finalizers/m);
 });
 
-test('opens again where somebody else changed the same field meanwhile', async () => {
+test('reopens the edit when somebody else changed the same field meanwhile', async () => {
   const { kubectl: path } = await ensureBinaries(['kubectl']);
   const pool = await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   const theirs = `'${path}' patch nodepool gpu --type=merge -p '{"spec":{"labels":{"tier":"theirs","more":"theirs"}}}' > /dev/null`;

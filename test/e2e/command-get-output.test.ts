@@ -71,7 +71,7 @@ async function same(lines: string[][]): Promise<void> {
   }
 }
 
-test('jsonpath prints what kubectl prints for one pool, several, none and the list', async () => {
+test('jsonpath prints the same as kubectl for one pool, several, none and the list', async () => {
   await pools();
   const some = ['{.kind}{"\\n"}{range .items[*]}{.metadata.name}{"\\n"}{end}', '{.items[0].metadata.name}'];
   const parts = LIST_TEMPLATES.flatMap((_, at) =>
@@ -92,7 +92,7 @@ test('jsonpath prints what kubectl prints for one pool, several, none and the li
   ]);
 });
 
-test('jsonpath-as-json and jsonpath-file print what kubectl prints', async () => {
+test('jsonpath-as-json and jsonpath-file print the same as kubectl', async () => {
   await pools();
   const file = join(cluster().dir, 'template');
   await writeFile(file, '{range .items[*]}{.metadata.name}{"\\n"}{end}\nas it stands\n');
@@ -110,7 +110,7 @@ test('accepts json, yaml and name in any case', async () => {
   await same([['-o', 'JSON'], ['gpu', '-oYaml'], ['--output=Name'], ['gpu', '--output', 'YAML']]);
 });
 
-test('custom-columns and custom-columns-file print what kubectl prints', async () => {
+test('custom-columns and custom-columns-file print the same as kubectl', async () => {
   await pools();
   const file = join(cluster().dir, 'columns');
   await writeFile(file, 'NAME           STATUS\nmetadata.name  {.status.status}\n');
@@ -233,7 +233,7 @@ test('refuses flags that cannot be used together and unknown formats', async () 
   await refused(['get', '--output-watch-events'], 2, /^error: --output-watch-events needs --watch or --watch-only/);
 });
 
-test('templates of Go and KYAML are those of kubectl, with its exit codes', async () => {
+test('Go templates and KYAML print the same as kubectl, with the same exit codes', async () => {
   await pools();
   const { kubectl } = await ensureBinaries(['kubectl']);
   const template = join(cluster().dir, 'names.gotemplate');
@@ -265,7 +265,7 @@ test('templates of Go and KYAML are those of kubectl, with its exit codes', asyn
   await refused(['get', '-o', 'kyaml', '-L', 'a'], 2, /^error: --label-columns cannot be combined with -o kyaml/);
 });
 
-test('a kubeconfig that can be read once only is refused for what kubectl prints', async () => {
+test('refuses a kubeconfig that can be read only once when kubectl prints the output', async () => {
   await pools();
   const { kubectl } = await ensureBinaries(['kubectl']);
   const env = { ...process.env, PATH: `${dirname(kubectl)}${delimiter}${process.env.PATH}` };
@@ -283,7 +283,7 @@ test('a kubeconfig that can be read once only is refused for what kubectl prints
   assert.equal(code, 0, stderr);
 });
 
-test('without kubectl, what it prints is an error with the line to type, without the token', async () => {
+test('without kubectl in the PATH, prints the command to run, without the token', async () => {
   const line = ['get', 'gpu', "-ogo-template={{printf '%s' .}}", '--token', 'secret', '--cached', '--watch'];
   await refused(
     line,
@@ -293,7 +293,7 @@ test('without kubectl, what it prints is an error with the line to type, without
   );
 });
 
-test('a kubectl that is no program, or of the current folder, does not run', async () => {
+test('does not run a kubectl that is no program or is in the current folder', async () => {
   const folder = join(cluster().dir, 'no-program');
   await mkdir(folder);
   await writeFile(join(folder, 'kubectl'), 'echo run by a shell\n', { mode: 0o755 });

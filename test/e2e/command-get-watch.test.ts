@@ -125,7 +125,7 @@ test('prints a pool again when its nodes change, without a controller', async t 
   assert.equal(watching.lines().length, seen, 'a change that no row shows prints none');
 });
 
-test('a label of a pool does not bring back the numbers of its last status', async t => {
+test('a label change on a pool does not show outdated numbers of its status', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.reconcile();
@@ -151,7 +151,7 @@ test('--sort-by sorts the first list only, and warns about it', async t => {
   assert.equal(await watching.end(), 130, 'so that Ctrl-C ends the loop of a shell');
 });
 
-test('a template that fails on a pool ends the watch with its error', async () => {
+test('a template that fails on a pool ends the watch with an error', async () => {
   await testEnv.pool('a', { taints: [] });
   const { code, stdout, stderr } = await cli(cluster(), ['get', '-w', '-o', 'jsonpath={.spec.taints[0]}']);
   assert.deepEqual([code, stdout], [1, '']);
@@ -208,7 +208,7 @@ test('shows the named pools only, in the given order', async t => {
   assert.deepEqual([code, stdout], [1, 'nodepool.nodes.lailin.xyz/a\n']);
 });
 
-test('--request-timeout ends a watch, as with kubectl', async () => {
+test('--request-timeout ends a watch as in kubectl', async () => {
   await testEnv.pool('gpu');
   for (const args of [['get', '-o', 'name'], ['nodes'], ['events']]) {
     const { code, stderr } = await cli(cluster(), [...args, '--watch', '--request-timeout=1s'], { timeoutMs: 20_000 });
@@ -216,7 +216,7 @@ test('--request-timeout ends a watch, as with kubectl', async () => {
   }
 });
 
-test('a watch that kubectl prints ends with this process, as any other watch', async t => {
+test('a watch that kubectl prints ends together with this process', async t => {
   await testEnv.pool('gpu');
   const { kubectl } = await ensureBinaries(['kubectl']);
   const pid = join(cluster().dir, 'kubectl.pid');

@@ -64,7 +64,7 @@ new    Pending   1       1       0          0     0       4     2.9Gi    110    
   ]);
 });
 
-test('the table counts the nodes as they are now: not Ready, cordoned, changed by somebody', async () => {
+test('the table counts current nodes that are NotReady, cordoned or drifted', async () => {
   await testEnv.nodes(...['a', 'b', 'c', 'd'].map(name => ({ name, labels: role('gpu') })));
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });
   await testEnv.pool('empty');
@@ -97,7 +97,7 @@ test('the table counts the nodes as they are now: not Ready, cordoned, changed b
   assert.deepEqual((await row())[0], 'Ready', 'nothing is left to do');
 });
 
-test('reads nodes once, beside the pools, and for the table alone', async () => {
+test('reads nodes once, in parallel with pools, and only for the table', async () => {
   await pools();
   const nodes = /\/api\/v1\/nodes\?/g;
   for (const args of [
@@ -112,7 +112,7 @@ test('reads nodes once, beside the pools, and for the table alone', async () => 
   }
 });
 
-test('fits a terminal of 80 columns; -o wide does not', { skip: NO_TERMINAL ?? false }, async () => {
+test('fits a terminal of 80 columns, except with -o wide', { skip: NO_TERMINAL ?? false }, async () => {
   await pools();
   const { shown } = await inTerminal(cluster(), ['get'], '', 80);
   const lines = shown.trimEnd().split('\n');
@@ -125,7 +125,7 @@ test('fits a terminal of 80 columns; -o wide does not', { skip: NO_TERMINAL ?? f
   assert.match((await inTerminal(cluster(), ['get', '-o', 'wide'], '', 80)).shown, /dedicated=gpu:NoSchedule/);
 });
 
-test('who may not list nodes gets the last status, with its age, and a line that says so', async () => {
+test('shows the last status with its age and a note to users who may not list nodes', async () => {
   await pools();
   const reader = await userWith(cluster(), 'pool-reader', [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },
@@ -142,7 +142,7 @@ test('who may not list nodes gets the last status, with its age, and a line that
   assert.deepEqual([cached.code, cached.stderr, ages(cached.stdout)], [0, '', ages(stdout)]);
 });
 
-test('prints each row on one line, however narrow the terminal', { skip: NO_TERMINAL ?? false }, async () => {
+test('prints each row on one line on any terminal width', { skip: NO_TERMINAL ?? false }, async () => {
   const taints = [
     { key: `dedicated.example.com/${'x'.repeat(60)}`, value: 'y'.repeat(63), effect: 'NoSchedule' as const },
   ];
@@ -159,7 +159,7 @@ test('prints each row on one line, however narrow the terminal', { skip: NO_TERM
   }
 });
 
-test('-o json, yaml and name print byte for byte what kubectl prints', async () => {
+test('-o json, yaml and name print the same bytes as kubectl', async () => {
   await pools();
   const shapes = [[], ['gpu'], ['gpu', 'new'], ['-l', 'team=b'], ['-l', 'team=none'], ['new', 'missing']];
   for (const format of ['json', 'yaml', 'name']) {
@@ -171,7 +171,7 @@ test('-o json, yaml and name print byte for byte what kubectl prints', async () 
   }
 });
 
-test('shows the pools that exist, reports the missing one and exits with 1', async () => {
+test('shows existing pools, reports the missing one and exits with 1', async () => {
   await testEnv.pool('gpu');
   const missing = (name: string) =>
     `error: nodepool "${name}" not found; next: list the pools with \`kubectl nodepool get\``;
@@ -181,7 +181,7 @@ test('shows the pools that exist, reports the missing one and exits with 1', asy
   await refused(['get', 'nope', '-o', 'yaml'], 1, missing('nope'));
 });
 
-test('-l selects pools; no match is not an error', async () => {
+test('-l selects pools, and accepts no match', async () => {
   await pools();
   assert.equal(await ok(['get', '-l', 'team!=a,team', '-o', 'name']), 'nodepool.nodes.lailin.xyz/new\n');
   await refused(['get', '-l', 'team=c'], 0, 'No pools found.');

@@ -53,7 +53,7 @@ async function dropEvents(): Promise<void> {
   await raw(cluster()).expect('DELETE', '/apis/events.k8s.io/v1/namespaces/default/events');
 }
 
-test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, leaves', async () => {
+test('shows creation, joins, drift by kubectl label, foreign cordons and leaves of a pool', async () => {
   await gpu();
   await ofKubectl('label', 'node', 'a', 'tier=brass', '--overwrite');
   await ofKubectl('cordon', 'b');
@@ -88,7 +88,7 @@ test('a pool: creation, joins, drift by kubectl label, a cordon by somebody, lea
   assert.equal(after.filter(({ what }) => what === 'Drift').length, 0);
 });
 
-test('a maintenance that was taken over, and one that ended, stay in the history of the node and of its pool', async () => {
+test('shows maintenance that was taken over or ended, for the node and the pool', async () => {
   await gpu();
   const as = (user: string, ...args: string[]) => product(...args, '--as', user, '--as-group', 'system:masters');
   await as('alice', 'cordon', 'gpu', '--node', 'a', '--reason', 'new kernel');
@@ -116,7 +116,7 @@ test('a maintenance that was taken over, and one that ended, stay in the history
   );
 });
 
-test('a node: who made it a member, who changed what its pool set, and what nobody knows', async () => {
+test('shows who added a node to a pool, who changed pool settings, and what is unknown', async () => {
   await gpu();
   await ofKubectl('label', 'node', 'c', 'node-role.kubernetes.io/gpu=');
   await ofKubectl('taint', 'node', 'c', 'theirs:NoSchedule');
@@ -149,7 +149,7 @@ test('a node: who made it a member, who changed what its pool set, and what nobo
   assert.equal(found('NodeRegistered')[0]?.node, 'c');
 });
 
-test('a maintenance stands for its cordon; another cordon stands beside one that is stale', async () => {
+test('shows maintenance instead of its cordon, and a foreign cordon beside stale maintenance', async () => {
   await gpu();
   await product('cordon', 'gpu', '--node', 'a', '--reason', 'kernel upgrade', '--until', '2h');
   const maintained = async (...name: string[]) =>
@@ -169,7 +169,7 @@ test('a maintenance stands for its cordon; another cordon stands beside one that
   );
 });
 
-test('Events about a node are shown, and one that tells what a condition tells is shown once', async () => {
+test('shows Events about a node, and each transition only once', async () => {
   await gpu();
   const { status } = (await raw(cluster()).expect('GET', '/api/v1/nodes/a')) as {
     status: { conditions: { type: string; lastTransitionTime: string }[] };
@@ -196,7 +196,7 @@ test('Events about a node are shown, and one that tells what a condition tells i
   );
 });
 
-test('revisions: changes of the spec with their cause, and an undo', async () => {
+test('shows revisions as spec changes with their cause, and an undo', async () => {
   await gpu({ rollout: {} });
   await ofKubectl('annotate', 'npool', 'gpu', 'kubernetes.io/change-cause=more shine');
   await product('edit', 'gpu', '--label', 'tier=silver');
@@ -218,7 +218,7 @@ test('revisions: changes of the spec with their cause, and an undo', async () =>
   assert.ok(items.some(({ what, who }) => what === 'SpecWritten' && who === 'kubectl-nodepool'));
 });
 
-test('with expired Events it tells what the objects have', async () => {
+test('without Events, shows what the objects still contain', async () => {
   await gpu();
   await ofKubectl('label', 'node', 'a', 'tier=brass', '--overwrite');
   await dropEvents();
@@ -233,7 +233,7 @@ test('with expired Events it tells what the objects have', async () => {
   );
 });
 
-test('pool and node of one name, names of neither, and deleted ones', async () => {
+test('distinguishes pools and nodes with the same name, unknown names and deleted objects', async () => {
   await gpu();
   await testEnv.pool('a', { nodeSelector: { x: 'y' } });
   const { stdout, stderr, code } = await cliHere(cluster(), ['history', 'a']);
@@ -264,7 +264,7 @@ test('pool and node of one name, names of neither, and deleted ones', async () =
   assert.ok(whats(await historyOf('lone')).includes('NodeRegistered'), 'no pool ever had the name');
 });
 
-test('Events of an earlier pool of the name are left out, and counted in a note', async () => {
+test('omits Events of an earlier pool with the name, and counts them in a note', async () => {
   await gpu();
   await product('delete', 'gpu', '--yes');
   await testEnv.pool('gpu');
@@ -276,7 +276,7 @@ test('Events of an earlier pool of the name are left out, and counted in a note'
   assert.ok(events.includes('NodeJoined'));
 });
 
-test('a pool that was reconciled in the second of its creation: its creation is the first that happened to it', async () => {
+test('shows the creation of a pool first, even if it was reconciled in the same second', async () => {
   for (let round = 0; ; round++) {
     const name = `p${round}`;
     await testEnv.nodes({ name: `${name}-a`, labels: role(name), ready: false });
@@ -294,7 +294,7 @@ test('a pool that was reconciled in the second of its creation: its creation is 
   }
 });
 
-test('Events of an earlier node of the name are left out, whoever reported them, and counted in a note', async () => {
+test('omits Events of an earlier node with the name, and counts them in a note', async () => {
   await gpu();
   const uidOf = async () => ((await testEnv.node('a')).metadata as unknown as { uid: string }).uid;
   const event = (name: string, reason: string, uid: string, time: Date, first = time) =>
@@ -329,7 +329,7 @@ test('Events of an earlier node of the name are left out, whoever reported them,
   );
 });
 
-test('formats, --since and --limit', async () => {
+test('supports output formats, --since and --limit', async () => {
   await gpu();
   const all = await historyOf('gpu');
   assert.deepEqual(await historyOf('gpu', '--limit', '2'), all.slice(-2));

@@ -68,7 +68,7 @@ test('install creates the CRD once; dry runs and a second run write nothing', as
   assert.deepEqual(JSON.parse(await ok(['install', '-o', 'json'])).metadata.name, NAME);
 });
 
-test('install repairs a foreign CRD, whose pools without a spec work before that', async () => {
+test('install repairs a foreign CRD, and pools without a spec work before that', async () => {
   const path = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${NAME}`;
   const installed = (await raw(cluster()).expect('GET', path)) as { spec: { versions: { schema: object }[] } };
   for (const version of installed.spec.versions) {
@@ -89,7 +89,7 @@ test('install repairs a foreign CRD, whose pools without a spec work before that
   assert.equal(await ok(['delete', 'bare']), 'nodepool.nodes.lailin.xyz "bare" deleted (1 node released)\n');
 });
 
-test('install fails while the CRD is being deleted, until reconcile has released the nodes', async () => {
+test('install fails while the CRD is being deleted, until reconcile releases the nodes', async () => {
   await ok(['create', 'doomed', '--label', 'tier=gold', '--reconcile']);
   await raw(cluster()).expect('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${NAME}`);
   const doomed = () => raw(cluster()).expect('GET', '/apis/nodes.lailin.xyz/v1/nodepools/doomed');

@@ -15,7 +15,7 @@ import { ASK, good, KUBECTL_ASK, useLogins } from './logins.ts';
 const { cluster, admin, user, ask } = useLogins();
 
 describe('an exec plugin', () => {
-  test('gives a client certificate, and its stderr is shown', async () => {
+  test('gives a client certificate, and its stderr is printed', async () => {
     const command = await writePlugin(
       cluster(),
       `echo 'Opening the browser' >&2; ${await answering(cluster(), admin())}`,
@@ -55,7 +55,7 @@ describe('an exec plugin', () => {
     good(await ask(await writeKubeconfig(cluster(), user('tools/login'))));
   });
 
-  test('is run from the current folder neither by kubectl nor by the product', async () => {
+  test('does not run from the current folder, neither by kubectl nor by the product', async () => {
     const answer = await answering(cluster(), admin());
     const folder = join(cluster().dir, 'current');
     await mkdir(folder, { recursive: true });

@@ -50,7 +50,7 @@ describe('through a proxy', () => {
     assert.ok(proxy.asked.length > 0);
   });
 
-  test('a proxy that refuses is reported with its answer', async t => {
+  test('reports a refusal by the proxy with its response', async t => {
     const proxy = await httpProxy(t, { port: port(cluster()), login: 'me:right' });
     const kubeconfig = await writeKubeconfig(cluster(), asAdmin(), {
       ...FAR,

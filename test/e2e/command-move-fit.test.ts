@@ -10,7 +10,7 @@ const testEnv = useTestEnv();
 const { pod } = poolsWithPods(testEnv);
 const { cluster } = testEnv;
 
-test('names running pods that would not come back, and pods of DaemonSets that stop', async () => {
+test('names running pods that would not come back, and DaemonSet pods that stop', async () => {
   await testEnv.nodes({ name: 'n1', labels: { ...role('old'), tier: 'silver' } }, { name: 'n2' });
   await testEnv.pool('old');
   await testEnv.pool('gpu', { taints: [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' }] });
@@ -39,7 +39,7 @@ test('names running pods that would not come back, and pods of DaemonSets that s
   assert.doesNotMatch(stdout, /tolerates/);
 });
 
-test('says so where all could come back, or could not before', async () => {
+test('mentions when all pods could come back, or could not before', async () => {
   await testEnv.nodes({ name: 'n1', labels: { ...role('old'), tier: 'silver' } });
   await testEnv.pool('old');
   await testEnv.pool('new', { labels: { tier: 'gold' } });

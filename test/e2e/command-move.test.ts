@@ -67,7 +67,7 @@ test('add labels and reconciles a node in one patch, and updates status and even
   assert.deepEqual(off, { code: 0, stdout: 'node/b is not in pool gpu\n', stderr: '' });
 });
 
-test('move changes the pool of a node in one write, selected by labels or by pool, and updates both pools', async () => {
+test('move changes the pool of a node in one write, and updates both pools', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { zone: 'z' } }, { name: 'c', labels: { zone: 'z' } });
   await testEnv.pool('old', { nodeSelector: { env: 'old' }, labels: { tier: 'brass', own: '1' } });
   await testEnv.pool('new', { nodeSelector: { env: 'new' }, ...GPU });
@@ -141,7 +141,7 @@ node/a moved from pool old to pool gpu ${suffix}
   }
 });
 
-test('all arguments are checked before anything is written', async () => {
+test('checks all arguments before any write', async () => {
   await testEnv.nodes(
     { name: 'a' },
     { name: 'b', labels: role('old') },
@@ -198,7 +198,7 @@ test('remove refuses a label that the release would restore', async () => {
   assert.equal(await ok(['remove', 'giver', 'a']), 'node/a removed from pool giver\n');
 });
 
-test('remove hands a node that two pools match to the other pool', async () => {
+test('remove leaves a node that two pools match to the other pool', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('first'), ...role('second') } });
   await testEnv.pool('first', { labels: { tier: '1' } });
   await testEnv.pool('second', { labels: { tier: '2' } }, { younger: true });
@@ -244,7 +244,7 @@ test('kubectl runs add, remove and move', async () => {
   assert.deepEqual([code, stdout], [0, 'node/a added to pool gpu\n']);
 });
 
-test('add and move ask before a node of the control plane joins; a script needs --yes', async () => {
+test('add and move ask before a control-plane node joins, and scripts need --yes', async () => {
   const name = 'ip-10-0-1-15.eu-west-1.compute.internal';
   const taints = [{ key: 'node-role.kubernetes.io/control-plane', effect: 'NoSchedule' as const }];
   await testEnv.nodes(
@@ -274,7 +274,7 @@ test('add and move ask before a node of the control plane joins; a script needs 
   assert.deepEqual([code, stderr], [0, `warning: ${asked.replace(/^.* run /, '1 node (cp) runs ')}\n`]);
 });
 
-test('move says the labels and taints that it takes off before it does', { skip: NO_TERMINAL ?? false }, async () => {
+test('move lists the labels and taints to remove before it asks', { skip: NO_TERMINAL ?? false }, async () => {
   await testEnv.nodes({ name: 'a', labels: role('old') });
   await testEnv.pool('old', { labels: { tier: 'brass', own: '1' }, taints: [{ key: 'old', effect: 'NoSchedule' }] });
   await testEnv.pool('gpu', { labels: { tier: 'gold' } });

@@ -51,7 +51,7 @@ c      Ready                      gpu,Leaving   dedicated:NoSchedule            
   );
 });
 
-test('says which pools have the nodes that match a pool, too', async () => {
+test('names the pools that own nodes which this pool also matches', async () => {
   await fill();
   await refused(
     ['nodes', 'late'],
@@ -60,7 +60,7 @@ test('says which pools have the nodes that match a pool, too', async () => {
   );
 });
 
-test('templates, --sort-by and -L', async () => {
+test('supports templates, --sort-by and -L', async () => {
   await fill();
   assert.equal(await ok(['nodes', '-o', 'jsonpath={.items[?(@.unschedulable==true)].name}']), 'b');
   const columns = 'custom-columns=NODE:.metadata.name,TIER:.metadata.labels.tier';
@@ -81,7 +81,7 @@ test('templates, --sort-by and -L', async () => {
   await refused(['nodes', '--sort-by', '.none'], 1, /^error: --sort-by \.none: couldn't find any field/);
 });
 
-test("explains the name of a node in place of a pool's", async () => {
+test('suggests the right command for a node name given as a pool', async () => {
   await fill();
   const why = '`kubectl nodepool why a`';
   const cases = {
@@ -97,7 +97,7 @@ test("explains the name of a node in place of a pool's", async () => {
   }
 });
 
-test('shows nodes of no pool, nodes by labels, and JSON', async () => {
+test('shows unassigned nodes, nodes by labels, and JSON', async () => {
   await fill();
   assert.equal(await ok(['nodes', '--unassigned', '-o', 'name']), 'node/d\n');
   assert.equal(await ok(['nodes', '-l', 'tier in (brass)', '-o', 'name']), 'node/b\n');
@@ -128,7 +128,7 @@ test('shows nodes of no pool, nodes by labels, and JSON', async () => {
   );
 });
 
-test('nodes and diff name who set a value that differs, and when', async () => {
+test('nodes and diff name who set a differing value, and when', async () => {
   await testEnv.nodes(...['a', 'b', 'c'].map(name => ({ name, labels: role('gpu') })));
   const taints = [{ key: 'dedicated', value: 'gpu', effect: 'NoSchedule' as const }];
   await testEnv.pool('gpu', { labels: { tier: 'gold', team: 'x' }, taints });

@@ -12,7 +12,7 @@ const { ok, refused, unchanged } = commandsOf(cluster);
 
 const MISSING = 'error: nodepool "nope" not found; next: list the pools with `kubectl nodepool get`';
 
-test('diff shows each change with its reason and exits with 1; without changes it exits with 0', async () => {
+test('diff shows each change with its reason and exits with 1, or with 0 without changes', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('gpu') },
     { name: 'b', labels: { ...role('gpu'), tier: 'mine' } },
@@ -64,7 +64,7 @@ node d (joins pool gpu)
   await refused(['diff', '--nope'], 2, "error: unknown flag --nope\nSee 'kubectl nodepool diff --help'.");
 });
 
-test('nodes that change alike are one block in diff and in a dry run, and --by-node shows each', async () => {
+test('diff and dry runs group nodes with the same changes, and --by-node shows each', async () => {
   const domain = 'eu-central-1.compute.internal';
   const names = Array.from({ length: 25 }, (_, at) => `ip-10-0-1-${at + 10}.${domain}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
@@ -112,7 +112,7 @@ test('diff warns about unmanaged: Remove and names what it removes', async () =>
   assert.match(stdout, /cloud\.example\.com\/zone=z {2}\(unmanaged: set by \w+ \d+s ago\)/);
 });
 
-test('reconcile prints one line per pool, takes names, and changes nothing in a second run', async () => {
+test('reconcile prints one line per pool, accepts names, and changes nothing again', async () => {
   await refused(['reconcile'], 0, 'No pools found. Create one with `kubectl nodepool create`.');
   await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('worker') });
   await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'nvidia' });
@@ -138,7 +138,7 @@ worker  Ready  1 node (1 joined)                         cpu 4  memory 2.9Gi
   assert.deepEqual(again, { code: 0, stdout: still.join(''), stderr: '' });
 });
 
-test('reconcile takes -l and --all', async () => {
+test('reconcile accepts -l and --all', async () => {
   await testEnv.pool('gpu', {}, { metadata: { labels: { team: 'a' } } });
   await testEnv.pool('cpu');
   assert.match(await ok(['reconcile', '-l', 'team=a']), /^gpu +Empty [^\n]*\n$/);
@@ -148,7 +148,7 @@ test('reconcile takes -l and --all', async () => {
   await refused(['reconcile', '--watch', '-l', 'team=a'], 2, /^error: --watch reconciles all pools; /);
 });
 
-test('-o json has the result of each pool, with the same exit code; --quiet prints nothing', async () => {
+test('-o json prints the result of each pool, and --quiet prints nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') }, { name: 'b', labels: role('gpu') });
   await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.pool('late', { nodeSelector: role('gpu') }, { younger: true });
@@ -180,7 +180,7 @@ test('-o json has the result of each pool, with the same exit code; --quiet prin
   );
 });
 
-test('diff -o json has the differences, with the same exit code', async () => {
+test('diff -o json prints the differences, with the same exit code', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { labels: { tier: 'gold' }, handler: 'runc' });
   const { code, stdout } = await unchanged(['diff', '-o', 'json']);
@@ -199,7 +199,7 @@ test('reconcile refuses flags of the controller without --watch', async () => {
   }
 });
 
-test('reconcile --dry-run shows the changes and reports as a run does, and writes nothing', async () => {
+test('reconcile --dry-run prints changes and results as a run does, and writes nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { taints: [{ key: 'x', value: 'y', effect: 'NoExecute' }], handler: 'nvidia' });
   const changes = await cliHere(cluster(), ['diff']);
@@ -232,7 +232,7 @@ late  Conflict  0 nodes (unchanged)  cpu 0  memory 0      node a belongs to pool
   );
 });
 
-test('a terminal without a width gets the lines but no spinner; one with a width gets both', {
+test('a terminal without a width gets lines only, other terminals also a spinner', {
   skip: NO_TERMINAL ?? false,
 }, async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });

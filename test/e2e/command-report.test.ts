@@ -19,7 +19,7 @@ async function page(...args: string[]): Promise<string> {
   return stdout;
 }
 
-test('a page of pools in every state: valid, complete, and no text of others is markup', async () => {
+test('the page shows pools in every state, valid, complete, and without foreign markup', async () => {
   await reportSamples(testEnv);
   const text = await page();
   if (process.env.REPORT_PAGE !== undefined) await writeFile(process.env.REPORT_PAGE, text);
@@ -49,7 +49,7 @@ test('a page of pools in every state: valid, complete, and no text of others is 
   assert.deepEqual(order, ['gpu-2', 'web-1', 'web-3']);
 });
 
-test('data, and some of the pools', async () => {
+test('prints data as JSON, and only the named pools', async () => {
   await reportSamples(testEnv);
   const all = JSON.parse(await page('-o', 'json'));
   assert.deepEqual([all.kind, all.pools.total, all.drift.total, all.conflicts.total], ['PoolReport', 4, 2, 3]);
@@ -80,7 +80,7 @@ test('data, and some of the pools', async () => {
   await refused(['report', '-o', 'pdf'], 2, /^error: unknown output format "pdf"; next: use one of html, json, yaml/);
 });
 
-test('without pools', async () => {
+test('prints a page without pools', async () => {
   const text = await page();
   assert.deepEqual(await problemsOf(text), []);
   for (const said of ['There are no pools.', 'No node is cordoned.', 'No Events in the last hour.'])

@@ -13,7 +13,7 @@ const { run, edit, prepare } = poolWithHistory(testEnv);
 const api = () => raw(testEnv.cluster());
 const REVISIONS = pathOf(CONTROLLER_REVISIONS);
 
-test('errors say what to do next', async () => {
+test('errors name the next step', async () => {
   await refused(['rollout', 'history', 'web'], 1, /^error: nodepool "web" not found/);
   await testEnv.pool('web', { labels: { tier: '1' } });
   const without = 'run `kubectl nodepool reconcile web` to save the first revision';
@@ -39,7 +39,7 @@ test('errors say what to do next', async () => {
   await refused(['rollout', 'history', 'web', '--dry-run=client'], 2, /^error: --dry-run: history writes nothing/);
 });
 
-test('a revision that the pool must not have is not written, and others are never taken for its own', async () => {
+test('does not restore a revision with an invalid spec, or one that is not of the pool', async () => {
   await prepare();
   const [own] = await testEnv.revisions();
   assert.ok(own);
@@ -79,7 +79,7 @@ test('a revision that the pool must not have is not written, and others are neve
   assert.equal((await run('undo', 'web', '--to-revision=13', '--yes')).code, 0);
 });
 
-test('asks as edit does, and needs --yes in a script', { skip: NO_TERMINAL }, async () => {
+test('asks as edit does, and requires --yes in a script', { skip: NO_TERMINAL }, async () => {
   await testEnv.nodes(
     { name: 'a', labels: { ...role('web'), zone: 'a' } },
     { name: 'b', labels: { ...role('web'), zone: 'b' } },

@@ -17,7 +17,7 @@ const api = () => raw(testEnv.cluster());
 const POOL = 'nodepool.nodes.lailin.xyz/web';
 const REVISIONS = pathOf(CONTROLLER_REVISIONS);
 
-test('history, as a table, of one revision, and as objects', async () => {
+test('history prints a table, one revision, or objects', async () => {
   await prepare();
   assert.equal(
     await ok(['rollout', 'history', 'web']),
@@ -54,7 +54,7 @@ spec:
   );
 });
 
-test('undo brings back byte for byte what the revision had, with its cause, and leaves the strategy', async () => {
+test('undo restores a revision byte for byte with its cause, and keeps the strategy', async () => {
   await prepare();
   const first = await specOf();
   const wanted = await dataOf(2);
@@ -93,7 +93,7 @@ test('undo brings back byte for byte what the revision had, with its cause, and 
   assert.equal((await specOf())?.replace(',"rollout":{}', ''), oldest);
 });
 
-test('an edit that was not reconciled is undone, too; a pool that is paused stays paused', async () => {
+test('undo also reverts an edit that was not reconciled, and keeps a pool paused', async () => {
   await prepare();
   const before = await specOf();
   await testEnv.edit('web', { spec: { labels: { tier: 'wrong' } } });
@@ -115,7 +115,7 @@ test('an edit that was not reconciled is undone, too; a pool that is paused stay
   );
 });
 
-test('dry runs and outputs', async () => {
+test('undo supports dry runs and output formats', async () => {
   await prepare();
   for (const [flag, suffix] of [
     ['client', ' (dry run)'],
@@ -133,7 +133,7 @@ test('dry runs and outputs', async () => {
   assert.equal((await run('undo', 'web', '-o', 'name')).stdout, `${POOL}\n`);
 });
 
-test('what kubectl says of a DaemonSet', async () => {
+test('prints the same as kubectl for a DaemonSet', async () => {
   await prepare();
   const template = (image: string) => ({
     metadata: { labels: { app: 'web' } },
@@ -184,7 +184,7 @@ test('what kubectl says of a DaemonSet', async () => {
   await api().expect('DELETE', '/apis/apps/v1/namespaces/default/daemonsets/web');
 });
 
-test('status --revision fails where another revision is rolled out, and history -o name has names', async () => {
+test('status --revision fails if another revision is rolled out', async () => {
   await prepare();
   const done = await run('status', 'web', '--revision=3', '--watch=false');
   assert.deepEqual([done.code, done.stderr], [0, '']);
@@ -195,7 +195,7 @@ test('status --revision fails where another revision is rolled out, and history 
   assert.equal(await ok(['rollout', 'history', 'web', '-o', 'name']), names.join(''));
 });
 
-test('colours are colours, in a pipe and on a terminal, and no text', { skip: NO_TERMINAL ?? false }, async t => {
+test('prints colours as escapes only, in a pipe and on a terminal', { skip: NO_TERMINAL ?? false }, async t => {
   await prepare();
   const changed = '\u001b[33m~ spec.labels[tier]: 3 -> 2\u001b[39m';
   const dry = await run('undo', 'web', '--dry-run=client', '--color=always');

@@ -23,7 +23,7 @@ async function prepare(settleSeconds: number): Promise<void> {
   await testEnv.reconcile();
 }
 
-test('pause and resume, with their errors, dry runs and outputs', async () => {
+test('pause and resume support dry runs and output formats, and report errors', async () => {
   await prepare(0);
   const quoted = 'error: nodepools.nodes.lailin.xyz "web"';
   await refused(['rollout', 'resume', 'web'], 1, `${quoted} is not paused or stopped`);
@@ -44,7 +44,7 @@ test('pause and resume, with their errors, dry runs and outputs', async () => {
   assert.equal(await ok(['rollout', 'pause', 'web', '-o', 'name']), 'nodepool.nodes.lailin.xyz/web\n');
 });
 
-test('status follows the watch to the end, and looks once with --watch=false', { timeout: 120_000 }, async t => {
+test('status follows the watch to the end, and checks once with --watch=false', { timeout: 120_000 }, async t => {
   await prepare(600);
   assert.equal(await ok(['rollout', 'status', 'web']), 'nodepool "web" successfully rolled out\n');
   await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
@@ -69,7 +69,7 @@ test('status follows the watch to the end, and looks once with --watch=false', {
   assert.deepEqual(await tiers(), ['2', '2', '2', '2']);
 });
 
-test('status fails where the rollout is stopped, and resume accepts the node that is NotReady', async t => {
+test('status fails if the rollout is stopped, and resume accepts the NotReady node', async t => {
   await prepare(1);
   await startWatching(t, testEnv.cluster());
   await testEnv.edit('web', { spec: { rollout: { settleSeconds: 600 }, labels: { tier: '2' } } });
@@ -95,7 +95,7 @@ test('status fails where the rollout is stopped, and resume accepts the node tha
   await refused(['rollout', 'resume', 'web'], 1, /is not paused or stopped/);
 });
 
-test('status of a pool that is deleted, or invalid', async () => {
+test('status reports a deleted or invalid pool', async () => {
   await refused(['rollout', 'status', 'web'], 1, /not found/);
   await prepare(0);
   await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
@@ -109,7 +109,7 @@ test('status of a pool that is deleted, or invalid', async () => {
   assert.match(stderr, /deleted|not found/);
 });
 
-test('several pools, one after the other, by names or labels: the others are still done', async () => {
+test('commands on several pools continue after a failing one', async () => {
   await prepare(0);
   await testEnv.pool('db', {}, { metadata: { labels: { team: 'a' } } });
   const both = await run('pause', 'web', 'db');

@@ -45,7 +45,7 @@ async function labelPool(name: string, label: string): Promise<void> {
   assert.equal(code, 0, stderr);
 }
 
-test('describe shows spec, members with their state, resources, RuntimeClass, conditions and events', async () => {
+test('describe shows spec, members, resources, RuntimeClass, conditions and events', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('gpu') },
     { name: 'b', labels: role('gpu'), ready: false },
@@ -101,7 +101,7 @@ Spec:
   for (const part of parts) assert.ok(text.includes(part), `${part}\nis not in\n${text}`);
 });
 
-test('describe shows all pools, also unreconciled ones, and reports none and missing ones', async () => {
+test('describe shows all pools, including unreconciled ones, and reports missing names', async () => {
   await refused(['describe'], 0, 'No pools found.');
   await testEnv.pool('one');
   await testEnv.pool('two', { handler: 'runc' });
@@ -118,7 +118,7 @@ test('describe shows all pools, also unreconciled ones, and reports none and mis
   assert.equal(code, 1);
 });
 
-test('describe shows what the user may read, and names the rest', async () => {
+test('describe shows what the user may read, and names everything else', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu', { handler: 'runc' });
   await testEnv.reconcile();
@@ -146,7 +146,7 @@ test('describe does not find a deleted pool whose record is still on a node', as
   );
 });
 
-test('events lists events of all pools or one, of any controller, oldest first', async () => {
+test('events lists events of one pool or all, from any controller, oldest first', async () => {
   await refused(['events'], 0, 'No events found.');
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   const pool = await testEnv.pool('gpu');

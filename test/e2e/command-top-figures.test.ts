@@ -49,7 +49,7 @@ function allocated(described: string): Record<string, { requests: string; limits
   return Object.fromEntries(rows);
 }
 
-test('shows for each node the figures of kubectl describe node', async () => {
+test('shows for each node the same requests as kubectl describe node', async () => {
   await preparePods(cluster());
   await testEnv.nodes(
     { name: 'a', labels: role('gpu'), allocatable: GPU_NODE },

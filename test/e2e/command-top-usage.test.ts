@@ -33,7 +33,7 @@ test('omits usage columns without metrics-server', async () => {
   assert.doesNotMatch(await ok(['top']), /USED/);
 });
 
-test('shows the usage that kubectl top shows', async () => {
+test('shows the same usage as kubectl top', async () => {
   await twoNodes();
   await served();
   assert.equal(
@@ -80,7 +80,7 @@ worker  w1    default    w1-app  1        25%       0.15      3%         128Mi  
   );
 });
 
-test('warns when the metrics API fails or hangs, and shows the rest', { timeout: 60_000 }, async () => {
+test('warns when the metrics API fails or hangs, and shows everything else', { timeout: 60_000 }, async () => {
   await twoNodes();
   const server = await served();
   server.mood = 'fails';

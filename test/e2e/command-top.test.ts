@@ -127,7 +127,7 @@ test('refuses wrong command lines with the next step', async () => {
   await refused(['top'], 0, 'No pools found.');
 });
 
-test('names the missing permission for pods and the flag that does without them', async () => {
+test('names the missing permission for pods and suggests --no-pods', async () => {
   await createSmallCluster();
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const rules = [

@@ -11,7 +11,7 @@ import { eventually } from './watching.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
-test('cordon and uncordon ask with the name of the node, and write spec.unschedulable and the count of its pool', async t => {
+test('cordon and uncordon ask with the node name, and update the count of the pool', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>gpu /m);

@@ -76,7 +76,7 @@ test('follows terminal resizes without breaking lines', async t => {
   assert.deepEqual(withoutAges(after), withoutAges(before));
 });
 
-test('shows changes of others without a key press', async t => {
+test('shows changes by others without a key press', async t => {
   await createSmallCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^ worker .* 2\/3 /m);
@@ -133,7 +133,7 @@ test('escapes control characters of the cluster', async t => {
   }
 });
 
-test('uses colour where the terminal supports it, and none with NO_COLOR', async t => {
+test('uses colour if the terminal supports it, and none with NO_COLOR', async t => {
   await createSmallCluster(testEnv);
   const colored = openTerminal(t, cluster(), ['view']);
   await colored.shows(/^>gpu .*\n[\s\S]*q quit/m);

@@ -77,7 +77,7 @@ test('ignores a status of an older generation', async t => {
   assert.equal((await ended(waiting)).stdout, met('gpu'));
 });
 
-test('warns once, and at once, where no controller keeps what is waited for', async t => {
+test('warns once and immediately when no controller is running', async t => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.reconcile();
@@ -96,7 +96,7 @@ test('warns once, and at once, where no controller keeps what is waited for', as
   await ok(['wait', 'gpu', '--for=create']);
 });
 
-test('does not warn of a lease that only looks expired where the condition is met before it is read again', async () => {
+test('does not warn about a seemingly expired lease if the condition is already met', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.reconcile();
@@ -138,7 +138,7 @@ test('-l and --all select the pools at the start', async () => {
   await refused(['wait', '-l', 'team=x', '--for=delete'], 0, '');
 });
 
-test('condition and jsonpath are as for kubectl wait', async () => {
+test('condition and jsonpath work as in kubectl wait', async () => {
   await testEnv.nodes({ name: 'a', labels: role('gpu') });
   await testEnv.pool('gpu');
   await testEnv.reconcile();
@@ -193,7 +193,7 @@ test('--for=delete waits until the pool is deleted', async t => {
   assert.deepEqual(await ended(waiting), { code: 0, stdout: met('gpu') });
 });
 
-test('a pool that is deleted and recreated meets a condition, as for kubectl wait; one that is not is late', async t => {
+test('a recreated pool meets a condition as in kubectl wait, a deleted one times out', async t => {
   await testEnv.pool('gpu');
   const waiting = await wait(t, 'gpu', '--for=status=200');
   await raw(cluster()).expect('DELETE', `${POOLS}/gpu`);

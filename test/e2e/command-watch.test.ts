@@ -187,7 +187,7 @@ test('events --watch shows existing events, new ones, and repeated ones with the
   assert.deepEqual([one.lines().length, await watching.end(), await one.end()], [1, 130, 130]);
 });
 
-test('--watch names a missing permission; the permission for one pool is enough to watch it', async t => {
+test('--watch names a missing permission, and needs it only for the named pool', async t => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const rules = [
     { apiGroups: ['nodes.lailin.xyz'], resources: ['nodepools'], verbs: ['get', 'list'] },

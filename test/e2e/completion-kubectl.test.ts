@@ -226,14 +226,14 @@ for (const shell of Object.keys(SHELLS) as Shell[]) {
   }
   for (const [order, load] of Object.entries(ORDERS)) {
     const skip = options.skip || (load.length > 1 && without);
-    test(`our script in ${shell}, ${order}, completes the plugin alone`, { ...options, skip }, async t => {
+    test(`our script in ${shell}, ${order}, completes only the plugin`, { ...options, skip }, async t => {
       await seed();
       await press(t, shell, { load, keys: [...OWN_KEYS, ...(load.length > 1 ? OTHERS_KEYS : [])] });
     });
   }
 }
 
-test("our script lets bash-completion load kubectl's at the first TAB", {
+test('our script lets bash-completion load the kubectl script at the first TAB', {
   skip: bashCompletion === undefined && NO_BASH_COMPLETION,
   timeout: 120_000,
 }, async t => {

@@ -52,7 +52,7 @@ test('NodeRestriction lets a kubelet set exactly the labels that the product ass
   }
 });
 
-test('60,000 resource names and invalid ones neither grow the status nor reach any output', async () => {
+test('60,000 or invalid resource names neither enlarge the status nor appear in output', async () => {
   await testEnv.nodes(...['a', 'b', 'c', 'd', 'e', 'f'].map(name => ({ name, labels: role('one') })));
   await testEnv.pool('one');
   const gpu = { 'nvidia.com/gpu': '2' };
@@ -97,7 +97,7 @@ test('60,000 resource names and invalid ones neither grow the status nor reach a
   assert.equal(find('quantities').details[0], `one: ${odd}`);
 });
 
-test('an overlong quantity neither changes the status number nor is written or printed whole', async () => {
+test('an overlong quantity neither changes the status number nor is printed whole', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });
   await testEnv.pool('one');
   const huge = '9'.repeat(509);
@@ -143,7 +143,7 @@ test('a forged record changes nothing on other nodes', async () => {
   assert.equal((await kubelet('a').labelOf('b')).status, 403);
 });
 
-test('without the policy a kubelet gains restricted labels by joining a pool and loses taints by leaving', async () => {
+test('without the policy, a kubelet can join a pool for its labels or leave it for its taints', async () => {
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' }, taints: [TAINT] });
   assert.equal((await kubelet('a').label({ [SECRET]: 'yes' })).status, 403, 'NodeRestriction is on');

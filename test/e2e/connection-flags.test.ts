@@ -47,7 +47,7 @@ const admin = () => ['--client-certificate', file('cert'), '--client-key', file(
 const bob = () => ['--client-certificate', file('bob.cert'), '--client-key', file('bob.key')];
 const FORBIDDEN = /user "bob" may not list|User "bob" cannot list/;
 
-test('connection flags work, or fail, as those of kubectl; a token is in no log', { timeout: 120_000 }, async t => {
+test('connection flags work and fail as in kubectl, and no log contains a token', { timeout: 120_000 }, async t => {
   const token = await prepare();
   const cases: [name: string, flags: () => string[], env: () => Record<string, string>, error?: RegExp][] = [
     ['without a kubeconfig', () => [...server(), ...authority(), ...admin()], nowhere],

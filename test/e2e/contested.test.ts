@@ -34,7 +34,7 @@ const contested = async () => {
 };
 const warnings = async () => (await testEnv.events('w')).filter(({ type }) => type === 'Warning');
 
-test('one-shot runs: after the third repair the status, doctor and get name key, nodes and manager', async () => {
+test('one-shot runs name key, nodes and manager after the third repair', async () => {
   await prepare();
   for (let round = 1; round <= 2; round++) {
     for (const node of ['a', 'b']) await setBack(node);
@@ -70,7 +70,7 @@ test('one-shot runs: after the third repair the status, doctor and get name key,
   assert.equal(await contested(), undefined);
 });
 
-test('a taint that somebody removes, and an edit of the pool that ends it', async () => {
+test('a removed taint becomes contested, until an edit of the pool', async () => {
   await prepare();
   for (let round = 1; round <= 3; round++) {
     await testEnv.patchNode('a', { spec: { taints: [] } });
@@ -86,7 +86,7 @@ test('a taint that somebody removes, and an edit of the pool that ends it', asyn
   assert.equal(await contested(), undefined);
 });
 
-test('a watch counts by itself, writes the status once, and another process keeps what it found', async t => {
+test('a watch counts repairs itself, and another process keeps its result', async t => {
   await prepare();
   const watching = await startWatching(t, testEnv.cluster(), '--metrics-bind-address', '127.0.0.1:0');
   const address = /metrics on (http:\S+)/.exec(watching.log())?.[1];
@@ -109,7 +109,7 @@ test('a watch counts by itself, writes the status once, and another process keep
   assert.equal((await contested())?.message, SAYS);
 });
 
-test('Events that a kubelet makes up give a one-shot run the condition, and change nothing else', async () => {
+test('Events forged by a kubelet only set the Contested condition', async () => {
   await prepare();
   const { server, ca, authority } = testEnv.cluster();
   const kubelet = rawClient(server, ca, clientCertificate(authority, 'system:node:x', ['system:nodes']));

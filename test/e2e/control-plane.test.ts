@@ -64,7 +64,7 @@ describe('a running control plane', () => {
     await deleteNodes(cluster(), ['n1', 'never-there']);
   });
 
-  test('taints a node that is cordoned or not ready as a cluster does', async () => {
+  test('taints cordoned and NotReady nodes as a cluster does', async () => {
     await createNodes(cluster(), [
       { name: 'down', ready: false },
       { name: 'cordoned', unschedulable: true },

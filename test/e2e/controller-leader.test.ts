@@ -65,7 +65,7 @@ describe('leader election on a Lease', () => {
     return (await raw(cluster()).expect('GET', path)) as LeaseBody;
   }
 
-  test('one of two becomes leader, renews and releases the Lease when it stops, and keeps metadata of others', async () => {
+  test('one of two becomes leader, renews and releases the Lease, and keeps foreign metadata', async () => {
     const a = candidate('a', 'handed-over');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'handed-over');
@@ -119,7 +119,7 @@ describe('leader election on a Lease', () => {
     b.close();
   });
 
-  test('a leader that is cut off stops before the other one becomes leader, within 20 s', async () => {
+  test('a leader without connection stops before the other becomes leader, within 20 s', async () => {
     const a = candidate('a', 'lost');
     await until(() => a.elector.isLeader());
     const b = candidate('b', 'lost');

@@ -53,7 +53,7 @@ describe('the recorder', () => {
     return list.items.filter(({ regarding }) => regarding.name === name);
   }
 
-  test('counts repeats in one Event; a single one has no series', async () => {
+  test('counts repeats in one Event, while a single Event has no series', async () => {
     const { recorder, tell, log, close } = create();
     await createNodes(cluster(), [{ name: 'node-a' }]);
     tell('node-a', 'Once', 'only this');
@@ -73,7 +73,7 @@ describe('the recorder', () => {
     close();
   });
 
-  test('records ten events that differ in the note only, and aggregates further ones', async () => {
+  test('records ten events that differ only in the note, and aggregates more', async () => {
     const { recorder, tell, log, close } = create();
     for (let index = 1; index <= 15; index++) tell('node-b', 'Changed', `change ${index}`);
     assert.equal(await recorder.flush(5_000), true);

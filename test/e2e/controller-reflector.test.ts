@@ -104,7 +104,7 @@ const casesOn = (open: Open) => () => {
     assert.deepEqual(run.problems, []);
   });
 
-  test('reports what happened during an outage of the API server', async t => {
+  test('reports changes during an outage of the API server', async t => {
     await createNodes(cluster(), [{ name: 'stays' }, { name: 'goes' }]);
     const run = await start(t, cluster());
     await run.reflector.synced();

@@ -51,7 +51,7 @@ test('a new pool that selects nodes of another pool is created with a warning', 
   }
 });
 
-test('--nodes does not overwrite a label that has another value', async () => {
+test('--nodes does not overwrite a label with another value', async () => {
   await testEnv.nodes({ name: 'a', labels: { [RACK]: 'eu-2' } }, { name: 'n', labels: { [RACK]: 'eu-1' } });
   await refused(
     ['create', 'z', '--node-selector', `${RACK}=eu-2`, '--nodes', 'a,n', '--reconcile'],
@@ -69,7 +69,7 @@ test('--nodes sets no label that the cluster owns', async () => {
   );
 });
 
-test('--nodes does not overwrite a label that is set meanwhile, labels the other nodes and keeps the pool', async () => {
+test('--nodes keeps a label that is set meanwhile, and labels the other nodes', async () => {
   await testEnv.nodes({ name: 'a' }, { name: 'n' });
   const connection = await testEnv.connection();
   const cluster = override(connection.cluster, {
@@ -97,7 +97,7 @@ test('--nodes does not overwrite a label that is set meanwhile, labels the other
   assert.notEqual(await testEnv.getPool('z'), undefined);
 });
 
-test('--nodes accepts a node that has the label already', async () => {
+test('--nodes accepts a node that already has the label', async () => {
   await testEnv.nodes({ name: 'n', labels: role('w') });
   const { code } = await cliHere(testEnv.cluster(), ['create', 'w', '--nodes', 'n']);
   assert.equal(code, 0);

@@ -48,7 +48,7 @@ test('the next reconcile releases a pool that kubectl marked for deletion', asyn
   assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
 });
 
-test('cleans nodes of a pool that was removed without its finalizer', async () => {
+test('releases nodes of a pool that was removed without its finalizer', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -68,7 +68,7 @@ test('releases a pool that lacks our finalizer', async () => {
   assert.equal(await testEnv.runtimeClass('gpu'), undefined);
 });
 
-test('names the finalizer of somebody else, and neither waits for it nor removes it', async () => {
+test('names a foreign finalizer, and neither waits for it nor removes it', async () => {
   await gpu();
   await testEnv.edit('gpu', { metadata: { finalizers: ['example.com/backup', FINALIZER] } });
   const waits = `${id('gpu')} has released its nodes; waiting for other finalizers: example.com/backup\n`;
@@ -82,7 +82,7 @@ test('names the finalizer of somebody else, and neither waits for it nor removes
   assert.match(await ok(['get', 'gpu']), /^gpu +Deleting /m);
 });
 
-test('completes a deletion that kubectl began, in delete and in reconcile', async () => {
+test('delete and reconcile complete a deletion that kubectl began', async () => {
   await gpu();
   const waiting = kubectl(cluster(), ['delete', 'nodepool', 'gpu']);
   while ((await testEnv.getPool('gpu'))?.metadata.deletionTimestamp === undefined);
@@ -90,7 +90,7 @@ test('completes a deletion that kubectl began, in delete and in reconcile', asyn
   assert.equal((await waiting).code, 0);
 });
 
-test('keeps the pool when a node cannot be written, and the next delete finishes', async () => {
+test('keeps the pool when a node cannot be written, and the next delete completes', async () => {
   await gpu();
   const path = '/apis/admissionregistration.k8s.io/v1';
   const body = {

@@ -11,7 +11,7 @@ import { condition, role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('reconciles the pools that gain or lose the nodes, and writes no other node of theirs', async () => {
+test('reconciles pools that gain or lose the nodes, and writes no other nodes', async () => {
   const both = { ...role('old'), kind: 'big' };
   await testEnv.nodes(
     { name: 'a', labels: both },
@@ -49,7 +49,7 @@ test('reconciles the pools that gain or lose the nodes, and writes no other node
   );
 });
 
-test('reconciles the next owners of a pool that was never reconciled, and names pools with more to do', async () => {
+test('reconciles the next owners of an unreconciled pool, and names pools with remaining changes', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big' } }, { name: 'b', labels: { kind: 'big' } });
   await testEnv.pool('old', { labels: { tier: 'gold' } });
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, labels: { size: 'l' } }, { younger: true });
@@ -62,7 +62,7 @@ test('reconciles the next owners of a pool that was never reconciled, and names 
   assert.equal('size' in (await testEnv.node('b')).metadata.labels, false);
 });
 
-test('removes the label of a node without a record, and warns when a next owner has unmanaged: Remove', async () => {
+test('removes the label of a node without a record, and warns about unmanaged: Remove', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('old'), kind: 'big', vendor: 'x' } });
   await testEnv.pool('old');
   await testEnv.pool('big', { nodeSelector: { kind: 'big' }, unmanaged: 'Remove' }, { younger: true });
@@ -110,13 +110,13 @@ test('warns when the status of a next owner cannot be written, and deletes the p
   assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; next: run `kubectl nodepool reconcile big`']);
 });
 
-test('does not report a failed node write as done in the status of a next owner', async () => {
+test('does not count a failed node write in the status of a next owner', async () => {
   assert.equal(await deleteFailing('patch'), 'released');
   assert.deepEqual(testEnv.warnings, ['big is not up to date: not today; next: run `kubectl nodepool reconcile big`']);
   assert.equal((await testEnv.getPool('big'))?.status?.status, undefined);
 });
 
-test('updates the next owners when the delete fails afterwards, and can be repeated', async () => {
+test('updates the next owners even if the delete fails, and can be repeated', async () => {
   assert.equal(await deleteFailing('setFinalizers'), 'not today');
   assert.equal((await testEnv.getPool('big'))?.status?.nodeCount, 1);
   const [again] = await testEnv.delete(['old']);

@@ -80,7 +80,7 @@ test('--detach-nodes removes the label of a node that another pool takes over', 
   assert.equal((await testEnv.node('a')).metadata.labels.size, 'l');
 });
 
-test('--detach-nodes removes the labels of a pool that a controller released and removed meanwhile', async () => {
+test('--detach-nodes removes the labels of a pool that a controller removed meanwhile', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') }, { name: 'b', labels: { ...role('w'), ...role('other') } });
   await testEnv.pool('w', { labels: { tier: 'gold' } });
   await testEnv.reconcile();
@@ -139,7 +139,7 @@ test('does not delete a pool that was recreated during the prompt', async () => 
   assert.deepEqual((await testEnv.getPool('w'))?.spec.labels, { tier: 'new' });
 });
 
-test('a dry run uses the pool as it is, whoever wrote it meanwhile', async () => {
+test('a dry run uses the current pool, even after foreign writes', async () => {
   await testEnv.pool('w');
   const meanwhile = async () => {
     await raw(testEnv.cluster()).expect('PATCH', `${POOLS}/w`, { spec: { labels: { tier: 'new' } } });

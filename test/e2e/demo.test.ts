@@ -28,7 +28,7 @@ test('echoes every command before its real output, and leaves nothing behind', a
   assert.match(stderr, /^starting etcd and kube-apiserver: done, [\d.]+ s$/m);
 });
 
-test('without a real node, --full says why, and runs the controller as a process', async t => {
+test('without a real node, --full explains why and runs the controller as a process', async t => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'unshare'), '#!/bin/sh\necho refused >&2\nexit 1\n', { mode: 0o755 });
   const { code, stdout, stderr, left } = await demo(t, ['--full'], {

@@ -10,7 +10,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('shows the release of a deleted pool, whether its spec is valid or not', async () => {
+test('shows the release of a deleted pool with a valid or invalid spec', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   await testEnv.reconcile();
@@ -33,7 +33,7 @@ test('shows the release of a deleted pool, whether its spec is valid or not', as
   }
 });
 
-test('shows no difference for a node that needs only a record, which reconcile writes', async () => {
+test('shows no difference for a node that needs only a record', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w');
   const note = 'pool w: 1 node has these values, but no record of the pool yet: a; reconcile updates it\n';
@@ -42,7 +42,7 @@ test('shows no difference for a node that needs only a record, which reconcile w
   assert.equal(summary?.joined, 1);
 });
 
-test('reconcile exits with 1 when a write failed, also when a pool has a problem', async () => {
+test('reconcile exits with 1 when a write failed, even if a pool has a problem', async () => {
   await testEnv.nodes({ name: 'a', labels: role('held') }, { name: 'b', labels: role('idle'), ready: false });
   await testEnv.pool('held', { labels: { tier: 'gold' } });
   await testEnv.pool('idle');

@@ -25,7 +25,7 @@ async function proxied(t: { after(fn: () => unknown): void }) {
   return { proxy, behind: { ...cluster(), kubeconfig: proxy.kubeconfig } };
 }
 
-test('a node whose maintenance ends before the first cordon is not counted as drained', async t => {
+test('does not count a node as drained when its maintenance ends before the first cordon', async t => {
   await worker();
   assert.equal((await cliHere(cluster(), ['cordon', 'worker', '--node=w-2', '--reason=disks', ...alice])).code, 0);
   await pod({ name: 'p', node: 'w-2' });
@@ -46,7 +46,7 @@ test('a node whose maintenance ends before the first cordon is not counted as dr
   assert.deepEqual([code, await names(), await stateOf(testEnv, 'w-2')], [1, ['elsewhere', 'p'], 'schedulable']);
 });
 
-test('an empty node that is uncordoned before the first cordon is drained all the same', async t => {
+test('drains an empty node that is uncordoned before the first cordon', async t => {
   await worker();
   assert.equal((await kubectl(cluster(), ['cordon', 'w-2'])).code, 0);
   const { proxy, behind } = await proxied(t);

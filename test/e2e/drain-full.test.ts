@@ -102,7 +102,7 @@ describe('drain on a full cluster', () => {
     assert.match(draining.stdout(), /worker drained \(2 nodes, 4 pods\)$/m);
   });
 
-  test('pods that tolerate a cordon are named before, evicted once from each node, and counted after', {
+  test('names pods that tolerate a cordon, evicts each once, and counts returned pods', {
     timeout: TEST_MS,
   }, async t => {
     await testEnv.nodes({ name: 'c-1', labels: role('closed') }, { name: 'c-2', labels: role('closed') });
@@ -122,7 +122,7 @@ describe('drain on a full cluster', () => {
     assert.ok(asked.length >= 3 && asked.length <= 6, stderr);
   });
 
-  test('continues after Ctrl-C, respects --max-unavailable, and uncordoned nodes get pods again', {
+  test('continues after Ctrl-C, respects --max-unavailable, and uncordons nodes for pods', {
     timeout: TEST_MS,
   }, async t => {
     await testEnv.nodes(...['r-1', 'r-2', 'r-3'].map(name => ({ name, labels: role('red') })));

@@ -15,7 +15,7 @@ const { worker, drain, background, closed, pod, daemonSet, budget, names } = poo
 const api = () => raw(cluster());
 const WEB = { app: 'web' };
 
-test('names the disruption budget that blocks, and continues when it allows', async t => {
+test('names the disruption budget that blocks, and continues when it allows evictions', async t => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await budget('web', WEB, 0);
@@ -75,7 +75,7 @@ test('names two budgets of one pod, and evicts the other pods', async () => {
   assert.deepEqual(await names(), ['elsewhere']);
 });
 
-test('--timeout ends the drain with what is left', async () => {
+test('--timeout ends the drain and lists what is left', async () => {
   await worker();
   await pod({ name: 'p', node: 'w-1', labels: WEB });
   await pod({ name: 'stays', node: 'w-1', finalizers: ['example.com/keep'] });

@@ -57,7 +57,7 @@ for (const flags of [[], ['--rolling']]) {
     assert.deepEqual([code, await closed(), await names()], [0, ['w-1', 'w-2'], ['elsewhere']]);
   });
 
-  test(`drains no other node that got the name ${flags}`, async t => {
+  test(`drains no recreated node with the same name ${flags}`, async t => {
     const { code, stdout, stderr } = await drainWhile(t, { flags, meanwhile: replaced });
     assert.match(stderr, /^node\/w-2 is gone$/m);
     assert.doesNotMatch(stdout, /^node\/w-2 drained$/m);
@@ -79,7 +79,7 @@ for (const flags of [[], ['--rolling']]) {
   });
 }
 
-test('ends for a node that is replaced under its name during its drain', async t => {
+test('ends for a node that is recreated during its drain', async t => {
   await worker();
   await pod({ name: 'held', node: 'w-1', labels: WEB });
   await budget('web', WEB, 0);
@@ -97,7 +97,7 @@ test('ends for a node that is replaced under its name during its drain', async t
   assert.deepEqual(await closed(), []);
 });
 
-test('warns of pods that came after the plan and lose something', async t => {
+test('warns about later pods that would lose something', async t => {
   const { code, stderr } = await drainWhile(t, {
     flags: ['--delete-emptydir-data'],
     prepare: () => pod({ name: 'known', node: 'w-2', emptyDir: true }),

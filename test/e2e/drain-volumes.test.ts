@@ -54,7 +54,7 @@ async function databases(): Promise<void> {
   await budget('db', DB, 1);
 }
 
-test('pods whose volumes stay on their nodes stay Pending, and their budget may never allow more', async () => {
+test('pods whose volumes stay on their nodes remain Pending, and may block their budget', async () => {
   for (const at of ['1', '2']) await localVolume(`db-${at}`, `w-${at}`);
   await databases();
   const { code, stderr } = await drain('--dry-run');
@@ -70,7 +70,7 @@ test('pods whose volumes stay on their nodes stay Pending, and their budget may 
   assert.match(stderr, /^Not checked: free resources, pod affinity, topology spread; to check, use --check-fit\.$/m);
 });
 
-test('--check-fit says where the volume is, and advises what can help', async () => {
+test('--check-fit names where the volume is, and suggests a solution', async () => {
   await localVolume('own', 'w-1');
   await pod({ name: 'db-1', node: 'w-1', claim: 'own' });
   const { code, stderr } = await drain('--node', 'w-1', '--check-fit');
@@ -90,7 +90,7 @@ test('--check-fit says where the volume is, and advises what can help', async ()
   );
 });
 
-test('where volumes may not be read, the drain goes on, and says so in a dry run', async () => {
+test('continues the drain without permission for volumes, with a note in a dry run', async () => {
   await databases();
   const rule = (group: string, resource: string, verbs: string[]) => ({
     apiGroups: [group],
@@ -117,7 +117,7 @@ test('where volumes may not be read, the drain goes on, and says so in a dry run
   assert.deepEqual(await names(), ['db-2']);
 });
 
-test('--check-fit places pods with ephemeral volumes where a new claim can be provisioned, not where the old one is', async () => {
+test('--check-fit places pods with ephemeral volumes where new claims can be provisioned', async () => {
   await createClasses(api());
   for (const [name, zone] of Object.entries({ 'w-1': 'east', 'w-2': 'east', other: 'west' }))
     await testEnv.patchNode(name, { metadata: { labels: { [ZONE]: zone } } });
@@ -135,7 +135,7 @@ test('--check-fit places pods with ephemeral volumes where a new claim can be pr
   );
 });
 
-test('--check-fit gives a local volume to one pod alone', async () => {
+test('--check-fit assigns a local volume to only one pod', async () => {
   await createClasses(api());
   const name = 'free-disk';
   const matchExpressions = [{ key: 'kubernetes.io/hostname', operator: 'In', values: ['other'] }];

@@ -50,7 +50,7 @@ test('writes neither nodes nor pools while the CRD drops a field, and install re
   assert.deepEqual(await taints(), [['big:NoSchedule'], []]);
 });
 
-test('keeps the annotations and startup taints of nodes while the CRD drops those of their pool', async t => {
+test('keeps annotations and startup taints of nodes while the CRD drops these fields', async t => {
   await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('q') });
   const setup = { key: 'setup', effect: 'NoSchedule' as const };
   await testEnv.pool('p', { startupTaints: [setup] });
@@ -71,7 +71,7 @@ test('keeps the annotations and startup taints of nodes while the CRD drops thos
   );
 });
 
-test('a watch that starts under such a CRD writes nothing, and continues after install', {
+test('a watch that starts with such a CRD writes nothing, and continues after install', {
   timeout: 120_000,
 }, async t => {
   await prepare();
@@ -113,7 +113,7 @@ test('a running watch stops writing when the CRD is replaced, and continues afte
   assert.equal(await watching.end(), 0);
 });
 
-test('a running watch writes no status that would lose what the CRD has come to drop', {
+test('a running watch writes no status while the CRD drops fields of it', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('p') });
@@ -135,7 +135,7 @@ test('a running watch writes no status that would lose what the CRD has come to 
   assert.equal(await watching.end(), 0);
 });
 
-test('create and edit name install for a field that the CRD lacks, and work after it', async t => {
+test('create and edit suggest install for a field that the CRD lacks', async t => {
   await testEnv.pool('q');
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
@@ -149,7 +149,7 @@ test('create and edit name install for a field that the CRD lacks, and work afte
   assert.equal((await cliHere(cluster(), ['create', 'fresh', '--node-selector', 'kind=big'])).code, 0);
 });
 
-test('deletes a pool and releases its nodes while the CRD drops a field of it', async t => {
+test('deletes a pool and releases its nodes while the CRD drops one of its fields', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');
@@ -158,7 +158,7 @@ test('deletes a pool and releases its nodes while the CRD drops a field of it', 
   assert.deepEqual([await taints(), await testEnv.getPool('p')], [[[], []], undefined]);
 });
 
-test('does not reconcile by a wider selector while the CRD drops the expressions alone', async t => {
+test('does not reconcile a wider selector when the CRD drops only the expressions', async t => {
   await testEnv.nodes(
     { name: 'a', labels: { kind: 'big', size: '8' } },
     { name: 'b', labels: { kind: 'big', size: '2' } },
@@ -188,7 +188,7 @@ test('does not reconcile by a wider selector while the CRD drops the expressions
   assert.equal(await watching.end(), 0);
 });
 
-test('reconciles the pool after a lost field was set again', async t => {
+test('reconciles the pool after a lost field is set again', async t => {
   await prepare();
   t.after(() => useCrd(cluster(), 'ours'));
   await useCrd(cluster(), 'earlier schema');

@@ -42,7 +42,7 @@ test('the RuntimeClass tolerates a taint before a node has it', async t => {
 });
 
 for (const noExecute of ['Immediate', 'Drain'] as const) {
-  test(`the RuntimeClass is written before a node whose write was under way, with noExecute: ${noExecute}`, async t => {
+  test(`writes the RuntimeClass before a node with a write in progress, with noExecute: ${noExecute}`, async t => {
     await testEnv.nodes({ name: 'a', labels: role('web') });
     const spec = { handler: 'runc', noExecute, rollout: { settleSeconds: 0 }, labels: { tier: '1' } };
     await testEnv.pool('web', spec);

@@ -128,7 +128,7 @@ describe('NoExecute', () => {
     assert.equal(await ok(['add', 'strict', 'c']), 'node/c added to pool strict\n');
   });
 
-  test('reconcile, diff, edit and create warn about evictions, and need --yes', { timeout: TEST_MS }, async t => {
+  test('reconcile, diff, edit and create warn about evictions, and require --yes', { timeout: TEST_MS }, async t => {
     await testEnv.nodes({ name: 'a', labels: { ...role('p'), ...role('q'), work: 'yes' } });
     await testEnv.pool('p', { labels: { tier: 'x' } });
     await testEnv.reconcile();

@@ -60,7 +60,7 @@ describe('client-node as the source of a reflector', () => {
     return ((await raw(cluster()).expect('GET', NODES)) as List).metadata.resourceVersion;
   }
 
-  test('lists in pages of one resourceVersion, with each object as the server sends it', async () => {
+  test('lists pages of one resourceVersion, with each object unchanged', async () => {
     const connection = connect();
     const pages: Page[] = [];
     let token: string | undefined;
@@ -81,7 +81,7 @@ describe('client-node as the source of a reflector', () => {
     );
   });
 
-  test('watches with initial events, a bookmark and changes, and ends by its signal', async () => {
+  test('watches initial events, a bookmark and changes, and ends on abort', async () => {
     const stop = new AbortController();
     const { lines, end, opened } = watch({ initialEvents: true, signal: stop.signal });
     await until(() => lines.at(-1)?.type === 'BOOKMARK');
@@ -117,7 +117,7 @@ describe('client-node as the source of a reflector', () => {
     assert.equal((await watch({ signal }).end).kind, 'broken');
   });
 
-  test('returns a refusal as a value with its message; a call of an API class throws it', async () => {
+  test('returns a refusal as a value with its message, while API classes throw it', async () => {
     const connection = connect(await kubeconfigFor(cluster(), 'nobody'));
     const refused = await list(connection);
     const { kind, status, message } = refused as { kind: string; status: number; message: string };
@@ -148,7 +148,7 @@ describe('client-node as the source of a reflector', () => {
     assert.equal(loaded, 2);
   });
 
-  test('the signal ends a hanging exec plugin; a failing one is a broken connection', async () => {
+  test('an abort ends a hanging exec plugin, and a failing plugin breaks the connection', async () => {
     const withPlugin = (...command: string[]) => {
       const config = new KubeConfig();
       config.loadFromFile(cluster().kubeconfig);

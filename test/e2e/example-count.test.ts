@@ -23,7 +23,7 @@ describe('the example count', () => {
     return found.reduce((sum, { series }) => sum + (series?.count ?? 1), 0);
   }
 
-  test('waits for its CRD, handles each generation of a Count once, then its deletion', async t => {
+  test('waits for its CRD, and handles each generation of a Count and its deletion once', async t => {
     const example = startExample(t, 'count', cluster().kubeconfig, '-v', '4');
     const says = (text: RegExp) => eventually(String(text), () => text.test(example.log()));
     await says(/counts: the server answered 404/);

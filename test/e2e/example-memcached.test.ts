@@ -54,7 +54,7 @@ describe('the example memcached', () => {
   const resize = (size: number) =>
     kubectlOk(cluster(), 'patch', 'memcached', 'memcached-sample', '--type=merge', '-p', `{"spec":{"size":${size}}}`);
 
-  test('owns a Deployment of the wanted size, lists its pods, and is deleted with all it owns', {
+  test('owns a Deployment of the requested size, lists its pods, and is deleted with both', {
     timeout: 300_000,
   }, async t => {
     await kubectlOk(cluster(), 'apply', '-f', pathIn('memcached', 'manifests'));
@@ -127,7 +127,7 @@ describe('the example memcached', () => {
     assert.match(await refused('m'.repeat(64), 1), /at most 63 characters/);
   });
 
-  test('leaves the Deployment of somebody else alone', async t => {
+  test('does not change the Deployment of somebody else', async t => {
     const foreign = {
       metadata: { name: 'memcached-sample', labels: { 'app.kubernetes.io/name': 'memcached' } },
       spec: {

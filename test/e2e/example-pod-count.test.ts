@@ -31,7 +31,7 @@ describe('the example pod-count', () => {
       .sort();
   }
 
-  test('counts every 10 s, labels control-plane nodes only, logs and records events', { timeout: 60_000 }, async t => {
+  test('counts every 10 s, labels only control-plane nodes, logs and records events', { timeout: 60_000 }, async t => {
     await kubectlOk(cluster(), 'create', '-f', pathIn('pod-count', 'sample.yaml'));
     await createNodes(cluster(), [
       { name: 'control-plane-1', labels: { 'node-role.kubernetes.io/control-plane': '' } },

@@ -81,7 +81,7 @@ describe('a full cluster', () => {
   const tainted = (node: string, taint: string) =>
     eventually(`${node} is tainted`, async () => taintsOf(await testEnv.node(node)).join() === taint);
 
-  test('pods of the RuntimeClass run on nodes of the pool only', { timeout: TEST_MS }, async t => {
+  test('pods of the RuntimeClass run only on nodes of the pool', { timeout: TEST_MS }, async t => {
     await testEnv.nodes(small('a-1', role('alpha')), small('a-2', role('alpha')), small('a-other'));
     await startWatching(t, testEnv.cluster());
     await testEnv.pool('alpha', {
@@ -164,7 +164,7 @@ describe('a full cluster', () => {
     assert.equal(await places('intolerant'), 'none');
   });
 
-  test('deleting a pool deletes its RuntimeClass and its history, and frees its nodes', {
+  test('deleting a pool deletes its RuntimeClass and history, and releases its nodes', {
     timeout: TEST_MS,
   }, async t => {
     const taint = { key: 'dedicated', value: 'd', effect: 'NoSchedule' } as const;

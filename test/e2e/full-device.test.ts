@@ -8,7 +8,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('diff and fit exit with 2, others with 1, when their output cannot be written', async () => {
+test('diff and fit exit with 2, other commands with 1, when output cannot be written', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: '1' } });
   const { kubeconfig } = testEnv.cluster();
@@ -30,7 +30,9 @@ test('diff and fit exit with 2, others with 1, when their output cannot be writt
 const ON_SMALL_DISK = 'mount -t tmpfs -o size=4k none /mnt && ';
 const canMount = spawnSync('unshare', ['--mount', 'sh', '-c', `${ON_SMALL_DISK}true`]).status === 0;
 
-test('nor when the disk fills up in the middle of it', { skip: !canMount && 'needs to mount a tmpfs' }, async () => {
+test('exit codes are the same when the disk fills up during the output', {
+  skip: !canMount && 'needs to mount a tmpfs',
+}, async () => {
   const labels = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`example.com/l${at}`, 'x'.repeat(60)]));
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels });

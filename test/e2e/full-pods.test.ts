@@ -77,7 +77,7 @@ describe('pods of a whole cluster', () => {
     return status.currentHealthy === REPLICAS;
   };
 
-  test('a NoExecute taint that unmanaged: Remove took away comes back after evictions within the budget, or not at all', {
+  test('restores a stripped NoExecute taint only after evictions within the budget', {
     timeout: TEST_MS,
   }, async t => {
     const pools = ['kept', 'gone', 'drained'];
@@ -145,7 +145,7 @@ describe('pods of a whole cluster', () => {
     await watching.end();
   });
 
-  test('startup taints: no pod of 6 is evicted by a label that flaps, a lost record, or a selector that is edited and edited back', {
+  test('startup taints evict no pod after label flaps, lost records or reverted selector edits', {
     timeout: TEST_MS,
   }, async t => {
     await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('web') })));
@@ -228,7 +228,7 @@ describe('pods of a whole cluster', () => {
     return found;
   }
 
-  test('as many pods fit as top shows room for', { timeout: TEST_MS }, async () => {
+  test('as many pods fit as top reports', { timeout: TEST_MS }, async () => {
     // Each lacks something else: cpu, memory, pod capacity; the last one is cordoned.
     await testEnv.nodes(
       { name: 'f-1', labels: role('full'), allocatable: { cpu: '2', memory: '8Gi' } },

@@ -52,7 +52,7 @@ describe('when a list lacks pool w, and the GET of it returns', () => {
     });
   });
 
-  test('the pool, its node is not handed to another pool that matches', async t => {
+  test('the pool, its node does not move to another matching pool', async t => {
     await testEnv.pool('x', { nodeSelector: role('w'), labels: { tier: 'x' } });
     const { proxied, lists } = await startFalsifying(t);
     lists(withoutW);
@@ -72,7 +72,7 @@ describe('when a list lacks pool w, and the GET of it returns', () => {
   });
 });
 
-test('a recreated pool keeps the nodes when a stale list has its predecessor marked for deletion', async t => {
+test('a recreated pool keeps its nodes when a stale list shows its predecessor terminating', async t => {
   const { proxied, lists } = await startFalsifying(t);
   lists(([pool]) => {
     assert.ok(pool);
@@ -87,7 +87,7 @@ test('a recreated pool keeps the nodes when a stale list has its predecessor mar
   });
 });
 
-test('keeps the RuntimeClass of a pool that only a stale list has marked for deletion', async t => {
+test('keeps the RuntimeClass of a pool that is terminating only in a stale list', async t => {
   await raw(testEnv.cluster()).expect('DELETE', '/api/v1/nodes/a');
   await testEnv.edit('w', { spec: { handler: 'runc' } });
   await testEnv.reconcile();

@@ -94,7 +94,9 @@ const HABITS: Habit[] = [
   ['delete -f pool.yaml -o name', 0, /^nodepool.nodes.lailin.xyz\/web$/m],
 ];
 
-test('what a kubectl user types first works, or leads there in one line', { timeout: 600_000 }, async () => {
+test('commands that a kubectl user tries first work, or suggest the right one in a line', {
+  timeout: 600_000,
+}, async () => {
   await testEnv.nodes(...[1, 2, 3].map(n => ({ name: `web-${n}`, labels: role('web') })));
   await testEnv.pool('web', {
     labels: { tier: 'gold' },
@@ -116,7 +118,7 @@ test('what a kubectl user types first works, or leads there in one line', { time
   assert.deepEqual(wrong, []);
 });
 
-test('each global flag of kubectl is taken, or its error names what to type, also before the command', async () => {
+test('accepts each global flag of kubectl, or suggests what to type', async () => {
   const { stdout } = await kubectl(cluster(), ['options']);
   const flags = [...stdout.matchAll(/^ +(?:-., )?(--[a-z-]+)=/gm)].map(([, flag = '']) => flag);
   assert.ok(flags.includes('--kubeconfig') && flags.includes('--profile-output'), stdout);

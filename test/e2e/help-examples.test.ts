@@ -208,7 +208,7 @@ async function check(line: string, said: RegExp): Promise<string[]> {
   return [`${line}: ${code}, not 0 ${said}\n${stdout}${stderr}`];
 }
 
-test('each example is checked here, or by the test of a page that shows what it prints', () => {
+test('each example is tested here, or on a page that shows its output', () => {
   const pages = projectFiles(['README.md', 'docs/**/*.md']).map(page => readFileSync(join(ROOT, page), 'utf8'));
   const shown = new Set(pages.flatMap(text => [...text.matchAll(SHOWN)].map(([, line]) => line)));
   const lines = Object.values(commands).flatMap(({ examples = [] }) =>
@@ -220,7 +220,7 @@ test('each example is checked here, or by the test of a page that shows what it 
   );
 });
 
-test('those that change nothing', { timeout: 300_000 }, async () => {
+test('examples that only read work', { timeout: 300_000 }, async () => {
   await setUp('get');
   const api = raw(cluster());
   await api.request('POST', '/api/v1/namespaces', { metadata: { name: 'shop' } });
@@ -230,7 +230,7 @@ test('those that change nothing', { timeout: 300_000 }, async () => {
   assert.deepEqual(wrong, []);
 });
 
-test('those that write', { timeout: 600_000 }, async () => {
+test('examples that write work', { timeout: 600_000 }, async () => {
   const wrong: string[] = [];
   for (const [line, expected] of Object.entries(CHANGE)) {
     await setUp(line);

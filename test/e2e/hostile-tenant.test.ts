@@ -33,7 +33,7 @@ async function mallory() {
   return pool;
 }
 
-test('the server refuses labels and taints that the cluster owns, and `Remove` keeps them', async t => {
+test('the server refuses labels and taints of the cluster, and unmanaged: Remove keeps them', async t => {
   const pool = await mallory();
   for (const spec of [
     { labels: { 'kubernetes.io/hostname': 'x' } },
@@ -81,7 +81,7 @@ test('keeps a foreign RuntimeClass while the pool exists and when it is deleted'
   assert.deepEqual(await raw(cluster()).expect('GET', `${path}/node-pool-x`), made);
 });
 
-test('does not spin on pools that would hand nodes to each other forever', { timeout: 120_000 }, async t => {
+test('does not loop on pools that would move nodes to each other forever', { timeout: 120_000 }, async t => {
   const pool = await mallory();
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: { x: '1' } }, { name: 'c' });
   await startWatching(t, cluster());
@@ -100,7 +100,7 @@ test('does not spin on pools that would hand nodes to each other forever', { tim
   assert.ok(more < 20, `${more} requests in 10 s`);
 });
 
-test('a forged annotation adds to a RuntimeClass what one may have, and no more; nor does that of another pool', async () => {
+test('a forged annotation adds only valid fields to the RuntimeClass of its own pool', async () => {
   const podFixed = { cpu: '-1', memory: 'much', 'a b': '1' };
   const forged = {
     labels: { team: 'a', 'a b': 'x' },

@@ -25,12 +25,12 @@ const nameOf = (args: string[]) => JSON.stringify(args.join(' ').slice(0, 60));
 /** The last word of __complete is the one under the cursor. */
 const withFlags = (args: string[], ...flags: string[]) => (args[0] === '__complete' ? args : [...args, ...flags]);
 
-test('covers every command but view, which command-view.test.ts covers', () => {
+test('covers every command except view, which command-view.test.ts covers', () => {
   const missing = Object.keys(commands).filter(command => !LOOKS.some(([first]) => first === command));
   assert.deepEqual(missing, ['view']);
 });
 
-test('every command escapes text of others in a pipe with colours', async () => {
+test('every command escapes foreign text in a pipe with colours', async () => {
   await seed(testEnv, pods);
   let shown = '';
   for (const args of LOOKS) {
@@ -45,7 +45,7 @@ test('every command escapes text of others in a pipe with colours', async () => 
   assert.ok(shown.includes('\\u001b[35m') && shown.includes('\\u202e') && shown.includes('\\u200b'));
 });
 
-test('every command escapes text of others on a terminal', { skip: NO_TERMINAL }, async () => {
+test('every command escapes foreign text on a terminal', { skip: NO_TERMINAL }, async () => {
   await seed(testEnv, pods);
   // -v turns off the spinner, which moves the cursor itself.
   const quiet = (args: string[]) => withFlags(args, '-v', '1');
@@ -64,7 +64,7 @@ test('every command escapes text of others on a terminal', { skip: NO_TERMINAL }
   }
 });
 
-test('JSON and YAML keep the exact values by escapes', async () => {
+test('JSON and YAML keep exact values as escapes', async () => {
   await seed(testEnv, pods);
   const live = await testEnv.getPool('gpu');
   for (const [format, parse] of [

@@ -19,7 +19,7 @@ const testEnv = useTestEnv();
 const { ok, refused, unchanged } = commandsOf(testEnv.cluster);
 const api = () => raw(testEnv.cluster());
 
-test('install --controller creates the objects once; dry runs and a second run write nothing', async () => {
+test('install --controller creates the objects once, and writes nothing in dry or second runs', async () => {
   const { objects, policies } = await readManifests();
   const flags = ['install', '--controller', '--image', IMAGE];
   await refused(['install', '--wait'], 2, /--wait is only valid with --controller; next: add --controller/);
@@ -85,7 +85,7 @@ test('install --controller creates the objects once; dry runs and a second run w
   assert.equal((await api().request('POST', pods, root)).status, 403, 'the level is enforced');
 });
 
-test('aggregates reading pools to `view` and writing them to `admin`', async () => {
+test('aggregates read access to `view` and write access to `admin`', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const roles = ['nodepool.lailin.xyz:view', 'nodepool.lailin.xyz:edit'];
   const labels = await Promise.all(
@@ -114,7 +114,7 @@ test('aggregates reading pools to `view` and writing them to `admin`', async () 
   }
 });
 
-test('objects of the same names that are somebody else’s are neither taken over nor deleted', async () => {
+test('neither adopts nor deletes foreign objects with the same names', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const strip = (path: string) => api().expect('PATCH', path, { metadata: { labels: { [LABEL]: null } } });
   const restore = (path: string) => api().expect('PATCH', path, { metadata: { labels: { [LABEL]: NAME } } });
@@ -173,7 +173,7 @@ test('objects of the same names that are somebody else’s are neither taken ove
   );
 });
 
-test('uninstall refuses while the controller is installed; --controller deletes only the controller', async () => {
+test('uninstall refuses while the controller is installed, and --controller deletes only that', async () => {
   await testEnv.pool('one');
   const next = 'first remove the controller: kubectl nodepool uninstall --controller';
   const line = `error: the controller is installed: deployment ${NAME} in namespace ${NAMESPACE}; next: ${next}`;

@@ -44,7 +44,7 @@ const api = () => raw(testEnv.cluster());
 /** The requests of the controller so far. */
 const asked = async () => (await readAudit(testEnv.cluster())).filter(({ user }) => user === USER);
 
-test('replaces a leader that is killed half-way within 20 s, and writes nothing twice', {
+test('replaces a leader that is killed midway within 20 s, and writes nothing twice', {
   timeout: 90_000,
 }, async t => {
   await ok(INSTALL);
@@ -101,7 +101,7 @@ test('replaces a leader that is killed half-way within 20 s, and writes nothing 
   assert.deepEqual(counts('patch', 'nodepools/status'), { one: 1 });
 });
 
-test('uses every permission and lacks none', { timeout: 120_000 }, async t => {
+test('needs exactly the permissions that it has', { timeout: 120_000 }, async t => {
   await ok(INSTALL);
   await api().request('DELETE', LEASE);
   const rounds = Array.from({ length: ROUNDS }, (_, round) => ({ name: `n${round}`, labels: role('one') }));
@@ -188,7 +188,7 @@ test('uses every permission and lacks none', { timeout: 120_000 }, async t => {
   }
 });
 
-test('may read pods with --pod-counts, and does', async t => {
+test('with --pod-counts, has and uses the permission to read pods', async t => {
   await api().request('DELETE', LEASE);
   await ok([...INSTALL, '--pod-counts']);
   await testEnv.nodes({ name: 'a', labels: role('one') });
@@ -205,7 +205,7 @@ test('may read pods with --pod-counts, and does', async t => {
   assert.deepEqual([...new Set(pods)].toSorted(), ['list', 'watch']);
 });
 
-test('may list and evict pods with --evictions alone, and does', async t => {
+test('with --evictions alone, has and uses the permission to list and evict pods', async t => {
   await api().request('DELETE', LEASE);
   await api().expect('DELETE', '/api/v1/namespaces/default/pods?gracePeriodSeconds=0');
   await ok([...INSTALL, '--evictions']);

@@ -41,7 +41,7 @@ const may = async (user: string, verb: string, resource: string, group = '') => 
   return ((await admin().expect('POST', path, { spec })) as { status: { allowed: boolean } }).status.allowed;
 };
 
-test('a role that others are bound to, or that is part of theirs, is not filled', { timeout: 120_000 }, async () => {
+test('does not add rules to a role that others are bound to or that is aggregated', { timeout: 120_000 }, async () => {
   const rules = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'].map(resource => ({
     apiGroups: [GROUP] as [string],
     resources: [resource] as [string],
@@ -111,7 +111,7 @@ test('a role that others are bound to, or that is part of theirs, is not filled'
   await admin().expect('DELETE', CLUSTER_ROLE);
 });
 
-test('asks where people would get rights by the installation, and says nothing once they have them', {
+test('asks if people would gain rights, and not if they already have them', {
   skip: NO_TERMINAL,
   timeout: 120_000,
 }, async () => {

@@ -58,7 +58,7 @@ async function reported(pool: string, reason: string): Promise<number> {
   return events.reduce((sum, { note }) => sum + Number(/^(\d+) nodes?/.exec(note)?.[1] ?? 0), 0);
 }
 
-test('reconcile, move and delete stop between two writes, report what is left, and a rerun finishes', {
+test('reconcile, move and delete stop between writes, report what is left, and can be rerun', {
   timeout: TEST_MS,
 }, async () => {
   await testEnv.nodes(...names.map(name => ({ name, labels: role('p') })));
@@ -95,7 +95,7 @@ test('reconcile, move and delete stop between two writes, report what is left, a
   assert.equal(await withRecord('q'), 0);
 });
 
-test('Ctrl-C ends the loop of a shell, too', { timeout: TEST_MS, skip: process.platform === 'win32' }, async () => {
+test('Ctrl-C also ends a shell loop', { timeout: TEST_MS, skip: process.platform === 'win32' }, async () => {
   await testEnv.nodes(...names.map(name => ({ name, labels: role('s') })));
   await testEnv.pool('s', { labels: { tier: 's' } });
   const line = [...productCommand(), 'reconcile', 's', '--concurrency', '1'].map(word => `'${word}'`).join(' ');
@@ -116,7 +116,7 @@ test('Ctrl-C ends the loop of a shell, too', { timeout: TEST_MS, skip: process.p
   assert.doesNotMatch(said, /after/);
 });
 
-test('create --nodes names the nodes that are not labelled yet', { timeout: TEST_MS }, async () => {
+test('create --nodes names the nodes that are not yet labelled', { timeout: TEST_MS }, async () => {
   await testEnv.nodes(...names.map(name => ({ name })));
   const labelled = async () => {
     const path = '/api/v1/nodes?labelSelector=node-role.kubernetes.io%2Fz';
@@ -135,7 +135,7 @@ test('create --nodes names the nodes that are not labelled yet', { timeout: TEST
   assert.equal(Number(done) + Number(left), NODES);
 });
 
-test('uninstall --cascade says that the CRD is still being removed', { timeout: TEST_MS }, async t => {
+test('uninstall --cascade reports that the CRD is still being removed', { timeout: TEST_MS }, async t => {
   await testEnv.pool('p');
   const crd = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/nodepools.nodes.lailin.xyz';
   await raw(cluster()).expect('PATCH', crd, { metadata: { finalizers: ['example.com/slow'] } });

@@ -35,7 +35,7 @@ describe('the cluster port', () => {
   }
 
   describe('nodes', () => {
-    test('are decoded to the fields that are used', async () => {
+    test('are decoded to the used fields', async () => {
       const taints = [{ key: 'gpu', value: 'yes', effect: 'NoSchedule' as const }];
       await createNodes(cluster(), [
         { name: 'a', labels: { x: 'y' }, taints },
@@ -109,7 +109,7 @@ describe('the cluster port', () => {
     assert.equal(await connection.cluster.runtimeClasses.get('rc'), undefined);
   });
 
-  test('lists our events and those that another operator counted through core/v1', async () => {
+  test('lists our events and events that another operator counted through core/v1', async () => {
     const about = await created(pool('evented'));
     const event = { type: 'Warning', reason: 'NodeConflict', action: 'Reconcile', note: 'ü'.repeat(600) } as const;
     await connection.cluster.createEvent(about, event);

@@ -205,7 +205,7 @@ describe('credentials in use', () => {
       return { ...opened, rotate, who, counts };
     }
 
-    test('are reread every minute: a new certificate is used, the same one keeps its connection', async t => {
+    test('are reread every minute, and only a new certificate opens a new connection', async t => {
       const { who, rotate, pass, counts } = await rotating(t, 'each-minute', 'alice');
       assert.equal(await who(), 'alice');
       pass(MINUTE_MS);

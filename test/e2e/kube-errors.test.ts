@@ -94,7 +94,7 @@ test('reports a login page in front of the server', async () => {
   login.close();
 });
 
-test('reports what has no API at the path of the address, which is sent with one slash', async () => {
+test('reports a path without an API, which is requested with one slash', async () => {
   const urls: string[] = [];
   const gateway = createHttpServer(({ url = '' }, response) => {
     urls.push(url);

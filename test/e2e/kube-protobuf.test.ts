@@ -88,7 +88,7 @@ test('the product reads compressed lists', async () => {
   assert.equal(packed.length, PAGES, 'pages of nodes');
 });
 
-test('restarts a list whose continue token expired, once, and returns each node once', async t => {
+test('restarts a list once if its continue token expired, and returns each node once', async t => {
   let [refused, ends] = [0, 0];
   const { server, asked } = await relay(t, cluster(), {
     refuse: path => (path.includes('continue=') && refused++ === 0 ? 410 : undefined),
@@ -189,7 +189,7 @@ test('pod counts are equal', async t => {
   assert.deepEqual(list.items.map(toPlace).length, 3);
 });
 
-test('reports a protobuf error as the one in JSON', async t => {
+test('reports a protobuf error like the same error in JSON', async t => {
   const refusalOf = async (connection: Promise<Connection>, patch = false): Promise<string> => {
     const { cluster: port } = await connection;
     const labels = { team: 'not/a/value' };
@@ -211,7 +211,7 @@ test('reports a protobuf error as the one in JSON', async t => {
   assert.match(await refusalOf(Promise.resolve(stranger)), /user "stranger" may not list nodes|cannot list nodes/i);
 });
 
-test('reads JSON from a server without protobuf, by the same requests', async t => {
+test('reads JSON from a server without protobuf, with the same requests', async t => {
   const paths: string[] = [];
   const { server, asked } = await relay(t, cluster(), {
     accept: () => 'application/json',

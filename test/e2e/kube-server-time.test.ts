@@ -10,7 +10,7 @@ import { useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const MINUTE = 60_000;
 
-test('the time is that of the last response and what has passed since, whatever the wall clock does', async t => {
+test('serverTime() continues from the last response, independent of the wall clock', async t => {
   let passed = 0;
   const transport = openTransport(testEnv.cluster(), { ...systemClock, now: () => systemClock.now() + passed });
   t.after(() => transport.close());
@@ -25,7 +25,7 @@ test('the time is that of the last response and what has passed since, whatever 
   assert.ok(behind() < MINUTE, String(behind()));
 });
 
-test('a watch is a response, too', async t => {
+test('a watch response sets the server time', async t => {
   const transport = openTransport(testEnv.cluster());
   t.after(() => transport.close());
   const ending = new AbortController();
@@ -35,7 +35,7 @@ test('a watch is a response, too', async t => {
   ending.abort();
 });
 
-test('ages are printed by it', async t => {
+test('ages are printed by the server time', async t => {
   await testEnv.pool('w');
   await testEnv.nodes({ name: 'a' });
   const { server } = await relay(t, testEnv.cluster(), { aheadMs: 60 * MINUTE });

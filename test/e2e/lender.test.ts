@@ -14,7 +14,7 @@ import { eventually } from './watching.ts';
 /** The lender restores what it gets back, and lends it then. */
 const RESTORED_MS = 2_000;
 
-test('a leased control plane works and has nothing of its last user', { timeout: 120_000 }, async t => {
+test('a leased control plane works and is empty', { timeout: 120_000 }, async t => {
   const dir = await mkdtemp(join(tmpdir(), 'nodepool-lender-'));
   const socket = join(dir, 'socket');
   const lender = await startLender(socket);

@@ -156,7 +156,7 @@ test('no command loads modules that it does not need', async () => {
   assert.deepEqual(wrong, []);
 });
 
-test('every command has a line', () => {
+test('the table lists every command', () => {
   const run = new Set(Object.keys(MUST_NOT_LOAD).map(line => line.split(' ', 1)[0]));
   assert.deepEqual(
     Object.keys(commands).filter(name => !run.has(name)),
@@ -164,7 +164,7 @@ test('every command has a line', () => {
   );
 });
 
-test('each part that must not be loaded exists', () => {
+test('each module in the table exists', () => {
   const sources = projectFiles('src/**/*.ts');
   const parts = [...RARE, ...Object.values(MUST_NOT_LOAD).flat()];
   const missing = parts.filter(part =>

@@ -102,7 +102,7 @@ async function written(): Promise<unknown> {
   return { ...others, metadata: kept, spec };
 }
 
-test('objects and lists of other types are no bug, and cause no write', { timeout: 300_000 }, async t => {
+test('objects and lists of other types cause neither bugs nor writes', { timeout: 300_000 }, async t => {
   const proxy = await prepare(t);
   const before = await written();
   const asked = new Map<string[], string[]>();
@@ -132,7 +132,7 @@ test('objects and lists of other types are no bug, and cause no write', { timeou
   }
 });
 
-test('answers to writes, and to /version, of other types are no bug', async t => {
+test('responses of other types to writes and /version cause no bugs', async t => {
   const proxy = await prepare(t);
   const deepNulls = (value: unknown): unknown => {
     if (Array.isArray(value)) return [null];
@@ -158,7 +158,7 @@ test('answers to writes, and to /version, of other types are no bug', async t =>
   }
 });
 
-test('a deletion does not end while nodes without a name may be members', async t => {
+test('a deletion does not complete while nodes without a name may be members', async t => {
   const proxy = await prepare(t);
   const stop = lies(proxy, 'nodes', OF_OBJECTS['no name'] ?? assert.fail(), false);
   const { code, shown } = await run(proxy, ['delete', 'w']);

@@ -31,7 +31,7 @@ async function proxied(t: { after(fn: () => unknown): void }) {
   return { proxy, behind: { ...cluster(), kubeconfig: proxy.kubeconfig } };
 }
 
-test('of two people who cordon the same nodes at once, exactly one has each', async () => {
+test('when two people cordon nodes at the same time, each node has exactly one owner', async () => {
   const all = Array.from({ length: 20 }, (_, at) => `n-${at}`);
   await testEnv.nodes(...all.map(name => ({ name })));
   const port = (await testEnv.connection()).cluster;
@@ -59,7 +59,7 @@ test('of two people who cordon the same nodes at once, exactly one has each', as
   }
 });
 
-test('who read the nodes before another cordoned them is refused at the write', async t => {
+test('refuses the write if another person cordoned the nodes after they were read', async t => {
   await pool();
   const { proxy, behind } = await proxied(t);
   const held = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ test('who read the nodes before another cordoned them is refused at the write', 
   assert.match(stderr, /unable to cordon node "a": the node is under maintenance by alice since /);
 });
 
-test('--takeover is about the maintenance that was read, not about one that somebody has begun since', async t => {
+test('--takeover applies only to the maintenance that was read, not to a later one', async t => {
   await pool();
   assert.equal((await cli(cluster(), ['cordon', 'web', '--reason=disks', ...alice])).code, 0);
   const { proxy, behind } = await proxied(t);
@@ -89,7 +89,7 @@ test('--takeover is about the maintenance that was read, not about one that some
 });
 
 for (const how of [[], ['--rolling']])
-  test(`a drain${how.map(flag => ` ${flag}`).join('')} --takeover leaves such a maintenance alone, too`, async t => {
+  test(`a drain${how.map(flag => ` ${flag}`).join('')} --takeover keeps maintenance that began later`, async t => {
     await worker();
     assert.equal((await cli(cluster(), ['cordon', 'worker', '--reason=disks', ...alice])).code, 0);
     await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
@@ -106,7 +106,7 @@ for (const how of [[], ['--rolling']])
     assert.ok((await names()).includes('p'));
   });
 
-test('a drain that said that it leaves a node alone does so, though its maintenance has ended since', async t => {
+test('a drain skips a node that it announced to skip, even if its maintenance has ended', async t => {
   await worker();
   assert.equal((await cli(cluster(), ['cordon', 'worker', '--node=w-2', '--reason=disks', ...alice])).code, 0);
   await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
@@ -123,7 +123,7 @@ test('a drain that said that it leaves a node alone does so, though its maintena
   assert.match(draining.stderr(), /^error: .*"w-2": the node's maintenance ended after the drain began; /m);
 });
 
-test('a drain leaves a node alone that somebody has taken over before its turn', async t => {
+test('a drain skips a node that somebody takes over before its turn', async t => {
   await worker();
   await pod({ name: 'held', node: 'w-1', labels: { app: 'web' } });
   await pod({ name: 'p', node: 'w-2' });
@@ -145,7 +145,7 @@ test('a drain leaves a node alone that somebody has taken over before its turn',
   );
 });
 
-test('from Kubernetes 1.37 on, the condition follows the annotation; one of others stays', async t => {
+test('from Kubernetes 1.37 on, the condition follows the annotation, and foreign ones stay', async t => {
   await pool();
   const { proxy, behind } = await proxied(t);
   const condition = async () => conditionOf(await testEnv.node('a'));
@@ -179,7 +179,7 @@ test('from Kubernetes 1.37 on, the condition follows the annotation; one of othe
   assert.equal((await condition())?.message, 'theirs');
 });
 
-test('who may not write the condition is told so, and the node is cordoned all the same', async t => {
+test('reports that the condition cannot be written, and cordons the node', async t => {
   await pool();
   const { proxy, behind } = await proxied(t);
   serveVersion(proxy, 'v1.37.2');
@@ -190,7 +190,7 @@ test('who may not write the condition is told so, and the node is cordoned all t
   assert.match(stderr, /^warning: the maintenance is not shown in the nodes' conditions: /m);
 });
 
-test('where the server does not say who is asking, the kubeconfig does, and it is marked', async () => {
+test('uses the user of the kubeconfig, marked, if the server does not report the user', async () => {
   await pool();
   const rules: Parameters<typeof userWith>[2] = [
     { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'patch'] },

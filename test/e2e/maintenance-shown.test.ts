@@ -61,7 +61,7 @@ test('nodes has a column while a node is under maintenance, and -o wide always',
   assert.equal(unassigned, 'Unreadable');
 });
 
-test('get -o wide counts them, without a further request, and names pools where one is overdue', async () => {
+test('get -o wide counts maintenance without another request, and names overdue pools', async () => {
   await mixed();
   const { stdout, stderr } = await cliHere(cluster(), ['get', '-o', 'wide']);
   const [header = [], row = []] = stdout.split('\n').map(line => line.split(/ +/));
@@ -70,7 +70,7 @@ test('get -o wide counts them, without a further request, and names pools where 
   assert.equal((await cliHere(cluster(), ['get'])).stderr, '');
 });
 
-test('describe counts and lists them, overdue ones first', async () => {
+test('describe counts and lists maintenance, overdue ones first', async () => {
   await mixed();
   const text = await ok(['describe', 'web']);
   assert.match(text, /^Nodes: {2}4, 4 ready, 3 unschedulable, 2 under maintenance \(1 overdue\)$/m);
@@ -84,7 +84,7 @@ test('describe counts and lists them, overdue ones first', async () => {
   assert.match(lines[at + 5] ?? '', /^ {2}c +alice since .*: new disks \(stale: the node is schedulable\)$/);
 });
 
-test('doctor warns of overdue ones first, then of what is stale, with the commands that end it', async () => {
+test('doctor warns of overdue, then stale maintenance, with the commands to end it', async () => {
   await mixed();
   const { status, message, details } = (await doctor()).find('maintenance');
   assert.deepEqual(
@@ -113,7 +113,7 @@ test('doctor warns of overdue ones first, then of what is stale, with the comman
   assert.deepEqual([after.status, after.message], ['ok', '1 node is under maintenance']);
 });
 
-test('text of others neither colours nor forges lines', async () => {
+test('foreign text neither colours nor forges lines', async () => {
   await mixed();
   const hostile = 'x\u001b[31m\r\nerror: forged\u202e';
   await writeMaintenance(testEnv, 'a', { owner: hostile, reason: hostile });

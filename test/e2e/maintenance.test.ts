@@ -28,7 +28,7 @@ async function done(...args: string[]): Promise<string> {
   return stdout;
 }
 
-test('cordon writes owner, reason and end in the patch that cordons; uncordon removes both', async () => {
+test('cordon writes owner, reason and end in one patch, and uncordon removes them', async () => {
   await pool();
   const start = (await readAudit(cluster())).length;
   const args = ['cordon', 'web', '--reason', 'kernel upgrade', '--until', '2h', ...alice];
@@ -53,7 +53,7 @@ test('cordon writes owner, reason and end in the patch that cordons; uncordon re
   assert.deepEqual([await state('a'), await state('b')], ['schedulable', 'schedulable']);
 });
 
-test('without the flags nothing is asked and no annotation written', async () => {
+test('without the flags, sends no question and writes no annotation', async () => {
   await pool();
   const start = (await readAudit(cluster())).length;
   await ok(['cordon', 'web']);
@@ -64,7 +64,7 @@ test('without the flags nothing is asked and no annotation written', async () =>
   assert.equal(annotationOf(await testEnv.node('a')), undefined);
 });
 
-test('a second person is refused by name, and writes nothing to that node', async () => {
+test('refuses a second person by name, and does not write that node', async () => {
   await pool();
   await done('cordon', 'web', '--node=a', '--reason=disks', '--until=2099-01-01T00:00:00Z', ...alice);
   const { since } = annotationOf(await testEnv.node('a')) ?? {};
@@ -101,7 +101,7 @@ test('a second person is refused by name, and writes nothing to that node', asyn
   assert.equal(await state('a'), 'cordoned alice disks');
 });
 
-test('the preview of a drain counts no pod of a node that it leaves alone', async () => {
+test('the preview of a drain does not count pods of nodes that it skips', async () => {
   await pool();
   for (const [name, node] of [
     ['p', 'a'],
@@ -133,7 +133,7 @@ test('--takeover replaces the owner, and ends the maintenance with uncordon', as
   assert.deepEqual([await state('a'), await state('b')], ['schedulable', 'schedulable']);
 });
 
-test('the owner changes reason and end, and keeps what is not given', async () => {
+test('the owner can change reason and end, and keeps what is not given', async () => {
   await pool();
   await done('cordon', 'web', '--node=a', '--reason=disks', '--until=2099-01-01T00:00:00Z', ...alice);
   const first = annotationOf(await testEnv.node('a'));
@@ -154,7 +154,7 @@ test('the owner changes reason and end, and keeps what is not given', async () =
   assert.equal(await state('b'), 'cordoned bob');
 });
 
-test('refuses what is no reason and no time to come, before any request', async () => {
+test('refuses an invalid reason and a time in the past before any request', async () => {
   await pool();
   const cases: [string, RegExp][] = [
     ['--reason=', /^error: --reason must be one line of 1 to 256 characters; /],
@@ -173,7 +173,7 @@ test('refuses what is no reason and no time to come, before any request', async 
   assert.equal((await unchanged(['uncordon', 'web', '--reason=x'])).code, 2);
 });
 
-test('a time of day is local', async () => {
+test('interprets a time of day as local', async () => {
   await pool();
   const [noon, date] = ['12:00', '2099-06-01T12:00'];
   const until = async (text: string, TZ: string) => {
@@ -187,7 +187,7 @@ test('a time of day is local', async () => {
   assert.equal(await until(`${date}:30+02:00`, 'Asia/Tokyo'), '2099-06-01T10:00:30Z');
 });
 
-test('an annotation on a node that others made schedulable refuses nobody, and is not brought back', async () => {
+test('ignores the annotation of a node that others uncordoned, and does not restore it', async () => {
   await pool();
   await done('cordon', 'web', '--reason=disks', ...alice);
   await kubectl(cluster(), ['uncordon', 'a', 'b']);
@@ -204,7 +204,7 @@ test('an annotation on a node that others made schedulable refuses nobody, and i
   assert.equal(annotationOf(await testEnv.node('b')), undefined);
 });
 
-test('nor does one on another node with the name, nor any text that others write', async () => {
+test('ignores the annotation of an earlier node, and malformed ones', async () => {
   await pool();
   await writeMaintenance(testEnv, 'a', { uid: 'earlier' });
   await testEnv.patchNode('a', { spec: { unschedulable: true } });
@@ -237,7 +237,7 @@ test('nor does one on another node with the name, nor any text that others write
   assert.equal(await state('a'), 'cordoned alice mine');
 });
 
-test('a pool with unmanaged: Remove neither removes it nor counts it as drift', async () => {
+test('a pool with unmanaged: Remove neither removes the annotation nor reports drift', async () => {
   await pool();
   await testEnv.edit('web', { spec: { unmanaged: 'Remove', annotations: { note: 'x' } } });
   await testEnv.reconcile();

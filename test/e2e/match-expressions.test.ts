@@ -24,7 +24,7 @@ const has = (key: string, operator: string, ...values: string[]): Requirement =>
 const poolOf = async (node: string) => (await testEnv.node(node)).metadata.labels[POOL];
 const selectorOf = async (pool: string) => (await testEnv.runtimeClass(pool))?.scheduling?.nodeSelector;
 
-test('reconcile labels the nodes that match, and the RuntimeClass selects them', async () => {
+test('reconcile labels matching nodes, and the RuntimeClass selects them', async () => {
   await testEnv.nodes(
     { name: 'a', labels: { size: '8', zone: 'a' } },
     { name: 'b', labels: { size: '16', zone: 'b', spot: '' } },
@@ -62,7 +62,7 @@ test('reconcile labels the nodes that match, and the RuntimeClass selects them',
   assert.deepEqual([await poolOf('a'), await testEnv.runtimeClass('big')], [undefined, undefined]);
 });
 
-test('a watch follows nodes that start and stop matching, and pools that gain and lose expressions', async t => {
+test('a watch follows changes of matching nodes and of expressions', async t => {
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { spot: 'yes', batch: '' } });
   const taint = { key: 'rest', effect: 'NoSchedule' as const };
   await testEnv.pool('rest', { matchExpressions: [has('spot', 'DoesNotExist')], taints: [taint], handler: 'runc' });
@@ -96,7 +96,7 @@ test('a watch follows nodes that start and stop matching, and pools that gain an
   assert.equal(await watching.end(), 0);
 });
 
-test('of two pools that match a node the older one gets it, and keeps it while it matches', async () => {
+test('of two matching pools the older one gets a node, and keeps it while it matches', async () => {
   await testEnv.nodes({ name: 'a', labels: { size: '8' } }, { name: 'b', labels: { size: '2' } });
   await testEnv.pool('big', { matchExpressions: [has('size', 'Gt', '4')] });
   await testEnv.pool('all', { matchExpressions: [has('size', 'Exists')] }, { younger: true });
@@ -111,7 +111,7 @@ test('of two pools that match a node the older one gets it, and keeps it while i
   assert.equal(await poolOf('a'), 'all');
 });
 
-test('add and move need nodes that meet the expressions, and no label is removed for one', async () => {
+test('add and move require nodes that meet the expressions, and remove no label for them', async () => {
   await testEnv.nodes({ name: 'a', labels: { size: '8' } }, { name: 'b', labels: { size: '2' } }, { name: 'c' });
   await testEnv.pool('big', { nodeSelector: { own: 'big' }, matchExpressions: [has('size', 'Gt', '4')] });
   await testEnv.pool('sized', { matchExpressions: [has('size', 'Exists'), has('os', 'DoesNotExist')] });
@@ -160,7 +160,7 @@ test('add and move need nodes that meet the expressions, and no label is removed
   assert.equal(await ok(['nodes', '--why', 'b']).then(text => text.split('\n')[0]), 'node b is in pool rest');
 });
 
-test('create says how many nodes a selector by absence gets, and diff shows them', async () => {
+test('create counts the nodes that a selector without labels matches, and diff shows them', async () => {
   await testEnv.nodes({ name: 'cp', labels: CONTROL_PLANE }, { name: 'a' });
   const { code, stderr } = await cliHere(cluster(), ['create', 'rest', '--node-selector', '!spot']);
   assert.equal(code, 0);
@@ -175,7 +175,7 @@ test('create says how many nodes a selector by absence gets, and diff shows them
   assert.deepEqual([await poolOf('cp'), await poolOf('a')], [undefined, 'rest']);
 });
 
-test('the server matches the same nodes by the selector as text', async () => {
+test('the server matches the same nodes with the selector as text', async () => {
   const labels: Record<string, Record<string, string>> = {
     a: { n: '5', zone: 'a' },
     b: { n: '08', zone: '' },

@@ -20,7 +20,7 @@ const { ok } = commandsOf(cluster);
 const LOCAL = ['--metrics-bind-address', '127.0.0.1:0', '--metrics-secure'];
 const ANY = { rejectUnauthorized: false };
 
-test('serves the metrics to users with the permission, also while another process leads', async t => {
+test('serves the metrics to users with permission, on leaders and candidates', async t => {
   const [reader, stranger] = [await tokenOf(cluster(), 'reader'), await tokenOf(cluster(), 'stranger')];
   await raw(cluster()).expect('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {
     metadata: { name: 'reads-metrics' },
@@ -43,7 +43,7 @@ test('serves the metrics to users with the permission, also while another proces
   assert.equal(await watching.end(), 0);
 });
 
-test('a process that may not review lets nobody in, and says what it lacks', async t => {
+test('admits nobody if it may not create reviews, and logs the missing permission', async t => {
   await ok(['install']);
   const token = await tokenOf(cluster(), 'visitor');
   const kubeconfig = await userWith(cluster(), 'no-reviews', [
@@ -56,7 +56,7 @@ test('a process that may not review lets nobody in, and says what it lacks', asy
   assert.match(watching.log(), /cannot authorize any reader: .*tokenreviews/);
 });
 
-test('serves the certificate of the folder, and the next one after it was renewed', { timeout: 60_000 }, async t => {
+test('serves the certificate of the folder, and the next one after a renewal', { timeout: 60_000 }, async t => {
   const folder = await mkdtemp(join(tmpdir(), 'metrics-cert-'));
   t.after(() => rm(folder, { recursive: true }));
   const authority = createAuthority('metrics');
@@ -93,7 +93,7 @@ test('serves the certificate of the folder, and the next one after it was renewe
   await assert.rejects(serial(), 'it ended');
 });
 
-test('refuses flags that would leave the metrics open', async () => {
+test('refuses flags that would expose the metrics', async () => {
   const refused = async (...flags: string[]) => (await cli(cluster(), ['reconcile', '--watch', ...flags])).stderr;
   assert.match(await refused('--metrics-secure'), /--metrics-secure needs --metrics-bind-address; next: add it/);
   assert.match(await refused('--metrics-bind-address', ':0', '--metrics-cert-path', '.'), /is for --metrics-secure/);

@@ -75,7 +75,7 @@ describe('noExecute: Drain on a whole cluster', () => {
       }),
     );
 
-  test('no budget is undercut, every node is tainted in the end, also after SIGKILLs; kubectl taint undercuts', {
+  test('violates no budget, even after SIGKILLs, while kubectl taint does', {
     timeout: TEST_MS,
   }, async t => {
     await testEnv.nodes(...nodes.map(name => ({ name, labels: role('web') })));
@@ -139,7 +139,7 @@ describe('noExecute: Drain on a whole cluster', () => {
     t.diagnostic(`kubectl taint: at least ${Math.min(...samples.fewest().values())} of ${REPLICAS} were healthy`);
   });
 
-  test('a rollout counts nodes whose pods are evicted; pods of DaemonSets go and do not come back', {
+  test('a rollout counts nodes with evictions in progress, and DaemonSet pods do not return', {
     timeout: TEST_MS,
   }, async t => {
     const few = names('r', 6);
@@ -197,7 +197,7 @@ describe('noExecute: Drain on a whole cluster', () => {
     await watching.end();
   });
 
-  test('pods that come back to their node: evictions end within the budget; status and Event say why; a budget that allows all lets the taint through', {
+  test('stops evictions of returning pods within the budget, and sets the taint if allowed', {
     timeout: 300_000,
   }, async t => {
     // They tolerate the NoSchedule taint of their pool, which becomes NoExecute.

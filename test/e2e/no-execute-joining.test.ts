@@ -37,7 +37,7 @@ test('add, move and delete wait for the evictions of a pool that was never recon
   assert.deepEqual(await pods.names(), []);
 });
 
-test('a node whose record somebody removed in between looks like one that a person gave the same taint: both keep it', async () => {
+test('a node that loses its record during a drain keeps the stand-in taint', async () => {
   await testEnv.nodes({ name: 'forgotten', labels: role('web') });
   const taint = { key: 'dedicated', value: 'x' };
   await testEnv.pool('web', { noExecute: 'Drain', taints: [{ ...taint, effect: 'NoExecute' }], labels: { tier: '1' } });

@@ -53,7 +53,7 @@ const changes: [what: string, change: () => Promise<unknown>, taints: string[]][
   ['deleted', () => testEnv.delete(['web']), []],
 ];
 for (const [what, change, taints] of changes) {
-  test(`a pool that is ${what} after the first eviction of a node: the other pods stay`, async () => {
+  test(`keeps the other pods when a pool is ${what} after the first eviction of a node`, async () => {
     await testEnv.nodes({ name: 'n', labels: role('web') });
     await testEnv.pool('web', { ...SPEC, taints: [...SPEC.taints] });
     for (const name of NAMES) await pods.pod({ name, node: 'n', graceSeconds: 0 });
@@ -63,7 +63,7 @@ for (const [what, change, taints] of changes) {
   });
 }
 
-test('while the pool cannot be read, the other pods stay', async () => {
+test('keeps the other pods while the pool cannot be read', async () => {
   await testEnv.nodes({ name: 'n', labels: role('web') });
   await testEnv.pool('web', { ...SPEC, taints: [...SPEC.taints] });
   for (const name of NAMES) await pods.pod({ name, node: 'n', graceSeconds: 0 });
@@ -74,7 +74,7 @@ test('while the pool cannot be read, the other pods stay', async () => {
 
 const { cluster } = testEnv;
 const spec = (key: string) => ({ noExecute: 'Drain' as const, taints: [{ key, effect: 'NoExecute' as const }] });
-test('a pool that is paused while a one-shot run drains another: a node that moved to it keeps its pods', async t => {
+test('a one-shot run keeps pods of a node that moved to a pool paused meanwhile', async t => {
   await testEnv.nodes({ name: 'x', labels: role('a') }, { name: 'y', labels: role('a') });
   await testEnv.pool('a', {});
   await testEnv.reconcile();
@@ -98,7 +98,7 @@ test('a pool that is paused while a one-shot run drains another: a node that mov
   assert.deepEqual(taintsOf(await testEnv.node('y')), ['a:NoExecute']);
 });
 
-test('a one-shot run goes on when its pool is paused and resumed', async t => {
+test('a one-shot run continues when its pool is paused and resumed', async t => {
   await testEnv.nodes({ name: 'n', labels: role('web') });
   await testEnv.pool('web', spec('web'));
   await pods.pod({ name: 'p', node: 'n', graceSeconds: 0, labels: { app: 'p' } });

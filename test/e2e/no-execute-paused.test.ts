@@ -27,7 +27,7 @@ beforeEach(async () => {
 for (const resume of RESUMES) {
   const line = resume.join(' ');
 
-  test(`${line}: a script needs --yes, and a dry run shows the pods`, async () => {
+  test(`${line}: requires --yes in a script, and shows the pods in a dry run`, async () => {
     await ok(['edit', 'web', '--taint', 'x:NoExecute']);
     const { code, stderr } = await unchanged(resume);
     assert.equal(code, 1);
@@ -43,14 +43,14 @@ for (const resume of RESUMES) {
     assert.equal(await isPaused(), false);
   });
 
-  test(`${line}: without such a taint nothing is asked`, async () => {
+  test(`${line}: asks nothing without a NoExecute taint`, async () => {
     await ok(['edit', 'web', '--taint', 'x:NoSchedule']);
     await ok(resume);
     assert.equal(await isPaused(), false);
   });
 }
 
-test('a person is asked, and a no leaves the pool paused', async t => {
+test('asks on a terminal, and a no keeps the pool paused', async t => {
   await ok(['edit', 'web', '--taint', 'x:NoExecute']);
   for (const [answer, exit] of [
     ['n', 1],

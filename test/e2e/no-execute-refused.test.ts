@@ -11,7 +11,7 @@ const testEnv = useTestEnv({ audit: true });
 const TAINTS = [{ key: 'dedicated', value: 'x', effect: 'NoExecute' as const }];
 const NO_EXECUTE = `t, t.effect == 'NoExecute'`;
 
-test('the watch tries again with pauses, and sets the taint when the server takes it', async t => {
+test('the watch retries with delays, and sets the taint when the server accepts it', async t => {
   await testEnv.nodes({ name: 'n', labels: role('web') });
   await testEnv.pool('web', { noExecute: 'Drain' });
   await testEnv.reconcile();

@@ -27,7 +27,7 @@ const are = async (...wanted: string[]) => (await taints()).join(' ') === wanted
 const reasonIs = async (type: 'Applied' | 'Progressing', reason: string) =>
   (await testEnv.getPool('web'))?.status?.conditions?.some(each => each.type === type && each.reason === reason);
 
-test('a new NoExecute taint reaches one node after the other, within a budget', { timeout: 180_000 }, async t => {
+test('sets a new NoExecute taint on one node after the other, within a budget', { timeout: 180_000 }, async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', SPEC);
   await testEnv.reconcile();
@@ -110,7 +110,7 @@ test('a new NoExecute taint reaches one node after the other, within a budget', 
   assert.equal(await next.end(), 0);
 });
 
-test('a node that was NotReady before its drain stops nothing and gives way; one that turns NotReady stops the rollout', {
+test('a node that was NotReady before its drain does not block others, a new NotReady node does', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: role('web') })));
@@ -137,7 +137,7 @@ test('a node that was NotReady before its drain stops nothing and gives way; one
   assert.equal(await watching.end(), 0);
 });
 
-test('drift of a member that waits is no eviction without a budget', { timeout: 120_000 }, async t => {
+test('repairing drift of a waiting member evicts no pods without a budget', { timeout: 120_000 }, async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { ...SPEC, taints: [TAINT], labels: { tier: '1' } });
   await testEnv.reconcile();

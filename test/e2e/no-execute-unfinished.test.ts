@@ -18,7 +18,7 @@ const { ok, unchanged } = commandsOf(cluster);
 const pods = poolsWithPods(testEnv);
 const { nodes, pod, reconcile, taints } = nodesToDrain(testEnv, pods);
 
-test('a budget that never allows it: told, other nodes and pools go on, and a rerun continues', async () => {
+test('reports a budget that never allows evictions, and continues with other nodes and pools', async () => {
   await nodes('a', 'b');
   await testEnv.nodes({ name: 'c', labels: role('other') });
   await testEnv.pool('web', SPEC);
@@ -56,7 +56,7 @@ test('a budget that never allows it: told, other nodes and pools go on, and a re
   assert.equal(condition(await testEnv.getPool('web'), 'Applied').status, 'True');
 });
 
-test('Ctrl-C leaves a state from which the next run goes on', async t => {
+test('the next run continues after Ctrl-C', async t => {
   await nodes('a', 'b');
   await testEnv.pool('web', SPEC);
   await pod('p', 'a', { labels: WEB });
@@ -72,7 +72,7 @@ test('Ctrl-C leaves a state from which the next run goes on', async t => {
   assert.deepEqual(await taints('a'), [DONE]);
 });
 
-test('a pool that is edited or paused meanwhile evicts no more', async t => {
+test('an edited or paused pool evicts no further pods', async t => {
   await nodes('a');
   await testEnv.pool('web', SPEC);
   await pod('p', 'a', { labels: WEB });
@@ -97,7 +97,7 @@ test('a pool that is edited or paused meanwhile evicts no more', async t => {
   }
 });
 
-test('deletion, relabelling and undo take the stand-in back; a NoSchedule taint of somebody else stays', async () => {
+test('deletion, relabelling and undo remove the stand-in taint, but not a foreign NoSchedule taint', async () => {
   await nodes('a', 'b');
   const theirs = { key: 'dedicated', value: 'theirs', effect: 'NoSchedule' };
   await testEnv.patchNode('b', { spec: { taints: [theirs] } });

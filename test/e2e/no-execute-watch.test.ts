@@ -13,7 +13,7 @@ const { cluster } = testEnv;
 const pods = poolsWithPods(testEnv);
 const { audited, evictions, nodes, pod, taints } = nodesToDrain(testEnv, pods);
 
-test('the watch: only nodes that wait have their pods listed, and what blocks is reported', {
+test('the watch lists pods only of waiting nodes, and reports what blocks', {
   timeout: 120_000,
 }, async t => {
   await nodes('a', 'b');

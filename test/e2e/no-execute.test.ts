@@ -17,7 +17,7 @@ const { ok, unchanged } = commandsOf(cluster);
 const pods = poolsWithPods(testEnv);
 const { audited, evictions, nodes, pod, reconcile, taints } = nodesToDrain(testEnv, pods);
 
-test('one-shot: the stand-in, evictions, then the taint; progress on stderr, and one line to stdout', async () => {
+test('one-shot: sets the stand-in taint, evicts pods, then sets the NoExecute taint', async () => {
   await nodes('a', 'b');
   await testEnv.pool('web', SPEC);
   await pod('p', 'a', { labels: WEB });
@@ -39,7 +39,7 @@ test('one-shot: the stand-in, evictions, then the taint; progress on stderr, and
   assert.equal(await ok(['diff']), '');
 });
 
-test('a script needs --yes; diff and dry runs tell the steps and evict nothing', async () => {
+test('a script needs --yes, and diff and dry runs only print the steps', async () => {
   await nodes('a');
   await testEnv.pool('web', SPEC);
   await pod('p', 'a');
@@ -61,7 +61,7 @@ test('a script needs --yes; diff and dry runs tell the steps and evict nothing',
   assert.deepEqual([await evictions(since), await pods.names()], [[], ['p']]);
 });
 
-test('without the permission to evict, the node gets no NoExecute taint, and the error names the permission', async () => {
+test('without permission to evict, sets no NoExecute taint, and names the permission', async () => {
   await nodes('a');
   await testEnv.pool('web', SPEC);
   await pod('p', 'a');
@@ -88,7 +88,7 @@ test('without the permission to evict, the node gets no NoExecute taint, and the
   assert.equal((await reconcile()).code, 0);
 });
 
-test('edit --reconcile, add and another value', async () => {
+test('edit --reconcile, add and a new taint value drain nodes', async () => {
   await nodes('a');
   await testEnv.nodes({ name: 'joins' });
   await testEnv.pool('web');

@@ -48,13 +48,13 @@ test('create names the nodes that nearly match', async () => {
   assert.deepEqual(await warned(bySelector('a100', 'accelerator=nvidia-a100')), [0, '']);
 });
 
-test('create says nothing where nodes are named, or there are none', async () => {
+test('create prints no warning for named nodes or without nodes', async () => {
   assert.deepEqual(await warned(['create', 'edge']), [0, '']);
   await nearMisses();
   assert.deepEqual(await warned(['create', 'named', '--nodes', 'a', '--dry-run=server']), [0, '']);
 });
 
-test('edit and reconcile say so, once, and list the nodes no more often', async () => {
+test('edit and reconcile warn once, without another list of nodes', async () => {
   await nearMisses();
   await testEnv.pool('gpu', { nodeSelector: { accelerator: 'nvidia-a100' } });
   const nodeLists = async (args: string[]) => {
@@ -76,7 +76,7 @@ test('edit and reconcile say so, once, and list the nodes no more often', async 
   assert.deepEqual(await nodeLists(['reconcile']), [0, '', 1]);
 });
 
-test('reconcile --watch says so at its start, and once for a spec', async t => {
+test('reconcile --watch warns at its start, and once for each spec', async t => {
   await nearMisses();
   await testEnv.pool('gpu', { nodeSelector: { accelerator: 'nvidia' } });
   await testEnv.reconcile();
@@ -96,7 +96,7 @@ test('reconcile --watch says so at its start, and once for a spec', async t => {
   assert.match(said()[1] ?? '', /accelerator=amd/);
 });
 
-test('create --reconcile says it once', async () => {
+test('create --reconcile warns once', async () => {
   await nearMisses();
   assert.deepEqual(await warned(['create', 'edge', '--reconcile']), [0, edge]);
 });
@@ -108,7 +108,7 @@ test('a user who may not list nodes creates a pool without a warning', async () 
   assert.deepEqual(await warned(['create', 'edge'], kubeconfig), [0, '']);
 });
 
-test('create, edit, diff and reconcile name the control-plane nodes that a pool takes', async () => {
+test('create, edit, diff and reconcile name control-plane nodes that a pool gets', async () => {
   await testEnv.nodes(
     { name: 'cp-1', labels: { ...OS, ...CONTROL_PLANE } },
     { name: 'w', labels: { ...OS, ...role('w') } },

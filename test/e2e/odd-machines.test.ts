@@ -25,7 +25,7 @@ function shell(script: string, args: readonly string[], env: Record<string, stri
   return run('sh', ['-c', script, 'sh', ...productCommand(), ...args], { env: { PATH, HOME: tmpdir(), ...env } });
 }
 
-test('a working directory that is deleted', async t => {
+test('commands work in a deleted working directory', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'nodepool-gone-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const there = (...args: string[]) =>
@@ -40,11 +40,13 @@ test('a working directory that is deleted', async t => {
   assert.match(relative.stderr, /^error: cannot read the certificate-authority of .*, ca\.crt: no such file; /);
 });
 
-test('a home that can hold no files', { skip: process.platform !== 'linux' && 'no /proc' }, async () => {
+test('commands work if the home directory cannot hold files', {
+  skip: process.platform !== 'linux' && 'no /proc',
+}, async () => {
   assert.deepEqual(await shell('exec "$@"', ['version', '--client'], { HOME: '/proc' }), VERSION);
 });
 
-test('no /proc', { skip: productUnderTest() === 'executable' && 'Bun aborts' }, async () => {
+test('commands work without /proc', { skip: productUnderTest() === 'executable' && 'Bun aborts' }, async () => {
   const without = 'unshare --mount sh -c \'mount -t tmpfs none /proc && exec "$@"\' sh "$@"';
   assert.deepEqual(await shell(without, ['version', '--client']), VERSION);
 });
@@ -55,7 +57,7 @@ async function portOf(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('a download that is cut, or is none', async t => {
+test('reports a download that is cut or invalid', async t => {
   const cut = 'the connection was closed before the answer was complete; next: try again';
   const compressed =
     'the server sent a compressed file, which was not requested; next: download the file with another tool and pipe it to -f -';
@@ -84,7 +86,7 @@ test('a download that is cut, or is none', async t => {
   }
 });
 
-test('NODE_TLS_REJECT_UNAUTHORIZED=0 turns nothing off, and is not spoken of', async t => {
+test('ignores NODE_TLS_REJECT_UNAUTHORIZED=0 without a message', async t => {
   const web = createWebServer(serverCertificate(createAuthority('other'), ['127.0.0.1']), (_request, response) => {
     response.end('{}');
   });

@@ -48,7 +48,7 @@ async function errorOf(
   return stderr.trimEnd();
 }
 
-test('a server that no route leads to is not one that refuses', async () => {
+test('reports a server without a route differently from a refused connection', async () => {
   for (const host of ['10.1.2.3:6443', '[2001:db8::1]:6443', 'localhost:6443']) {
     const server = `https://${host}`;
     assert.equal(
@@ -58,7 +58,7 @@ test('a server that no route leads to is not one that refuses', async () => {
   }
 });
 
-test('nor is a proxy', async () => {
+test('reports a proxy without a route', async () => {
   for (const proxy of ['http://10.1.2.4:3128', 'socks5://10.1.2.4:1080']) {
     assert.match(
       await errorOf('https://10.1.2.3:6443', { env: { HTTPS_PROXY: proxy } }),
@@ -67,7 +67,7 @@ test('nor is a proxy', async () => {
   }
 });
 
-test('nor one to which the route is prohibited or leads nowhere', { skip: !hasIp && 'needs ip' }, async () => {
+test('reports a prohibited or blackholed route', { skip: !hasIp && 'needs ip' }, async () => {
   for (const server of ['https://10.3.1.1:6443', 'https://10.4.1.1:6443']) {
     assert.equal(
       await errorOf(server, { before: FORBIDDEN }),
@@ -76,7 +76,7 @@ test('nor one to which the route is prohibited or leads nowhere', { skip: !hasIp
   }
 });
 
-test('nor is the issuer of a login', async () => {
+test('reports a login issuer without a route', async () => {
   const config = { 'idp-issuer-url': 'https://10.2.2.2', 'client-id': 'c', 'refresh-token': 'r' };
   const user = { 'auth-provider': { name: 'oidc', config } };
   const asked = 'https://10.2.2.2/.well-known/openid-configuration';
@@ -87,7 +87,7 @@ test('nor is the issuer of a login', async () => {
   );
 });
 
-test('nor is the server of a URL', async () => {
+test('reports a URL whose server has no route', async () => {
   const create = (url: string, env = {}) => errorOf('https://10.1.2.3:6443', { env }, ['create', '-f', url]);
   for (const url of ['https://10.1.1.1/x', 'http://10.1.1.1/x', 'https://[2001:db8::1]/x', 'http://localhost:8080/x']) {
     assert.equal(await create(url), `error: ${url}: ${NO_ROUTE}; next: check your network or VPN`);

@@ -28,7 +28,7 @@ describe('drain.md', () => {
     controllers = await startControllers(started);
   });
 
-  test('has the output of its commands', { timeout: MAX_MS }, async () => {
+  test('shows the real output of its commands', { timeout: MAX_MS }, async () => {
     await workload(cluster());
     const sh = await pageShell(cluster(), await readPage(PAGE));
     await allowed(sh, 'kubectl nodepool create worker --reconcile');

@@ -63,7 +63,7 @@ const DOCUMENTS = {
   DoctorReport: 'doctor',
 };
 
-test('output.md has the fields of every document', async () => {
+test('output.md lists the fields of every document', async () => {
   const sh = await prepared();
   const fields = fieldsOf(await readPage('docs/commands/output.md'));
   // A change, so that there is a Change.

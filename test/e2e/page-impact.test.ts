@@ -15,7 +15,7 @@ const GROUP = 'crd.projectcalico.org';
 
 const cluster = useCluster({ crd: true });
 
-test('impact.md has the output of its commands', { timeout: 300_000 }, async () => {
+test('impact.md shows what its commands print', { timeout: 300_000 }, async () => {
   await stage(cluster());
   const sh = await pageShell(cluster(), await readPage(PAGE));
   for (const line of [

@@ -9,7 +9,7 @@ import { useTestEnv } from './test-env.ts';
 const testEnv = useTestEnv();
 const { cluster } = testEnv;
 
-test('the page shows the real screens', async t => {
+test('the page shows real screens', async t => {
   await createSmallCluster(testEnv);
   // A pending change on the nodes of this pool.
   await testEnv.edit('worker', { spec: { labels: { tier: 'silver' } } });

@@ -23,7 +23,7 @@ beforeEach(async () => {
   await testEnv.reconcile();
 });
 
-test('join, leave, drift and a new spec wait, are counted and told, and come after the resume', async () => {
+test('joins, leaves, drift and a new spec wait and are reported until the resume', async () => {
   await pause(true);
   await testEnv.patchNode('a', { metadata: { labels: { tier: 'drifted' } } });
   await testEnv.patchNode('b', { metadata: { labels: { 'node-role.kubernetes.io/web': null } } });
@@ -82,7 +82,7 @@ test('join, leave, drift and a new spec wait, are counted and told, and come aft
   );
 });
 
-test('add, remove and move refuse, and say how to resume; the RuntimeClass is kept current', async () => {
+test('add, remove and move refuse, and suggest resume; the RuntimeClass stays current', async () => {
   await testEnv.pool('other', { nodeSelector: { other: '' }, labels: { tier: 'other' } });
   await testEnv.patchNode('c', { metadata: { labels: { other: '' } } });
   await testEnv.reconcile();
@@ -99,7 +99,7 @@ test('add, remove and move refuse, and say how to resume; the RuntimeClass is ke
   assert.equal((await testEnv.runtimeClass('web'))?.handler, 'runc');
 });
 
-test('another pool does not take its node, and gets it after the resume', async () => {
+test('another pool gets a node of the paused pool only after the resume', async () => {
   await testEnv.pool('other', { nodeSelector: { other: '' }, labels: { tier: 'other' } }, { younger: true });
   await pause(true);
   await testEnv.patchNode('a', { metadata: { labels: { 'node-role.kubernetes.io/web': null, other: '' } } });
@@ -112,7 +112,7 @@ test('another pool does not take its node, and gets it after the resume', async 
   assert.deepEqual([labels.tier, taintsOf(await testEnv.node('a'))], ['other', []]);
 });
 
-test('a paused pool that is deleted releases its nodes, also by the watch', async t => {
+test('releases the nodes of a paused pool that is deleted, also in the watch', async t => {
   await pause(true);
   await testEnv.delete(['web']);
   assert.equal((await testEnv.node('a')).metadata.labels.tier, undefined);
@@ -137,7 +137,7 @@ test('a paused pool that is deleted releases its nodes, also by the watch', asyn
   assert.equal(await watching.end(), 0);
 });
 
-test('a pool that is paused during a run: only the writes under way are done', async t => {
+test('pausing a pool during a run completes only the writes in progress', async t => {
   const names = Array.from({ length: 60 }, (_, at) => `n${String(at).padStart(2, '0')}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
   const patched = async (since: number) =>
@@ -181,7 +181,7 @@ test('a pool that is paused during a run: only the writes under way are done', a
   }
 });
 
-test('a paused pool of 100 nodes: no command and no watch writes a node, and drift is reported', async t => {
+test('no command or watch writes a node of a paused pool, but drift is reported', async t => {
   const names = Array.from({ length: 100 }, (_, at) => `m${String(at).padStart(3, '0')}`);
   await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
   await testEnv.reconcile();

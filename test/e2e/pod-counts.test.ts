@@ -52,7 +52,7 @@ test('reconcile counts pods with --pod-counts, and reads no pod otherwise', asyn
   assert.equal(await count('one'), undefined);
 });
 
-test('--watch updates counts as pods come and go, many changes with one write', { timeout: 90_000 }, async t => {
+test('--watch updates counts as pods come and go, with one write for many changes', { timeout: 90_000 }, async t => {
   await api().expect('DELETE', `${PODS}?gracePeriodSeconds=0`);
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one');

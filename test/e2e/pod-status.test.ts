@@ -96,7 +96,7 @@ const statusOf = ({ name, state, ready = false, started, restartCount = 0 }: Con
   ...(started === undefined ? {} : { started }),
 });
 
-test('READY, STATUS and RESTARTS are those of kubectl get pods', async t => {
+test('prints READY, STATUS and RESTARTS as kubectl get pods does', async t => {
   const api = raw(testEnv.cluster());
   await testEnv.nodes({ name: 'n' });
   t.after(async () => {

@@ -14,7 +14,7 @@ const poolOf = async (node: string) => (await testEnv.node(node)).metadata.label
 const label = (node: string, labels: Record<string, string | null>) =>
   testEnv.patchNode(node, { metadata: { labels } });
 
-test('the label is gone when its node leaves, whatever became of it meanwhile', async () => {
+test('removes the pool label when a node leaves, after any foreign changes', async () => {
   const names = ['lost', 'taken', 'moved', 'drifted'];
   await testEnv.nodes(...names.map(name => ({ name, labels: { size: '8' } })));
   await label('taken', { [POOL]: 'other' });
@@ -37,7 +37,7 @@ test('the label is gone when its node leaves, whatever became of it meanwhile', 
   }
 });
 
-test('a label that no pool has set stays, and doctor and nodes --why name it', async () => {
+test('keeps a pool label that no pool has set, and doctor and nodes --why name it', async () => {
   await testEnv.nodes({ name: 'member', labels: { size: '8' } }, { name: 'forged' });
   await testEnv.pool('big', { matchExpressions: sized('Gt', '4'), handler: 'runc' });
   await testEnv.reconcile();
@@ -58,7 +58,7 @@ test('a label that no pool has set stays, and doctor and nodes --why name it', a
   assert.doesNotMatch((await cliHere(cluster(), ['doctor'])).stdout, /but no pool set it/);
 });
 
-test('create and doctor warn that a kubelet may draw the pods of the RuntimeClass to its node', async () => {
+test('create and doctor warn that a kubelet may attract pods of the RuntimeClass', async () => {
   const flags = ['--node-selector', 'node-role.kubernetes.io/big', '--handler', 'runc'];
   const risk =
     'has a RuntimeClass that selects by nodes.lailin.xyz/pool; kubelets can set these labels on their own node and so attract its pods';

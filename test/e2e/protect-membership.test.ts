@@ -64,7 +64,7 @@ test('with the policy a kubelet can neither join nor leave a pool, but can write
   assert.equal((await testEnv.node('a')).metadata.labels[SECRET], 'yes');
 });
 
-test('a new node may register with the labels of a pool, unless the pool gives restricted labels', async () => {
+test('a new node may register with the labels of a pool unless restricted labels are gained', async () => {
   await apply('manifests/protect-records.yaml');
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('plain', { nodeSelector: { [GROUP]: 'plain' }, taints: [TAINT] });
@@ -110,7 +110,7 @@ test('a new node may register with the labels of a pool, unless the pool gives r
   await eventually('the pool is exempt', async () => (await kubelet('n3').register({ [GROUP]: 'pci' })).status === 201);
 });
 
-test('a registration cannot be too large for the policy, and an honest kubelet registers', async () => {
+test('no registration is too large for the policy', async () => {
   await apply('manifests/protect-records.yaml');
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' } });
@@ -154,7 +154,7 @@ test('a registration cannot be too large for the policy, and an honest kubelet r
   assert.equal((await register({ [GROUP]: 'none', ...many(100) }, few, { taints: taints.slice(0, 50) })).status, 201);
 });
 
-test('expressions: a kubelet changes no label that they name, nor the label of members', async () => {
+test('expressions: a kubelet can change neither their labels nor the pool label of members', async () => {
   await apply();
   await testEnv.nodes({ name: 'a' }, { name: 'b', labels: { size: '8' } });
   await testEnv.pool('big', {
@@ -188,7 +188,7 @@ test('expressions: a kubelet changes no label that they name, nor the label of m
   }
 });
 
-test('the annotation exempts one pool only', async () => {
+test('the annotation exempts only one pool', async () => {
   await apply();
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('strict', { nodeSelector: { [GROUP]: 'strict' } });
@@ -197,7 +197,7 @@ test('the annotation exempts one pool only', async () => {
   assert.equal((await kubelet('a').label({ loose: 'yes' })).status, 200);
 });
 
-test('the policy allows node writes without the CRD and applies again after install, also beside a broken pool', {
+test('the policy allows node writes without the CRD, and applies again after install', {
   timeout: 120_000,
 }, async () => {
   await apply();

@@ -10,7 +10,7 @@ import { raw, rawClient } from '../cluster/raw.ts';
 const cluster = useCluster();
 const [RECORD, BIRTH_RECORD] = ['nodes.lailin.xyz/applied', 'nodes.lailin.xyz/born'];
 
-test('refuses a kubelet the record, on the node and through its status, but not the pool’s own write', async () => {
+test('refuses writes of the record by a kubelet, but not by the controller', async () => {
   await createNodes(cluster(), [{ name: 'a' }]);
   const applied = await kubectl(cluster(), ['apply', '-f', 'manifests/protect-records.yaml']);
   assert.equal(applied.code, 0, applied.stderr);

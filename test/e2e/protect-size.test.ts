@@ -28,7 +28,7 @@ const LONG = 'x'.repeat(50);
 const many = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`example.com/${LONG}${at}`, LONG]));
 
-test('a kubelet cannot fill its node, and taints of its pool arrive on the largest one', async () => {
+test('a kubelet cannot fill its node, and taints of its pool reach the largest node', async () => {
   const kubelet = await limited('a');
   await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { tier: '1' }, annotations: { note: 'x' } });
   await testEnv.reconcile();
@@ -71,7 +71,7 @@ test('a kubelet cannot fill its node, and taints of its pool arrive on the large
   assert.deepEqual([metadata.labels.tier, metadata.annotations?.note?.length, spec.taints], ['2', 65_000, [TAINT]]);
 });
 
-test('an honest kubelet writes its node, whatever others made of it', async () => {
+test('an unmodified kubelet can write its node after any foreign changes', async () => {
   const kubelet = await limited('c');
   const times = { lastHeartbeatTime: null, lastTransitionTime: '2026-01-01T00:00:00Z' };
   const status = {

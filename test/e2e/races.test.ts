@@ -19,7 +19,7 @@ const OWNED = { key: 'dedicated', value: 'worker', effect: 'NoSchedule' } as con
 /** What the server confirmed to the other writer, by node. */
 type Expected = Map<string, { taints: Set<string>; labels: Map<string, string> }>;
 
-test(`loses no foreign key and no owned key in ${ROUNDS} rounds`, { timeout: 300_000 }, async t => {
+test(`loses neither foreign nor owned keys in ${ROUNDS} rounds`, { timeout: 300_000 }, async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: role('worker') })));
   await testEnv.pool('worker', { labels: { tier: 'gold', round: 'none' }, taints: [OWNED] });
   await testEnv.reconcile();

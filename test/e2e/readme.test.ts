@@ -47,7 +47,7 @@ for (const page of [README, CHINESE, GUIDE]) {
   });
 }
 
-test('a server takes the role in docs/permissions.md', async () => {
+test('the server accepts the role in docs/permissions.md', async () => {
   const sh = await pageShell(cluster(), await readPage(PERMISSIONS));
   await allowed(sh, 'kubectl nodepool install && kubectl apply -f nodepool-operator.yaml');
   await allowed(sh, 'kubectl create clusterrolebinding operator --clusterrole=nodepool-operator --user=operator');

@@ -42,7 +42,7 @@ function namesIn({ text }: Shown, begin: string): Set<string> {
   return new Set(text.split(/[\s:,;]+/).filter(word => word.startsWith(begin)));
 }
 
-test('tables fit terminals of two sizes, and 18 names of a cloud differ in each', async t => {
+test('tables fit two terminal widths, with 18 distinct node names of a cloud', async t => {
   await createCloudCluster(testEnv);
   const pod = {
     apiVersion: 'v1',

@@ -27,7 +27,7 @@ const unlabel = (node: string, key: string) => testEnv.patchNode(node, { metadat
 const planned = async () =>
   (await diff([], await testEnv.connection())).plan.nodes.map(({ node, owner }) => [node.name, owner]);
 
-test('a node that leaves two pools at once never gets the taint of the second, as diff shows', async () => {
+test('a node that leaves two pools at once never gets taints of the second, as diff shows', async () => {
   await testEnv.nodes({ name: 'n', labels: { x: '1' } });
   await testEnv.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   const taints = [{ key: 'evict', effect: 'NoExecute' } as const];
@@ -41,7 +41,7 @@ test('a node that leaves two pools at once never gets the taint of the second, a
   assert.deepEqual(await planned(), []);
 });
 
-test('a restored label that makes the node join another pool takes one write, and that pool counts it', async () => {
+test('a restored label that moves a node to another pool takes one write', async () => {
   await testEnv.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
   await testEnv.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   await testEnv.pool('b', { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' } }, { younger: true });
@@ -54,7 +54,7 @@ test('a restored label that makes the node join another pool takes one write, an
   assert.ok((await testEnv.events('b')).some(({ reason }) => reason === 'NodeJoined'));
 });
 
-test('deleting the pool has the same result', async () => {
+test('deleting the pool instead has the same result', async () => {
   await testEnv.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
   await testEnv.pool('a', { nodeSelector: { x: '1' }, labels: { tier: 'gold' } });
   await testEnv.pool('b', { nodeSelector: { tier: 'legacy' }, labels: { bb: '1' } }, { younger: true });
@@ -64,7 +64,7 @@ test('deleting the pool has the same result', async () => {
   assert.equal((await testEnv.getPool('b'))?.status?.nodeCount, 1);
 });
 
-test('updates the status of an unnamed pool that gains a node', async () => {
+test('updates the status of a pool that gains a node without being named', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { tier: 'gold' } });
   await testEnv.pool('b', { labels: { tier: 'silver' } });
@@ -74,7 +74,7 @@ test('updates the status of an unnamed pool that gains a node', async () => {
   assert.equal((await testEnv.getPool('b'))?.status?.nodeCount, 1);
 });
 
-test('a terminating pool that loses a node to a named pool keeps its finalizer until all nodes are released', async () => {
+test('a terminating pool that loses a node keeps its finalizer until all nodes are released', async () => {
   await testEnv.nodes({ name: 'n1', labels: { ...role('b'), ...role('a') } }, { name: 'n2', labels: role('b') });
   await testEnv.pool('b', { labels: { tier: 'b' } });
   await testEnv.pool('a', { labels: { team: 'a' } }, { younger: true });
@@ -87,7 +87,7 @@ test('a terminating pool that loses a node to a named pool keeps its finalizer u
   assert.equal((await testEnv.node('n2')).metadata.labels.tier, undefined);
 });
 
-test('writes nothing for pools that hand a node to each other forever, and names both', async () => {
+test('writes nothing for pools that move a node back and forth forever, and names both', async () => {
   await testEnv.nodes({ name: 'n', labels: role('gpu') });
   await testEnv.pool('gpu', { labels: { accelerator: 'nvidia' } });
   await testEnv.pool('nvidia', { nodeSelector: { accelerator: 'nvidia' }, labels: role('gpu') }, { younger: true });
@@ -109,7 +109,7 @@ test('writes nothing for pools that hand a node to each other forever, and names
   );
 });
 
-test('a node stays in its pool when the next owner cannot record all that it would remove', async () => {
+test('a node stays in its pool when the next owner could not record the values it removes', async () => {
   const many = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`l${index}`, '1']));
   await testEnv.nodes({ name: 'n', labels: { x: '1', tier: 'legacy' } });
   const taints = [{ key: 'own', effect: 'NoSchedule' } as const];

@@ -120,7 +120,7 @@ test('neither adopts, changes nor deletes a foreign RuntimeClass', async () => {
   assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'theirs');
 });
 
-test('writes the nodes where the RuntimeClass is refused, and the RuntimeClass once it is not', async () => {
+test('writes nodes although the RuntimeClass is refused, and writes that later', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { handler: 'runc' });
   await testEnv.reconcile();
@@ -168,7 +168,7 @@ test('repairs a RuntimeClass that somebody changed or deleted', async () => {
   assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'runc');
 });
 
-test('sets status 500 with the reason for refused writes, and other pools are not affected', async () => {
+test('sets status 500 with the reason for refused writes, without affecting other pools', async () => {
   await testEnv.nodes({ name: 'a', labels: role('blocked') }, { name: 'b', labels: role('fine') });
   await testEnv.pool('blocked', { labels: { tier: 'gold' } });
   await testEnv.pool('fine', { labels: { tier: 'gold' } });

@@ -94,7 +94,7 @@ test('writes the status when the pool was edited meanwhile', async () => {
   assert.equal((await testEnv.getPool('w'))?.status?.status, 200);
 });
 
-test('the next owner of a node has its finalizer first, also when a conflict reveals it', async () => {
+test('the next owner of a node gets its finalizer first, even after a conflict', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { p: 'a' } });
   await testEnv.pool('b', { labels: { p: 'b' } });
@@ -106,7 +106,7 @@ test('the next owner of a node has its finalizer first, also when a conflict rev
   assert.deepEqual((await testEnv.getPool('b'))?.metadata.finalizers, [FINALIZER]);
 });
 
-test('does not hand a node to a pool that cannot get its finalizer', async () => {
+test('does not move a node to a pool that cannot get its finalizer', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('a', { labels: { p: 'a' } });
   await testEnv.pool('b', { labels: { p: 'b' } });
@@ -178,7 +178,7 @@ test('a pool with an invalid spec releases only nodes that left', async () => {
   assert.ok(await testEnv.runtimeClass('w'));
 });
 
-test('one run is enough when releasing a label makes the node leave another pool', async () => {
+test('one run suffices when releasing a label makes the node leave another pool', async () => {
   await testEnv.nodes({ name: 'n', labels: role('a') });
   await testEnv.pool('b', { nodeSelector: { zone: 'b' }, labels: { by: 'b' } });
   await testEnv.pool('a', { labels: { zone: 'b' } }, { younger: true });
@@ -210,7 +210,7 @@ test('unmanaged: Remove keeps the membership label of the conflicting pool', asy
   assert.deepEqual(statuses(await testEnv.reconcile()), { a: 200, b: 409 });
 });
 
-test('writes finalizer, RuntimeClass, then nodes when it adds, and in reverse when it removes', async () => {
+test('adds finalizer, RuntimeClass, then nodes, and removes them in reverse order', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: 'gold' }, handler: 'runc' });
   const { cluster } = await testEnv.connection();

@@ -67,7 +67,7 @@ test('reconcile writes nothing of a new pool that was edited before it got its f
   assert.equal((await testEnv.runtimeClass('w'))?.handler, 'runc');
 });
 
-test('reconcile writes no further node once it knows of the edit, neither as it was nor as it is', async t => {
+test('reconcile writes no further node once it detects the edit', async t => {
   await prepare();
   const edit = async () => {
     await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
@@ -79,7 +79,7 @@ test('reconcile writes no further node once it knows of the edit, neither as it 
   assert.deepEqual(await tiers(), ['gold', undefined, undefined]);
 });
 
-test('reconcile that learns the new spec from a node that another process wrote does not go on with it', async t => {
+test('reconcile stops when a node written by another process reveals a newer spec', async t => {
   await prepare();
   const edit = async () => {
     await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
@@ -95,7 +95,7 @@ test('reconcile that learns the new spec from a node that another process wrote 
   assert.deepEqual(await tiers(), ['gold', 'silver', undefined]);
 });
 
-test('reconcile keeps the status of another process that reconciled the new spec meanwhile', async t => {
+test('reconcile keeps the status of another process that reconciled a newer spec', async t => {
   await prepare();
   const edit = async () => {
     await testEnv.edit('w', { spec: { labels: { tier: 'silver' } } });
@@ -106,7 +106,7 @@ test('reconcile keeps the status of another process that reconciled the new spec
   assert.equal((await testEnv.getPool('w'))?.status?.observedGeneration, 2);
 });
 
-test('an edit of the nodeSelector meanwhile is not reported as an invalid object', async t => {
+test('does not report a nodeSelector edited meanwhile as an invalid object', async t => {
   await testEnv.nodes(...NODES.map(name => ({ name, labels: { kind: 'big' } })));
   await testEnv.pool('w', { labels: { tier: 'gold' }, nodeSelector: { kind: 'big' } });
   const edit = () => testEnv.edit('w', { spec: { nodeSelector: { kind: 'small' } } });

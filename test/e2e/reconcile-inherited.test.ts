@@ -81,7 +81,7 @@ test('releases the nodes of a pool that is deleted before any takeover', async (
   await assertReleased();
 });
 
-test('removes from nodes what an edit after the takeover removed from the spec', async () => {
+test('removes from nodes what an edit after the takeover removes from the spec', async () => {
   await inherited();
   await testEnv.reconcile();
   await testEnv.edit('worker', { spec: { taints: null, labels: { 'node-pool.lailin.xyz/worker': '20' } } });
@@ -125,7 +125,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('before', 'after'), ['after']);
   });
 
-  test(`a node that joins a pool taken over without nodes keeps what it had before (CRD: ${crd})`, async () => {
+  test(`a node that joins a pool taken over without nodes keeps its values (CRD: ${crd})`, async () => {
     await useCrd(testEnv.cluster(), crd);
     await pool();
     await testEnv.reconcile();
@@ -134,7 +134,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`a node that joins a pool that the earlier operator never had keeps what it had before (CRD: ${crd})`, async () => {
+  test(`a node that joins a pool unknown to the earlier operator keeps its values (CRD: ${crd})`, async () => {
     await useCrd(testEnv.cluster(), crd);
     await testEnv.pool('worker', { taints: [TAINT], labels: OURS });
     await testEnv.reconcile();
@@ -143,7 +143,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
     assert.deepEqual(await kept('after'), ['after']);
   });
 
-  test(`the next run finishes a takeover that was interrupted half-way (CRD: ${crd})`, async () => {
+  test(`the next run completes an interrupted takeover (CRD: ${crd})`, async () => {
     await useCrd(testEnv.cluster(), crd);
     await pool('a', 'b');
     const { cluster } = await testEnv.connection();
@@ -161,7 +161,7 @@ for (const crd of ['ours', 'earlier schema'] as const) {
   });
 }
 
-test('does not repeat the takeover of a pool with records under a CRD that drops fields', async () => {
+test('does not repeat the takeover of a pool with records when the CRD drops fields', async () => {
   await useCrd(testEnv.cluster(), 'earlier schema');
   await pool('before', 'after');
   const record = JSON.stringify({

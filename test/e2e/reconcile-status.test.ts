@@ -33,7 +33,7 @@ async function prepare(): Promise<void> {
   await testEnv.nodes({ name: 'c', labels: role('w') });
 }
 
-test('without the status subresource in the CRD one run applies pools, releases no member and names install', async () => {
+test('without the status subresource, one run applies pools, releases no member and suggests install', async () => {
   await prepare();
   await useCrd(testEnv.cluster(), 'no status subresource');
   for (const again of [false, true]) {
@@ -60,7 +60,7 @@ test('without the status subresource in the CRD one run applies pools, releases 
   assert.match(stdout, /version v1 has no subresource status[\s\S]*kubectl nodepool install/);
 });
 
-test('without the status subresource in the CRD a watch releases no member and recovers after install', async t => {
+test('without the status subresource, a watch releases no member and recovers after install', async t => {
   await prepare();
   await useCrd(testEnv.cluster(), 'no status subresource');
   const mark = await auditMark(testEnv.cluster());
@@ -126,7 +126,7 @@ test('a watch reports a CRD that drops status fields once and recovers after ins
   assert.equal(await watch.end(), 0);
 });
 
-test('under the CRD of the version before, pools are reconciled and their status is not written again and again', async t => {
+test('under the previous CRD, reconciles pools without repeated status writes', async t => {
   await useCrd(testEnv.cluster(), 'without updatedNodeCount');
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', SPEC);
@@ -146,7 +146,7 @@ test('under the CRD of the version before, pools are reconciled and their status
   assert.equal(await watch.end(), 0);
 });
 
-test('without permission for nodepools/status nodes are reconciled, and events and summary report it', async () => {
+test('without permission for nodepools/status, reconciles nodes, and events and summary report it', async () => {
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const api = raw(testEnv.cluster());
   const verbs = ['get', 'list', 'watch', 'create', 'patch', 'delete'];
@@ -181,7 +181,7 @@ test('without permission for nodepools/status nodes are reconciled, and events a
   assert.deepEqual(await reasons('w'), ['NodeJoined', 'ReconcileFailed']);
 });
 
-test('writes few statuses, and the last state, when a kubelet flips Ready 15 times a second', {
+test('writes few statuses, ending with the last state, when Ready flips 15 times a second', {
   timeout: 90_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('one') });

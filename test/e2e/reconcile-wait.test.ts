@@ -20,7 +20,7 @@ async function prepare(rollout: object): Promise<void> {
   await testEnv.edit('web', { spec: { labels: { tier: '2' } } });
 }
 
-test('--wait takes step after step until all nodes have settled, prints progress, and ends with 0', async () => {
+test('--wait continues until all nodes have settled, prints progress, and exits with 0', async () => {
   await prepare({ canary: 1, maxConcurrent: 3, settleSeconds: 2 });
   const once = await run('reconcile', 'web');
   assert.equal(once.code, 0);
@@ -51,7 +51,7 @@ test('a later run of --wait does not repeat a warning', async () => {
   assert.equal(stderr.match(/has unmanaged: Remove/g)?.length, 1, stderr);
 });
 
-test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with what is left', async () => {
+test('--wait exits with 3 if the rollout stops, and with 1 at the timeout', async () => {
   await prepare({ canary: 1, maxConcurrent: 1, settleSeconds: 3600 });
   const late = await run('reconcile', 'web', '--wait', '--timeout=5s');
   assert.equal(late.code, 1);
@@ -73,7 +73,7 @@ test('--wait ends with 3 where a rollout stops, and with 1 at the timeout, with 
     assert.equal((await run('reconcile', '--wait', ...args)).code, 2);
 });
 
-test('Ctrl-C while --wait pauses ends it with 130, and nothing is lost', async t => {
+test('Ctrl-C during a pause of --wait exits with 130, and loses nothing', async t => {
   await prepare({ canary: 1, maxConcurrent: 1, settleSeconds: 3600 });
   const [program, ...first] = productCommand();
   const following = start(t, testEnv.cluster(), [program, ...first, 'reconcile', 'web', '--wait']);
@@ -83,7 +83,7 @@ test('Ctrl-C while --wait pauses ends it with 130, and nothing is lost', async t
   assert.match(following.stderr(), /^interrupted: web not done; run the command again to finish$/m);
 });
 
-test('rollout status says at once that no controller holds the lease', async () => {
+test('rollout status reports at once that no controller holds the lease', async () => {
   await prepare({ maxConcurrent: 1, settleSeconds: 0 });
   assert.equal((await run('rollout', 'status', 'web', '--watch=false')).stderr, '');
   const followed = await run('rollout', 'status', 'web', '--timeout=3s');

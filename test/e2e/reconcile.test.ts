@@ -80,7 +80,7 @@ test('repairs drift of owned keys and records an event', async () => {
   ]);
 });
 
-test('cleans a node that leaves and restores displaced values', async () => {
+test('cleans up a node that leaves, and restores displaced values', async () => {
   await testEnv.nodes({
     name: 'a',
     labels: { ...role('worker'), tier: 'old' },
@@ -133,7 +133,7 @@ test('moves a node between pools in one write, with events on both', async () =>
   assert.ok((await testEnv.events('two')).some(event => event.reason === 'NodeJoined'));
 });
 
-test('reconciles only the named pool, and cleans the node that left it', async () => {
+test('reconciles only the named pool, and cleans up a node that left it', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') }, { name: 'b', labels: role('two') });
   await testEnv.pool('one', { labels: { first: 'yes' } });
   await testEnv.pool('two', { labels: { second: 'yes' } });
@@ -144,7 +144,7 @@ test('reconciles only the named pool, and cleans the node that left it', async (
   assert.equal((await testEnv.node('a')).metadata.labels.first, undefined);
 });
 
-test('counts nodes that are not ready or cordoned, and pools without members', async () => {
+test('counts NotReady and cordoned nodes, and pools without members', async () => {
   await testEnv.nodes(
     { name: 'down', labels: role('sick'), ready: false },
     { name: 'up', labels: role('mixed') },
@@ -165,7 +165,7 @@ test('counts nodes that are not ready or cordoned, and pools without members', a
   assert.equal(condition(await testEnv.getPool('sick'), 'Ready').reason, 'NoReadyNode');
 });
 
-test('a NoExecute taint is applied beside a NoSchedule one of the same key', async () => {
+test('applies a NoExecute taint beside a NoSchedule taint with the same key', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { taints: [DEDICATED, { ...DEDICATED, effect: 'NoExecute' }] });
   await testEnv.reconcile();
@@ -181,7 +181,7 @@ test('does not count a deleted node', async () => {
   assert.equal((await testEnv.getPool('worker'))?.status?.nodeCount, 1);
 });
 
-test('a server dry run changes nothing at all', async () => {
+test('a server dry run changes nothing', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { labels: { tier: 'gold' }, handler: 'runc' });
   const before = [await testEnv.node('a'), await testEnv.getPool('worker')];

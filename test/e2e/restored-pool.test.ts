@@ -38,7 +38,7 @@ async function stateAhead(cluster: ClusterPort, spec: NodePoolSpec): Promise<Clu
 const spec: NodePoolSpec = { labels: { tier: '1' }, handler: 'runc' };
 const later: NodePoolSpec = { labels: { tier: '1' } };
 for (const hasCaches of [true, false]) {
-  test(`a reconcile fails where the server lost the end of a handler${hasCaches ? '; in a watch' : ''}`, async () => {
+  test(`a reconcile fails if the server lost the removal of a handler${hasCaches ? '; in a watch' : ''}`, async () => {
     await testEnv.nodes({ name: 'a', labels: role('w') });
     await testEnv.pool('w', spec);
     await testEnv.reconcile();

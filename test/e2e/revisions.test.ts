@@ -29,7 +29,7 @@ const requests = async (since: number) =>
     .filter(({ resource, userAgent }) => resource === 'controllerrevisions' && userAgent.startsWith('kubectl-nodepool'))
     .map(({ verb }) => verb);
 
-test('a revision for each spec, before anything else of it is written; one that comes back is raised', async () => {
+test('keeps a revision of each spec before writing it, and renumbers one that returns', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   const pool = await testEnv.pool('web', spec('1', { handler: 'runc', paused: false }));
   const calls: string[] = [];
@@ -71,7 +71,7 @@ test('a revision for each spec, before anything else of it is written; one that 
   assert.deepEqual(await versions(), before, 'another strategy is no other spec');
 });
 
-test('ten former specs are kept, the oldest go first', async () => {
+test('keeps ten former specs, and deletes the oldest first', async () => {
   await testEnv.pool('web', spec('0'));
   for (let at = 1; at <= 13; at++) {
     await testEnv.reconcile();
@@ -84,7 +84,7 @@ test('ten former specs are kept, the oldest go first', async () => {
   );
 });
 
-test('a pool without spec.rollout has a history, too: the first change can be undone', async () => {
+test('a pool without spec.rollout has a history, and its first change can be undone', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await cliHere(testEnv.cluster(), ['create', 'web', '--label', 'tier=1', '--reconcile', '--yes']);
   assert.deepEqual(await kept(), ['1:1']);
@@ -102,7 +102,7 @@ test('a pool without spec.rollout has a history, too: the first change can be un
   assert.deepEqual(await kept(), ['2:2', '3:1']);
 });
 
-test('a new pool costs its write, the others one list in a run, and a write for each spec that has none', async () => {
+test('needs one list per run, and one write per spec without a revision', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   for (const name of ['web', 'two', 'three']) await testEnv.pool(name, { labels: { tier: '1' } });
   await testEnv.pool('paused', spec('1', { paused: true }));
@@ -163,7 +163,7 @@ test('the watch lists all revisions at its start, and writes those of changed po
   await watching.end();
 });
 
-test('what others made under the name or the label is left alone, and is no history', async () => {
+test('ignores foreign revisions with the name or label of the pool', async () => {
   const { metadata } = await testEnv.pool('web', spec('1'));
   await testEnv.reconcile();
   const [own] = await testEnv.revisions();
@@ -194,7 +194,7 @@ test('what others made under the name or the label is left alone, and is no hist
   );
 });
 
-test('two processes at the same time make no double', async () => {
+test('two concurrent processes create no duplicate revision', async () => {
   await testEnv.pool('web', spec('0'));
   for (let at = 1; at <= 5; at++) {
     await Promise.all([testEnv.reconcile(), testEnv.reconcile(), testEnv.reconcile()]);
@@ -203,7 +203,7 @@ test('two processes at the same time make no double', async () => {
   }
 });
 
-test('without the permission, nodes are written as ever, with one warning', async t => {
+test('without permission for revisions, writes nodes, with one warning', async t => {
   await testEnv.nodes({ name: 'a', labels: role('web') }, { name: 'b', labels: role('other') });
   await testEnv.pool('web', spec('1'));
   await testEnv.pool('other', spec('1'));

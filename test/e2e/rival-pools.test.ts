@@ -33,7 +33,7 @@ async function fight(t: TestContext, steps: (() => Promise<unknown>)[]) {
 /** 20 writes at once, then one in 2 s, and some for a few specs and seconds more. */
 const MAX_STATUSES = 20 + FOUGHT_MS / 2_000 + 4;
 
-test('limits writes when another operator overwrites the status and strips the finalizer', {
+test('limits writes when another operator overwrites status and finalizer', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('counted') }, { name: 'b', labels: role('bare') });
@@ -65,7 +65,7 @@ test('limits writes when another operator overwrites the status and strips the f
   assert.equal(await watching.end(), 0);
 });
 
-test('limits writes under an earlier CRD, with flapping nodes, and when the takeover mark is stripped', {
+test('limits writes under an earlier CRD, with flapping nodes or a stripped takeover mark', {
   timeout: 120_000,
 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('flapping') }, { name: 'b', labels: role('stripped') });

@@ -23,7 +23,7 @@ const progress = async () => {
 const says = (wanted: RegExp) => async () =>
   wanted.test((await testEnv.getPool('web'))?.status === undefined ? '' : await progress());
 
-test('a node that is deleted, or a smaller canary, does not let the others through', async t => {
+test('deleting a canary node or shrinking the canary does not release the others', async t => {
   await create(9);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: '50%', settleSeconds: 600 } });
   await testEnv.reconcile();
@@ -42,7 +42,7 @@ test('a node that is deleted, or a smaller canary, does not let the others throu
   await watching.end();
 });
 
-test('nodes that an earlier rollout changed are no canary of the switch to unmanaged: Remove', async () => {
+test('nodes changed by an earlier rollout are no canary of unmanaged: Remove', async () => {
   await create(8);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { settleSeconds: 0 } });
   await testEnv.reconcile();
@@ -61,7 +61,7 @@ test('nodes that an earlier rollout changed are no canary of the switch to unman
   assert.deepEqual(left, [undefined, 'driver', 'driver', 'driver', 'driver']);
 });
 
-test('a canary that fails and is deleted, as auto-repair does, is not followed by another', async t => {
+test('a failed canary that is deleted, as by auto-repair, is not replaced by another', async t => {
   await create(6);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 600 } });
   await testEnv.reconcile();

@@ -17,7 +17,7 @@ globalThis.Date = class extends Real {
   static now() { return Real.now() + offset; }
 };`;
 
-test('a wall clock that jumps by ten minutes settles nothing, and nothing waits for it', {
+test('a wall clock that jumps by ten minutes neither settles nodes nor blocks the rollout', {
   timeout: 120_000,
 }, async t => {
   const names = ['n0', 'n1', 'n2', 'n3'];

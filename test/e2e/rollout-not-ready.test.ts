@@ -19,7 +19,7 @@ const says = (wanted: RegExp) => async () => {
   return conditions.some(({ type, reason, message }) => type === 'Progressing' && wanted.test(`${reason}: ${message}`));
 };
 
-test('nodes that were NotReady before their change', { timeout: 120_000 }, async t => {
+test('completes a rollout with nodes that were NotReady before their change', { timeout: 120_000 }, async t => {
   const ready = (name: string) => !['n2', 'n3'].includes(name);
   await testEnv.nodes(...names(4).map(name => ({ name, labels: role('web'), ready: ready(name) })));
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { maxConcurrent: 1, settleSeconds: 1 } });
@@ -32,7 +32,7 @@ test('nodes that were NotReady before their change', { timeout: 120_000 }, async
   await watching.end();
 });
 
-test('a node that breaks with stopOnNotReady: false is named, and resume accepts it', { timeout: 120_000 }, async t => {
+test('with stopOnNotReady: false names a failed node, and resume accepts it', { timeout: 120_000 }, async t => {
   await testEnv.nodes(...names(3).map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { settleSeconds: 6, stopOnNotReady: false } });
   await testEnv.reconcile();

@@ -45,7 +45,7 @@ async function breakCanary() {
   await setReady(testEnv.cluster(), 'n0', false);
 }
 
-test('a broken canary is not the canary of the next spec, and gets it last', { timeout: 120_000 }, async t => {
+test('a broken canary is not the canary of the next spec, and gets that last', { timeout: 120_000 }, async t => {
   const watching = await begun(t, 4, { canary: 1, maxConcurrent: 1, settleSeconds: 1 });
   await breakCanary();
   await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady/));
@@ -57,7 +57,7 @@ test('a broken canary is not the canary of the next spec, and gets it last', { t
   await watching.end();
 });
 
-test('a pool whose nodes are all NotReady waits, says so, and goes on once one is Ready or somebody resumes', {
+test('a pool with only NotReady nodes waits until one is Ready or a resume', {
   timeout: 120_000,
 }, async t => {
   await create(3, false);
@@ -131,7 +131,7 @@ test('a stop outlives the failed node, a pause, settings, another spec and the p
   await watching.end();
 });
 
-test('a stopped spec reaches no running node that comes back', { timeout: 120_000 }, async t => {
+test('a returning running node does not get a stopped spec', { timeout: 120_000 }, async t => {
   const watching = await begun(t, 5, { canary: 1, settleSeconds: 1 });
   await breakCanary();
   await eventually('it is stopped', says(/^RolloutStopped/));
@@ -173,7 +173,7 @@ test('a stopped spec reaches no running node that comes back', { timeout: 120_00
   });
 });
 
-test('a node that fails during a pause and is gone, or whose label is removed, stops its spec', {
+test('a node that fails during a pause stops its spec, even if it is then gone', {
   timeout: 120_000,
 }, async t => {
   const watching = await begun(t, 4, { canary: 2, settleSeconds: 600 });
@@ -189,7 +189,9 @@ test('a node that fails during a pause and is gone, or whose label is removed, s
   await watching.end();
 });
 
-test('a node that was NotReady when it was changed, recovered and broke', { timeout: 120_000 }, async t => {
+test('a node that was NotReady when changed stops the rollout if it recovers and fails again', {
+  timeout: 120_000,
+}, async t => {
   await create(3);
   await setReady(testEnv.cluster(), 'n2', false);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { settleSeconds: 600 } });
@@ -204,7 +206,7 @@ test('a node that was NotReady when it was changed, recovered and broke', { time
   await watching.end();
 });
 
-test('a node that its owner removes stops nothing and is no canary', { timeout: 120_000 }, async t => {
+test('a node that its owner removes neither stops the rollout nor is a canary', { timeout: 120_000 }, async t => {
   const watching = await begun(t, 5, { canary: 1, settleSeconds: 600 });
   await eventually('the canary is changed', async () => (await tierOf('n0')) === '2');
   await testEnv.patchNode('n0', {
@@ -226,7 +228,7 @@ test('a node that its owner removes stops nothing and is no canary', { timeout: 
   await watching.end();
 });
 
-test('a node that is cordoned and then NotReady stops nothing: it is waited for, until it is gone or Ready', {
+test('the rollout waits for a node that is cordoned and then NotReady, without stopping', {
   timeout: 120_000,
 }, async t => {
   await create(4);

@@ -15,7 +15,7 @@ const reasonIs = (reason: string) => async () =>
     each => each.type === 'Progressing' && each.reason === reason,
   );
 
-test('in a rollout that is stopped', { timeout: 120_000 }, async t => {
+test('repairs drift in a stopped rollout', { timeout: 120_000 }, async t => {
   await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
   const until = { nodeCondition: 'AgentReady' };
   await testEnv.pool('web', {

@@ -21,7 +21,7 @@ const taints = (...keys: string[]) => keys.map(key => ({ key, effect: 'NoSchedul
 const isWrite = ({ verb, resource, code }: { verb: string; resource: string; code: number }) =>
   code < 300 && resource.startsWith('runtimeclasses') && ['patch', 'delete', 'create'].includes(verb);
 
-test('one-shot: in a rollout and while paused, and in the end', async () => {
+test('one-shot: updates the RuntimeClass during a rollout, a pause, and at the end', async () => {
   await create(4);
   const rollout = { canary: 1, settleSeconds: 600 };
   await testEnv.pool('web', { handler: 'runc', labels: { tier: '1', zone: 'a' }, taints: taints('a'), rollout });
@@ -50,7 +50,7 @@ test('one-shot: in a rollout and while paused, and in the end', async () => {
   );
 });
 
-test('the watch writes it once at the beginning and once at the end', async t => {
+test('the watch writes the RuntimeClass at the beginning and at the end', async t => {
   await create(6);
   const rollout = { maxConcurrent: 1, settleSeconds: 0 };
   await testEnv.pool('web', { handler: 'runc', labels: { tier: '1' }, taints: taints('a'), rollout });
@@ -69,7 +69,7 @@ test('the watch writes it once at the beginning and once at the end', async t =>
   assert.equal(writes - before, 2);
 });
 
-test('with noExecute: Drain, one write for what waits for no pod, and two for another value of a NoExecute taint', async () => {
+test('with noExecute: Drain, writes twice only for a new value of a NoExecute taint', async () => {
   await create(2);
   const execute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
   const spec = { handler: 'runc', labels: { tier: '1' }, noExecute: 'Drain' as const };

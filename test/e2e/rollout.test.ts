@@ -28,7 +28,7 @@ const reasonIs = (reason: string) => async () =>
 const tiers = async (count: number) =>
   Promise.all(names(count).map(async name => (await testEnv.node(name)).metadata.labels.tier));
 
-test('one-shot: a step at a time, and what is left; diff tells the steps; joins and drift do not wait', async () => {
+test('one-shot: takes one step at a time, which diff shows; joins and drift do not wait', async () => {
   await create(10);
   await testEnv.pool('web', {
     labels: { tier: '1' },
@@ -91,7 +91,7 @@ test('one-shot: a step at a time, and what is left; diff tells the steps; joins 
   );
 });
 
-test('the watch: 200 nodes at 20 %, sampled from a watch, with restarts by SIGKILL', {
+test('the watch keeps 20 % in flight of 200 nodes, even across SIGKILLs', {
   timeout: 120_000,
 }, async t => {
   await create(200);
@@ -115,7 +115,7 @@ test('the watch: 200 nodes at 20 %, sampled from a watch, with restarts by SIGKI
   await watching.end();
 });
 
-test('a canary that turns NotReady stops it with the canary alone changed; it goes on when it is Ready', {
+test('a canary that turns NotReady stops the rollout until it is Ready', {
   timeout: 120_000,
 }, async t => {
   const [count, canary] = [50, 5];
@@ -150,7 +150,7 @@ test('a canary that turns NotReady stops it with the canary alone changed; it go
   await watching.end();
 });
 
-test('the spec of before takes a stopped rollout back', async t => {
+test('restoring the previous spec reverts a stopped rollout', async t => {
   await create(12);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 2, settleSeconds: 6 } });
   const watching = await startWatching(t, testEnv.cluster());
@@ -164,7 +164,7 @@ test('the spec of before takes a stopped rollout back', async t => {
   await watching.end();
 });
 
-test('a canary that cannot be written, and one that is paused, keep the others waiting', async () => {
+test('a canary that cannot be written, or is paused, makes the others wait', async () => {
   await create(5);
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { canary: 1, settleSeconds: 0 } });
   await testEnv.reconcile();

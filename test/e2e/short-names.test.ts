@@ -30,7 +30,7 @@ async function fill(): Promise<void> {
   await testEnv.reconcile();
 }
 
-test('why explains a node by its short name, and a value that nearly matches', async () => {
+test('why explains a node by its short name, and a nearly matching value', async () => {
   await fill();
   assert.equal(
     await ok(['why', 'ip-10-0-2-15']),
@@ -58,7 +58,7 @@ pool gpu: owns the node
   await refused(['why', 'ip-10-0-115'], 1, `error: node "ip-10-0-115" not found; did you mean "${B}"?`);
 });
 
-test('commands that change nodes take short names, and say the whole ones', async () => {
+test('commands that change nodes accept short names, and print full ones', async () => {
   await fill();
   assert.equal(await ok(['cordon', 'gpu', '--node', 'ip-10-0-1-1']), `node/${A} cordoned\n`);
   assert.equal(await ok(['uncordon', 'gpu', '--node', 'ip-10-0-1-1', '--yes']), `node/${A} uncordoned\n`);
@@ -66,7 +66,7 @@ test('commands that change nodes take short names, and say the whole ones', asyn
   assert.match(drained.stdout, new RegExp(`^node/${B} cordoned$`, 'm'));
 });
 
-test('refuses short names of several nodes, and of nodes outside the pool', async () => {
+test('refuses short names of several nodes or of nodes outside the pool', async () => {
   await fill();
   const ambiguous = 'error: node "twin" is ambiguous: twin.a, twin.b; next: use the full name';
   for (const args of [

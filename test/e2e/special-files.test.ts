@@ -58,7 +58,7 @@ test('refuses a FIFO or device in a kubeconfig without waiting for it', async ()
   }
 });
 
-test('reads a kubeconfig, and objects to create, from process substitution', async () => {
+test('reads kubeconfigs and manifests from process substitution', async () => {
   const pool = join(cluster().dir, 'pool.yaml');
   await writeFile(pool, poolYaml('substituted', '{handler: runc}'));
   const product = productCommand()

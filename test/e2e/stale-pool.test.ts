@@ -11,7 +11,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('a node that another process wrote for a newer spec keeps it, and so does one that this spec releases', async t => {
+test('keeps a node that another process wrote for a newer spec, even if this spec releases it', async t => {
   const { kubeconfig } = testEnv.cluster();
   const connection = await connect({ kubeconfig, env: {}, log: () => {}, version: '0.0.0-test' });
   t.after(() => connection.close());

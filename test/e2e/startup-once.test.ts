@@ -41,7 +41,7 @@ async function opened(t: Parameters<typeof startWatching>[0], spec: NodePoolSpec
   );
 }
 
-test('a label that is gone for a second gives no node its startup taints again', async t => {
+test('sets no startup taints again when a label is missing for a second', async t => {
   await opened(t);
   for (const name of NAMES) await labelNode(testEnv.cluster(), name, { 'node-role.kubernetes.io/p': null });
   await eventually('they leave', isFree);
@@ -50,7 +50,7 @@ test('a label that is gone for a second gives no node its startup taints again',
   assert.deepEqual(await taints(), ['', '', '']);
 });
 
-test('nor does a record that is lost by kubectl replace, nor a selector that is edited and edited back', async t => {
+test('sets no startup taints again after a lost record or a reverted selector edit', async t => {
   await opened(t);
   for (const name of NAMES) {
     const { metadata, ...rest } = await testEnv.node(name);
@@ -68,7 +68,7 @@ test('nor does a record that is lost by kubectl replace, nor a selector that is 
   assert.deepEqual(await taints(), ['', '', '']);
 });
 
-test('nor does a pool that is deleted and created again, nor one that takes the nodes over', async t => {
+test('sets no startup taints again after the pool is recreated or another takes over', async t => {
   await opened(t);
   await ok(['delete', 'p', '--yes']);
   await testEnv.pool('p', { startupTaints: [SETUP] });
@@ -82,7 +82,7 @@ test('nor does a pool that is deleted and created again, nor one that takes the 
   );
 });
 
-test('a state that passes in spec.taints goes to young nodes, and not again with a lost record', async () => {
+test('transient taints of spec.taints go to young nodes only, even with a lost record', async () => {
   const agent: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute' };
   const own: Taint = { key: 'own', effect: 'NoSchedule' };
   await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('p') })));
@@ -100,7 +100,7 @@ test('a state that passes in spec.taints goes to young nodes, and not again with
   assert.ok((await testEnv.node('a')).metadata.annotations?.[RECORD_ANNOTATION]);
 });
 
-test('a taint that still waits comes back with the label, and is lifted after its record was lost', async t => {
+test('a startup taint that still waits returns with the label, and is lifted later', async t => {
   await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('p') })));
   await testEnv.pool('p', { startupTaints: [AGENT] });
   await startWatching(t, testEnv.cluster());
@@ -116,7 +116,7 @@ test('a taint that still waits comes back with the label, and is lifted after it
   await eventually('they are lifted', async () => String(await taints()) === ',,');
 });
 
-test('a pool that is created over nodes that registered long ago gives none, but to one that was never Ready', async () => {
+test('a new pool sets startup taints on old nodes only if they were never Ready', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('p') },
     { name: 'b', labels: role('p'), taints: [SETUP] },
@@ -135,7 +135,7 @@ test('a pool that is created over nodes that registered long ago gives none, but
   assert.deepEqual(taintsOf(await testEnv.node('new')).toSorted(), ['agent:NoSchedule', 'setup:NoExecute']);
 });
 
-test('a taint that a kubelet registers with is lifted, also where the admission policy stamps the node', async t => {
+test('lifts a taint that a kubelet registers with, also with the admission policy', async t => {
   await testEnv.pool('p', { labels: { tier: 'x' }, nodeSelector: { group: 'p' }, startupTaints: [SETUP, AGENT] });
   await ok(['install', '--admission']);
   const own = [{ key: 'agent', effect: 'NoSchedule' as const }];
@@ -162,7 +162,7 @@ test('a taint that a kubelet registers with is lifted, also where the admission 
   await raw(testEnv.cluster()).deleteAll('/api/v1/nodes');
 });
 
-test('again: Boot gives them again when the boot id changes, and only notes it at first', async t => {
+test('again: Boot sets startup taints when the boot id changes, and first records it', async t => {
   const boot = (name: string, bootID: string) =>
     raw(testEnv.cluster()).expect('PATCH', `/api/v1/nodes/${name}/status`, { status: { nodeInfo: { bootID } } });
   await opened(t);

@@ -46,7 +46,7 @@ async function nodeRequests(since: number): Promise<string[]> {
     .map(({ verb, name }) => `${verb} ${name}`.trim());
 }
 
-test('a node gets them with everything else in one write, keeps the others, and is up to date then', async () => {
+test('sets startup taints with everything else in one write, and keeps other taints', async () => {
   await testEnv.nodes(
     { name: 'a', labels: role('p'), taints: [{ key: 'cni', effect: 'NoSchedule' }] },
     { name: 'b', labels: role('p'), conditions: ['AgentReady'] },
@@ -68,7 +68,7 @@ test('a node gets them with everything else in one write, keeps the others, and 
   assert.equal(await ok(['diff']), '');
 });
 
-test('members of a pool that gets them later are not written', async () => {
+test('does not write members of a pool that gets startup taints later', async () => {
   await testEnv.nodes({ name: 'a', labels: role('p') });
   await testEnv.pool('p', { labels: { tier: 'x' } });
   await testEnv.reconcile();
@@ -80,7 +80,7 @@ test('members of a pool that gets them later are not written', async () => {
   assert.deepEqual(await taints('new'), [[AGENT_TEXT, SETUP_TEXT]]);
 });
 
-test('a taint of that key and effect that is there already stays as it is, also when the pool is deleted', async () => {
+test('keeps an existing taint of the same key and effect, even after the pool is deleted', async () => {
   await testEnv.nodes({ name: 'a', labels: role('p'), taints: [{ ...AGENT, value: 'theirs' }, SETUP] });
   await testEnv.pool('p', { startupTaints: [UNTIL, SETUP] });
   await testEnv.reconcile();
@@ -92,7 +92,7 @@ test('a taint of that key and effect that is there already stays as it is, also 
   assert.deepEqual(await taints('a'), [theirs]);
 });
 
-test('the watch lifts one when the condition turns True, once, and asks nothing for heartbeats', async t => {
+test('the watch lifts a taint once when the condition turns True, without further requests', async t => {
   await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p'), ready: false });
   const untilReady = { key: 'b', effect: 'NoSchedule' as const, until: { nodeCondition: 'Ready' } };
   await testEnv.pool('p', { startupTaints: [UNTIL, untilReady] });
@@ -116,7 +116,7 @@ test('the watch lifts one when the condition turns True, once, and asks nothing 
   assert.equal((await testEnv.getPool('p'))?.metadata.resourceVersion, resourceVersion);
 });
 
-test('AKS 2934: an agent removes its taint for good, while those of spec.taints come back', async t => {
+test('AKS 2934: an agent removes a startup taint for good, but taints of spec.taints return', async t => {
   await testEnv.nodes({ name: 'a', labels: role('p') });
   const dedicated = { key: 'dedicated', effect: 'NoSchedule' as const };
   await testEnv.pool('p', { taints: [dedicated], startupTaints: [SETUP] });
@@ -141,7 +141,7 @@ test('AKS 2934: an agent removes its taint for good, while those of spec.taints 
   assert.deepEqual(await taints('a'), [['setup=v2:NoSchedule']]);
 });
 
-test('Karpenter 1772: a taint that is removed at once does not come back from an older plan', async () => {
+test('Karpenter 1772: a taint that is removed at once does not return from an older plan', async () => {
   await testEnv.nodes({ name: 'a', labels: role('p') });
   await testEnv.pool('p', { startupTaints: [SETUP] });
   const { cluster } = await testEnv.connection();
@@ -166,7 +166,7 @@ test('Karpenter 1772: a taint that is removed at once does not come back from an
   assert.deepEqual(await startup('a'), { 'setup:NoSchedule': null });
 });
 
-test('node-readiness-controller 382: what is given before the first report is lifted by the first that is True', async t => {
+test('node-readiness-controller 382: the first True report lifts an earlier startup taint', async t => {
   await testEnv.nodes({ name: 'long-lived', labels: role('p') });
   await startWatching(t, testEnv.cluster());
   // The pool and the agents are rolled out at once: some report before the pool has written, some later.
@@ -184,7 +184,7 @@ test('node-readiness-controller 382: what is given before the first report is li
   assert.deepEqual((await taints(...all)).flat(), [], 'a report that comes late gives none');
 });
 
-test('node-readiness-controller 347: deletion takes them from nodes that do not match any more', async () => {
+test('node-readiness-controller 347: deletion removes taints from nodes that no longer match', async () => {
   await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p') });
   await testEnv.pool('p', { startupTaints: [UNTIL, SETUP] });
   await testEnv.reconcile();
@@ -196,7 +196,7 @@ test('node-readiness-controller 347: deletion takes them from nodes that do not 
   assert.deepEqual(await taints('a', 'b'), [[], ['theirs:NoSchedule']]);
 });
 
-test('node-readiness-controller 235: a node that is relabelled loses what the pool gave, and no more', async t => {
+test('node-readiness-controller 235: a relabelled node loses only what the pool set', async t => {
   await testEnv.nodes({ name: 'a', labels: role('p') }, { name: 'b', labels: role('p'), taints: [SETUP] });
   await testEnv.pool('p', { startupTaints: [UNTIL, SETUP] });
   await startWatching(t, testEnv.cluster());
@@ -207,7 +207,7 @@ test('node-readiness-controller 235: a node that is relabelled loses what the po
   for (const name of ['a', 'b']) assert.equal(await startup(name), undefined);
 });
 
-test('a node that moves gets those of the other pool, but none of a key and effect that it had before', async () => {
+test('a node that moves gets startup taints of the new pool, except for keys it had before', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { startupTaints: [UNTIL, SETUP] });
   await testEnv.pool('two', {
@@ -225,7 +225,7 @@ test('a node that moves gets those of the other pool, but none of a key and effe
   assert.deepEqual(await taints('a'), [[]]);
 });
 
-test('NoExecute needs the same consent as in spec.taints', async () => {
+test('startup taints with NoExecute need the same consent as in spec.taints', async () => {
   await testEnv.nodes({ name: 'a', labels: role('p') });
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
   const pod = { metadata: { name: 'running' }, spec: { nodeName: 'a', containers } };
@@ -240,7 +240,7 @@ test('NoExecute needs the same consent as in spec.taints', async () => {
   assert.deepEqual(await taints('a'), [['setup:NoExecute']]);
 });
 
-test('create and edit take them by flags; describe, diff, nodes and --why show them', async () => {
+test('create and edit set startup taints by flags, and describe, diff and nodes show them', async () => {
   await ok(['create', 'p', '--startup-taint', 'agent=starting:NoSchedule,until=AgentReady,setup:NoSchedule']);
   const spec = async () => (await testEnv.getPool('p'))?.spec.startupTaints;
   assert.deepEqual(await spec(), [UNTIL, SETUP]);

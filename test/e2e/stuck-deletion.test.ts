@@ -51,7 +51,7 @@ const refusals: { what: string; refusal: Refusal; left: number; says: RegExp }[]
 ];
 
 for (const { what, refusal, left, says } of refusals) {
-  test(`a policy refuses ${what}: status, get, describe, wait and doctor say why the deletion is stuck`, async () => {
+  test(`a policy refuses ${what}: status and commands name why the deletion is stuck`, async () => {
     await reconciled();
     await whileRefusing(testEnv.cluster(), refusal, async () => {
       assert.equal((await run('delete', 'w', '--yes')).code, 1);
@@ -83,7 +83,7 @@ for (const { what, refusal, left, says } of refusals) {
   });
 }
 
-test('a finalizer of others keeps a released pool: the status has no node, and the screens name the finalizer', async () => {
+test('a foreign finalizer keeps a released pool, and the commands name it', async () => {
   await reconciled();
   await testEnv.edit('w', { metadata: { finalizers: [FINALIZER, FOREIGN] } });
   assert.equal((await run('delete', 'w', '--yes')).code, 1);

@@ -8,7 +8,7 @@ import { eventually } from './watching.ts';
 const testEnv = useTestEnv({ own: true });
 const { cluster } = testEnv;
 
-test('a read that fails is below the table with its age, until one succeeds', async t => {
+test('shows a failed read below the table with the age, until a read succeeds', async t => {
   await testEnv.nodes({ name: 'w1', labels: role('web') });
   await testEnv.pool('web');
   const terminal = openTerminal(t, cluster(), ['top', '--watch'], { columns: 150, env: { NO_COLOR: '1' } });

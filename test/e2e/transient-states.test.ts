@@ -16,7 +16,7 @@ const live = async (name: string) => {
   return [...taintsOf(node), ...Object.keys(node.metadata.labels).filter(key => /example|acme/.test(key))];
 };
 
-test('unmanaged: Remove leaves the known keys, those of the flag and those of the annotation', async () => {
+test('unmanaged: Remove keeps known transient keys, and those of flag and annotation', async () => {
   const labels = { ...role('one'), 'acme.io/state': 'x', 'acme.io/other': 'y' };
   await testEnv.nodes({ name: 'a', labels, taints: [BOOT, CILIUM] });
   await testEnv.pool('one', { unmanaged: 'Remove' }, { metadata: { annotations: { [ANNOTATION]: 'acme.io/state' } } });
@@ -37,7 +37,7 @@ test('unmanaged: Remove leaves the known keys, those of the flag and those of th
   assert.match(wrong.stderr, /--transient-keys: .*write KEY or DOMAIN\/\*/);
 });
 
-test('an annotation that is invalid keeps the pool from changing its nodes, and the status names it', async () => {
+test('an invalid annotation keeps the pool from changing nodes, and the status names it', async () => {
   await testEnv.nodes({ name: 'a', labels: { ...role('one'), 'acme.io/state': 'x' } });
   await testEnv.pool(
     'one',
@@ -51,7 +51,7 @@ test('an annotation that is invalid keeps the pool from changing its nodes, and 
   assert.deepEqual(await live('a'), ['acme.io/state']);
 });
 
-test('create and edit warn about such a key, doctor names it, and it is not repaired', async () => {
+test('create, edit and doctor warn about a transient key, which is not repaired', async () => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   const created = await run('create', 'one', '--taint', 'UpdateInProgress:PreferNoSchedule');
   assert.equal(created.code, 0, created.stderr);
@@ -70,7 +70,7 @@ test('create and edit warn about such a key, doctor names it, and it is not repa
   assert.match((await run('doctor')).stdout, /warning +specs .*other software uses to mark a state/);
 });
 
-test('delete, edit, reconcile, remove and move do not set a NoExecute taint again unasked', async () => {
+test('delete, edit, reconcile, remove and move restore no NoExecute taint without consent', async () => {
   const containers = [{ name: 'main', image: 'registry.example.com/main:1' }];
   await testEnv.nodes({ name: 'a', labels: role('one'), taints: [BOOT] });
   await testEnv.pool('one', { unmanaged: 'Remove' });

@@ -25,7 +25,7 @@ async function run(...args: string[]) {
   return { code, stdout, stderr };
 }
 
-test('the end of a maintenance leaves a node cordoned that was so before, and says how to open it', async () => {
+test('uncordon keeps a node cordoned that was cordoned before its maintenance', async () => {
   await pool();
   const drain = ['drain', 'web', '--reason=disks', ...alice];
   assert.equal((await run(...drain)).code, 0);
@@ -45,7 +45,7 @@ test('the end of a maintenance leaves a node cordoned that was so before, and sa
   assert.equal(annotationOf(await testEnv.node('a')), undefined);
 });
 
-test('an uncordon without a maintenance names the cordons of others, and a script needs --yes', async () => {
+test('an uncordon without maintenance names foreign cordons, and requires --yes in a script', async () => {
   await pool();
   assert.equal((await run('drain', 'web')).code, 0);
   const { code, stderr } = await unchanged(['uncordon', 'web']);
@@ -63,7 +63,7 @@ test('an uncordon without a maintenance names the cordons of others, and a scrip
   assert.match(all.stderr, /^warning: 1 node was cordoned by others: a \(kubectl, /);
 });
 
-test('cordons of this program are lifted without a question', async () => {
+test('uncordons nodes that this program cordoned without asking', async () => {
   await pool();
   assert.equal((await kubectl(cluster(), ['uncordon', 'a'])).code, 0);
   assert.equal((await run('cordon', 'web')).code, 0);

@@ -22,7 +22,7 @@ if (process.env.UPDATE_OBJECTS === '1') {
   test('writes the objects of this version', t => writeObjects(t, testEnv, FOLDER));
 } else {
   for (const file of readdirSync(FOLDER)) {
-    test(`objects that ${file.replace('.yaml', '')} wrote`, async t => {
+    test(`accepts objects that ${file.replace('.yaml', '')} wrote`, async t => {
       const objects = await restoreObjects(cluster(), readFileSync(new URL(file, FOLDER), 'utf8'));
       await ok(['install']);
       const before = await stateOf(cluster());

@@ -42,7 +42,7 @@ function typist(terminal: ReturnType<typeof openTerminal>) {
   };
 }
 
-test('with --dry-run=server nothing is written, and --watch and --concurrency are refused', async t => {
+test('with --dry-run=server writes nothing, and refuses --watch and --concurrency', async t => {
   await testEnv.nodes(...['a', 'b'].map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { labels: { tier: '1' } });
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
@@ -60,7 +60,7 @@ test('with --dry-run=server nothing is written, and --watch and --concurrency ar
   assert.deepEqual(await versions(), before);
 });
 
-test('ctrl-c of r with --wait returns to the view', async t => {
+test('Ctrl-C of r with --wait returns to the view', async t => {
   await testEnv.nodes(...['a', 'b', 'c'].map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { maxConcurrent: 1, settleSeconds: 3600 } });
   await testEnv.reconcile('web');

@@ -12,7 +12,7 @@ const { cluster } = testEnv;
 const states = async () =>
   new Set(await Promise.all(GKE.map(async name => (await testEnv.node(name)).spec.unschedulable ?? false)));
 
-test('c and u of a pool are its commands, and u names a node that somebody else cordoned', async t => {
+test('c and u on a pool run its commands, and u names a node that somebody else cordoned', async t => {
   await createCloudCluster(testEnv);
   const terminal = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });
   await terminal.shows(/^>backend /m);

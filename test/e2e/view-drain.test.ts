@@ -20,7 +20,7 @@ async function kubeconfigOf(cluster: ControlPlane): Promise<Kubeconfig> {
   return JSON.parse((await kubectl(cluster, ['config', 'view', '--raw', '--flatten', '-o', 'json'])).stdout);
 }
 
-test('D drains on the cluster that the view shows, whatever the current context is by then', async t => {
+test('D drains on the cluster of the view, even if the current context changed', async t => {
   const names = { staging: staging(), prod: prod() };
   const parts: { name: string; cluster: object | undefined; user: object | undefined }[] = [];
   for (const [name, cluster] of Object.entries(names)) {
@@ -64,7 +64,7 @@ test('D drains on the cluster that the view shows, whatever the current context 
   assert.deepEqual([await closed(staging()), await closed(prod())], ['true', '']);
 });
 
-test('a signal at the question for flags ends the process and restores the terminal', async t => {
+test('a signal at the prompt for flags ends the process and restores the terminal', async t => {
   await createNodes(staging(), [{ name: 'n2', labels: { 'node-role.kubernetes.io/other': '' } }]);
   assert.equal((await cli(staging(), ['create', 'other', '--reconcile'])).code, 0);
   const line = [...productCommand(), 'view'].map(word => JSON.stringify(word)).join(' ');

@@ -12,7 +12,7 @@ const testEnv = useTestEnv();
 const POOLS = Array.from({ length: 100 }, (_, at) => `p${String(at).padStart(2, '0')}`);
 const BIG = 300;
 
-test('a change of 100 pools records an event for each, and one of 300 nodes records one', {
+test('records an event for each of 100 changed pools, and one for 300 nodes', {
   timeout: 240_000,
 }, async t => {
   await testEnv.nodes(
@@ -60,7 +60,7 @@ test('a change of 100 pools records an event for each, and one of 300 nodes reco
   assert.equal(await child.end(), 0);
 });
 
-test('400 nodes with records of 175 KB take little memory, and each record is replaced with an event', {
+test('400 nodes with records of 175 KB use little memory, and get an event each', {
   timeout: 240_000,
 }, async t => {
   const labels = Array.from({ length: 7_800 }, (_, at) => `"label-${at}":"value-${at % 9}"`).join(',');

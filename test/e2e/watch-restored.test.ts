@@ -11,7 +11,7 @@ import { role, useTestEnv } from './test-env.ts';
 
 const testEnv = useTestEnv();
 
-test('a reconcile that is in flight begins no further work, and the manager ends for the next one', async () => {
+test('a reconcile in progress begins no further work after a restore, and the manager ends', async () => {
   await testEnv.nodes({ name: 'a', labels: role('w') });
   await testEnv.pool('w', { labels: { tier: '1' }, rollout: { maxConcurrent: 1 } });
   await testEnv.edit('w', { spec: { labels: { tier: '2' } } });

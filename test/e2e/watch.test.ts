@@ -62,7 +62,7 @@ test('reacts to changes of nodes, pools and RuntimeClasses', async t => {
   assert.match(watching.log(), /event Normal Node\w+ of NodePool one: /);
 });
 
-test('logs each status change in a line', async t => {
+test('logs each status change on one line', async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one');
   const watching = await startWatching(t, testEnv.cluster(), '--log-format', 'json', '-v', '4');
@@ -118,7 +118,7 @@ test('writes nothing for heartbeats and image lists', async t => {
   assert.deepEqual(since, ['patch nodes a']);
 });
 
-test('one of two processes reconciles; when it is killed the other one takes over', { timeout: 90_000 }, async t => {
+test('one of two processes reconciles, and the other takes over when it is killed', { timeout: 90_000 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const first = await startWatching(t, testEnv.cluster(), '--leader-elect');
@@ -196,7 +196,7 @@ test('handles a burst of changes in a few reconciles', async t => {
   assert.ok(written <= reconciled, `${written} writes of the status`);
 });
 
-test('the first Ctrl-C waits for the writes under way, the second ends it at once', { timeout: 90_000 }, async t => {
+test('the first Ctrl-C waits for writes in progress, the second exits at once', { timeout: 90_000 }, async t => {
   await testEnv.nodes({ name: 'a', labels: role('one') });
   await testEnv.pool('one', { labels: { tier: 'one' } });
   const watching = await startWatching(t, testEnv.cluster(), '-v', '8');
