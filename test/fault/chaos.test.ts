@@ -9,7 +9,7 @@ import { seeded } from './random.ts';
 const testEnv = useFaultEnv({ own: true });
 const SEED = 14;
 
-test('converges after random commands, watches, kills and writes of others', { timeout: 300_000 }, async t => {
+test('converges after random commands, watches, kills and foreign writes', { timeout: 300_000 }, async t => {
   const tell = (line: string) => t.diagnostic(line);
   const counts = await chaos(testEnv.cluster(), { seconds: 30, seed: SEED, nodes: 10, tell });
   assert.ok(counts.commands > 5 && counts.kills > 5, JSON.stringify(counts));

@@ -14,7 +14,7 @@ import { delay } from './treatments.ts';
 const testEnv = useFaultEnv();
 const [DEADLINE, LATE_MS] = ['1s', 3_000];
 
-test('the node keeps its place until its write has landed, or cannot any more', { timeout: 180_000 }, async t => {
+test('a node keeps its slot until its late write has landed or cannot land', { timeout: 180_000 }, async t => {
   const names = ['n0', 'n1', 'n2', 'n3'];
   await testEnv.nodes(...names.map(name => ({ name, labels: role('web') })));
   await testEnv.pool('web', { labels: { tier: '1' }, rollout: { maxConcurrent: 1, settleSeconds: 4 } });
