@@ -26,13 +26,13 @@ test('the sources import only in the allowed directions', () => {
 describe('reports a forbidden import', () => {
   const cases: [name: string, file: string, text: string, expected: string][] = [
     [
-      'up from the domain',
+      'from nodepool/ to cli/',
       'src/nodepool/a.ts',
       "import type { Io } from '../cli/io.ts';",
       'src/nodepool/a.ts -> src/cli/io.ts: nodepool/ imports no other folder',
     ],
     [
-      'over several lines',
+      'import over several lines',
       'src/reconciler/a.ts',
       "import {\n  a,\n  b,\n} from '../kube/b.ts';",
       'src/reconciler/a.ts -> src/kube/b.ts: reconciler/ may import types of kube/ alone',
@@ -86,13 +86,13 @@ describe('reports a forbidden import', () => {
       'src/print/a.ts -> src/commands/get/print.ts: print/ has engines only: it imports nodepool/ alone',
     ],
     [
-      'up from a folder of kube/',
+      'upwards from a folder of kube/',
       'src/kube/auth/a.ts',
       "import type { Transport } from '../transport/transport.ts';",
       'src/kube/auth/a.ts -> src/kube/transport/transport.ts: the folders of kube/ import in one direction: resources -> api -> transport -> auth -> proxy -> protobuf',
     ],
     [
-      'up from a folder of reconciler/',
+      'upwards from a folder of reconciler/',
       'src/reconciler/limits/a.ts',
       "import { altered } from '../write/altered.ts';",
       'src/reconciler/limits/a.ts -> src/reconciler/write/altered.ts: the folders of reconciler/ import in one direction: write -> evict -> limits -> plan -> state',
@@ -134,37 +134,37 @@ describe('reports a forbidden import', () => {
       'src/reconciler/a.ts -> src/kube/b.ts: reconciler/ may import types of kube/ alone',
     ],
     [
-      'the first of two in a line',
+      'the first of two imports on a line',
       'src/reconciler/a.ts',
       "export const open = () => [import('../kube/b.ts'), import('../nodepool/c.ts')];",
       'src/reconciler/a.ts -> src/kube/b.ts: reconciler/ may import types of kube/ alone',
     ],
     [
-      'what is put together',
+      'a computed import()',
       'src/reconciler/a.ts',
       'export const open = (name: string) => import(name);',
       'src/reconciler/a.ts: import() of something that is no plain string',
     ],
     [
-      'the back door',
+      'createRequire',
       'src/reconciler/a.ts',
       "import { createRequire } from 'node:module';",
       'src/reconciler/a.ts: modules are loaded by import alone',
     ],
     [
-      'a clock in the pure room',
+      'a clock in a pure folder',
       'src/nodepool/a.ts',
       'export const now = () => Date.now();',
       'src/nodepool/a.ts: nodepool/ is pure: no process, clock, timer or chance',
     ],
     [
-      'an unknown room',
+      'an unknown folder',
       'src/utils/a.ts',
       "import { b } from '../nodepool/b.ts';",
       'src/utils/a.ts -> src/nodepool/b.ts: utils/ is not in the table of scripts/check-imports.ts',
     ],
     [
-      'the own client in an example',
+      'src/kube/ in an example',
       'examples/count/main.ts',
       "import { Api } from '../../src/kube/api/api.ts';",
       'examples/count/main.ts -> src/kube/api/api.ts: examples/ import src/controller/, @kubernetes/client-node and node: modules alone',

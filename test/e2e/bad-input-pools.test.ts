@@ -50,7 +50,7 @@ const FILES: [what: string, text: string, error: string][] = [
     'stdin:1: expected a NodePool, found "hello"; next: start the object with apiVersion, kind, metadata and spec',
   ],
   [
-    'a number where a label value stands',
+    'a number as a label value',
     `${HEAD}spec:\n  labels: {n: 1}\n`,
     'stdin:5: spec.labels[n]: expected a string, found the number 1; next: quote it: label values are strings',
   ],
@@ -65,12 +65,12 @@ const FILES: [what: string, text: string, error: string][] = [
     'nodepool gpu: spec.taints[1]: duplicate taint with key "a" and effect NoSchedule; next: keep one of the two',
   ],
   [
-    'a bad key and an owned one',
+    'an invalid key and a key of the cluster',
     `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
     `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must consist of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: the cluster itself sets this label (remove the taint from spec.labels)\nnext: see the valid values with \`kubectl explain npool.spec\``,
   ],
   [
-    'one name twice',
+    'the same name twice',
     `${poolYaml('gpu')}---\n${poolYaml('gpu')}`,
     'pool gpu is in the input twice; next: remove one of the two',
   ],

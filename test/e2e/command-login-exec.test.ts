@@ -85,7 +85,7 @@ describe('an exec plugin', () => {
     ['v1beta1', {}, { apiVersion: EXEC_V1BETA1, interactiveMode: undefined }],
     ['the cluster', {}, { provideClusterInfo: true }],
     [
-      'a cluster with all there is',
+      'a cluster with all fields',
       {
         'tls-server-name': 'localhost',
         'disable-compression': true,

@@ -16,7 +16,7 @@ describe('kuberc', () => {
     ['DenyAll', { credentialPluginPolicy: 'DenyAll' }, false],
     ['its path', { credentialPluginPolicy: 'Allowlist', credentialPluginAllowlist: entries('PLUGIN') }, true],
     [
-      'its name, not in PATH',
+      'the plugin name, not in PATH',
       { credentialPluginPolicy: 'Allowlist', credentialPluginAllowlist: entries('NAME') },
       false,
     ],

@@ -55,9 +55,9 @@ test('connection flags work and fail as in kubectl, and no log contains a token'
     ['--insecure-skip-tls-verify', () => [...server(), '--insecure-skip-tls-verify', ...admin()], nowhere],
     ['with the kubeconfig: another user', bob, HERE, FORBIDDEN],
     ['with the kubeconfig: no check of the certificate', () => ['--insecure-skip-tls-verify'], HERE],
-    ['a name of the server that it has', () => ['--tls-server-name', 'localhost'], HERE],
+    ['a --tls-server-name of the certificate', () => ['--tls-server-name', 'localhost'], HERE],
     [
-      'a name that it does not have',
+      'a --tls-server-name that is not of the certificate',
       () => ['--tls-server-name', 'other.example'],
       HERE,
       /other\.example(?!.*set tls-server-name)/,
@@ -66,8 +66,8 @@ test('connection flags work and fail as in kubectl, and no log contains a token'
     ['uncompressed', () => ['--disable-compression'], HERE],
     ['a token', () => [...server(), ...authority(), '--token', token], nowhere, /system:serviceaccount:default:flags/],
     ["a certificate in place of the context's user, which does not exist", admin, userless],
-    ['a token in place of it', () => ['--token', token], userless, /system:serviceaccount:default:flags/],
-    ['--user names another', () => ['--user', 'away', ...admin()], userless, /"?away"?/],
+    ['a token instead of the missing user', () => ['--token', token], userless, /system:serviceaccount:default:flags/],
+    ['--user with another user', () => ['--user', 'away', ...admin()], userless, /"?away"?/],
     ['a wrong token', () => [...server(), ...authority(), '--token', 'x'], nowhere, /401|logged in|Unauthorized/],
   ];
   for (const [name, flags, env, error] of cases) {

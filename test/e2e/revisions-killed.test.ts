@@ -64,14 +64,14 @@ async function endState() {
 
 for (const { what, next, specs, kept, expected } of [
   {
-    what: 'a new spec, for which the oldest goes',
+    what: 'a new spec, which removes the oldest',
     next: 'new',
     // As many former ones as are kept.
     specs: 12,
     kept: 11,
     expected: { 'revisions.create': 1, 'revisions.delete': 1 },
   },
-  { what: 'one that comes back', next: '1', specs: 3, kept: 3, expected: { 'revisions.update': 1 } },
+  { what: 'a spec that returns', next: '1', specs: 3, kept: 3, expected: { 'revisions.update': 1 } },
 ]) {
   test(`${what}: killed after each write`, { timeout: 300_000 }, async t => {
     await prepare(next, specs);

@@ -75,13 +75,13 @@ describe('fetching a URL', () => {
   const invalid = 'the answer is not valid HTTP';
   const answers: [name: string, answer: Buffer | string, reason: string][] = [
     ['another protocol', 'SSH-2.0-OpenSSH_9\r\n', invalid],
-    ['an odd status', 'HTTP/1.1 abc\r\n\r\n', invalid],
+    ['an invalid status', 'HTTP/1.1 abc\r\n\r\n', invalid],
     ['two lengths', asHttp('content-length: 5\r\ncontent-length: 6', pools), invalid],
     ['a head without an end', asHttp(`x: ${'y'.repeat(99_999)}`), 'the answer headers are too long'],
     ['nothing', '', CUT],
-    ['a head that is cut', 'HTTP/1.1 200 OK\r\nConte', CUT],
-    ['a chunk that is cut', asHttp('transfer-encoding: chunked', '9\r\na: 1'), CUT],
-    ['a chunk that is none', asHttp('transfer-encoding: chunked', 'zz\r\na: 1\r\n'), CUT],
+    ['cut response headers', 'HTTP/1.1 200 OK\r\nConte', CUT],
+    ['a cut chunk', asHttp('transfer-encoding: chunked', '9\r\na: 1'), CUT],
+    ['an invalid chunk', asHttp('transfer-encoding: chunked', 'zz\r\na: 1\r\n'), CUT],
     ...['gzip', 'br', 'deflate'].map((encoding): [string, Buffer, string] => [
       `${encoding} without its end`,
       asHttp(`content-encoding: ${encoding}\r\nconnection: close`, gzipSync(pools).subarray(0, -9)),

@@ -42,8 +42,8 @@ describe('a private folder', { skip: process.platform === 'win32' && 'Windows ha
   const spoils: [name: string, spoil: (path: string, base: string) => void][] = [
     ['that others can read', path => chmodSync(path, 0o750)],
     ['that others can write to', path => chmodSync(path, 0o702)],
-    ['below one that its group can write to', path => chmodSync(dirname(path), 0o770)],
-    ['below one that all can write to', (_path, base) => chmodSync(base, 0o777)],
+    ['below a folder that its group can write to', path => chmodSync(dirname(path), 0o770)],
+    ['below a folder that all can write to', (_path, base) => chmodSync(base, 0o777)],
     [
       'that is a link',
       (path, base) => {

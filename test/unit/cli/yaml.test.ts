@@ -6,7 +6,7 @@ import { documentsIn } from '../../../src/kube/auth/kubeconfig-file.ts';
 describe('positions of documents', () => {
   const cases: [name: string, text: string, expected: [unknown, string][]][] = [
     [
-      'several, empty ones left out',
+      'several documents, without empty ones',
       '# c\n\na: 1\n---\n---\n# x\nb: 2\n---\nnull\n',
       [
         [{ a: 1 }, 'p:3'],
@@ -15,7 +15,7 @@ describe('positions of documents', () => {
     ],
     ['JSON with tabs', '{\n\t"a": [\n\t\t1]}', [[{ a: [1] }, 'p:1']]],
     [
-      'JSON objects one after the other, as jq writes them',
+      'consecutive JSON objects, as from jq',
       '{"a":"}{"}\n{"b":\n{"c":2}}{"d":3}\n',
       [
         [{ a: '}{' }, 'p:1'],
@@ -24,7 +24,7 @@ describe('positions of documents', () => {
       ],
     ],
     [
-      'and where they are indented',
+      'consecutive indented JSON objects',
       '  {"a":1}\n\n  {"b":2}\n',
       [
         [{ a: 1 }, 'p:1'],
@@ -40,7 +40,7 @@ describe('positions of documents', () => {
       ],
     ],
     [
-      'a byte order mark of each file of several, with and without a separator at its start',
+      'byte order marks of concatenated files, with and without a leading separator',
       '\uFEFFa: 1\n---\n\uFEFFb: 2\n\uFEFF---\nc: 3\n',
       [
         [{ a: 1 }, 'p:1'],
@@ -49,7 +49,7 @@ describe('positions of documents', () => {
       ],
     ],
     [
-      'the items of a NodePoolList, with and without their kind',
+      'the items of a NodePoolList, with and without kind',
       'apiVersion: v\nkind: NodePoolList\nitems:\n- a: 1\n- {kind: Other}\n',
       [
         [{ apiVersion: 'v', kind: 'NodePool', a: 1 }, 'p:1 items[0]'],
@@ -65,7 +65,7 @@ describe('positions of documents', () => {
       ],
     ],
     [
-      'merge keys; dates stay text',
+      'merge keys, and dates as text',
       'x: &x {a: 1}\ny: {<<: *x, d: 2024-01-01}',
       [[{ x: { a: 1 }, y: { a: 1, d: '2024-01-01' } }, 'p:1']],
     ],

@@ -14,13 +14,13 @@ function index(...archives: [release: string, platform: string][]): ReleaseIndex
 
 const cases: { name: string; index: ReleaseIndex; platform: [string, string]; release: string | undefined }[] = [
   {
-    name: 'the wanted release, though a newer patch exists',
+    name: 'the wanted release, even if a newer patch exists',
     index: index(['v1.36.9', 'linux-amd64'], ['v1.36.3', 'linux-amd64']),
     platform: ['linux', 'x64'],
     release: 'v1.36.3',
   },
   {
-    name: 'else the newest patch of the minor version, by number',
+    name: 'otherwise the newest patch of the minor version, by number',
     index: index(['v1.36.2', 'darwin-arm64'], ['v1.36.10', 'darwin-arm64'], ['v1.37.0', 'darwin-arm64']),
     platform: ['darwin', 'arm64'],
     release: 'v1.36.10',

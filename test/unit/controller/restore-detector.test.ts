@@ -89,8 +89,8 @@ test('the resync detects a restored server whose resourceVersion has caught up',
 });
 
 for (const [what, newest] of [
-  ['refuses to tell its newest version', refused(500)],
-  ['tells a version that is no older', '100'],
+  ['refuses the request for its newest version', refused(500)],
+  ['returns a version that is no older', '100'],
 ] as const) {
   test(`drops an older list from a server that ${what}`, async () => {
     const { clock, source, reported, last } = await create();
@@ -106,9 +106,9 @@ for (const [what, newest] of [
 }
 
 for (const [what, lines] of [
-  ['an object of before in an older state', [added('a', 40), added('b', 60)]],
+  ['a known object in an older state', [added('a', 40), added('b', 60)]],
   ['an object that had been deleted', [added('a', 50), added('b', 60), added('dead', 30)]],
-  ['an object of before under another UID', [added('a', 50, 'other'), added('b', 60)]],
+  ['a known object with another UID', [added('a', 50, 'other'), added('b', 60)]],
 ] as const) {
   test(`detects a restore by a list that is not older but has ${what}`, async () => {
     const { clock, reported, last } = await create();

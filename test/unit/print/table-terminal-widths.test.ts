@@ -96,7 +96,7 @@ const TABLES: Record<string, (width: number) => string> = {
   nodes: width => nodesTable(width, nodes(NODES, POOLS, false)),
   'nodes with drift': width => nodesTable(width, nodes(NODES, POOLS, true)),
   'nodes with drift, short names': width => nodesTable(width, nodes(['node-1', 'node-2'], ['a', 'b'], true)),
-  'nodes alike up to the end': width => nodesTable(width, nodes(GKE, POOLS, true)),
+  'nodes with long equal prefixes': width => nodesTable(width, nodes(GKE, POOLS, true)),
   'nodes with a label': width => nodesTable(width, nodes(NODES, POOLS, false), ['topology.kubernetes.io/zone']),
   events: width => eventsText(width, events(POOLS[0] ?? '')),
   'events, short names': width => eventsText(width, events('a')),

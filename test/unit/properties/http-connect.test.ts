@@ -25,7 +25,7 @@ function answering(pieces: Buffer[], closes: boolean): Duplex {
 }
 
 property(
-  'the answer to CONNECT is read wherever it is cut, and what follows stays',
+  'reads the response to CONNECT for any chunk boundaries, and keeps what follows',
   fc.asyncProperty(
     fc.stringMatching(/^[!-~]{0,60}$/),
     fc.uint8Array({ minLength: 1 }),
@@ -45,7 +45,7 @@ property(
 );
 
 property(
-  'whatever a proxy answers is a connection or an Error',
+  'any response of a proxy gives a connection or an Error',
   fc.asyncProperty(
     fc.constantFrom('', 'HTTP/1.1 ', 'HTTP/1.1 200', 'HTTP/1.1 200 OK\r\n'),
     fc.uint8Array({ maxLength: 40 }),

@@ -72,7 +72,7 @@ property(
 const key = fc.string({ unit: fc.constantFrom(...'abZ09_-/.ä'), minLength: 1, maxLength: 20 });
 
 property(
-  'a path with escaped dots finds the member of that name',
+  'a path with escaped dots finds the member with that name',
   fc.property(key, fc.jsonValue(), (name, value) => {
     const path = `{.${name.replaceAll('.', '\\.')}}`;
     assert.deepEqual(evaluate(parseTemplate(path), { [name]: value, other: 1 }), [[value]]);

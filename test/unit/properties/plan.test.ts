@@ -135,7 +135,7 @@ property(
 );
 
 property(
-  'with noExecute: Drain, no plan sets a NoExecute taint of the spec while pods are there',
+  'with noExecute: Drain, no plan sets a NoExecute taint while pods must be evicted',
   fc.property(node, steps(), pool(), (fresh, before, owner) => {
     const last = before.reduce<Node>((one, step) => after(step, one), fresh);
     const drains = { ...owner, spec: { ...owner.spec, noExecute: 'Drain' as const } };
@@ -191,7 +191,7 @@ property(
 );
 
 property(
-  'a node that was read without some annotations gets the plan of the whole node, or is to be read again',
+  'a node with unread annotations gets the complete plan, or is read again',
   fc.property(node, steps(), pool(), fc.subarray([...OWN, ...FOREIGN]), (fresh, before, owner, kept) => {
     const whole = before.reduce<Node>((one, step) => after(step, one), fresh);
     const record = parseRecord(whole.record);
@@ -213,7 +213,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 property(
-  'a startup taint is given once at most, lifted when its condition is True, and none is left',
+  'sets a startup taint at most once, and lifts it when its condition is True',
   fc.property(
     node,
     startupTaints,

@@ -47,7 +47,7 @@ const record = fc.record({
 const sorted = <S>(slots: ReadonlyMap<string, S>) => new Map([...slots].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 
 property(
-  'reads a record as it was written, and writes it as it was read',
+  'reads the record that it wrote, and writes the same text',
   fc.property(record, one => {
     const read = parseRecord(formatRecord(one));
     assert.ok(read !== undefined);
@@ -61,7 +61,7 @@ property(
 );
 
 property(
-  'any text is a maintenance that is written as it was read, or none',
+  'parses any text as maintenance that is written unchanged, or none',
   fc.property(
     fc.oneof(
       text,
@@ -82,7 +82,7 @@ property(
 );
 
 property(
-  'any text is what others set on a RuntimeClass, which is written as it was read, or none',
+  'parses any text as preserved RuntimeClass fields that are written unchanged, or none',
   fc.property(
     fc.oneof(
       text,

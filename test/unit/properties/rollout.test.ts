@@ -87,7 +87,7 @@ async function ends(simulation: Simulation, names: readonly string[]): Promise<v
 }
 
 property(
-  'never more than maxConcurrent in flight, the canary first, nothing after a failure; and in the end all are updated',
+  'respects maxConcurrent, canary and failures, and finally updates all nodes',
   fc.asyncProperty(nodeCount, strategy, fc.array(event, { maxLength: 40 }), async (nodes, rollout, events) => {
     const simulation = new Simulation(rollout, nodes);
     await simulation.reconcile(1e9);
@@ -102,7 +102,7 @@ property(
 );
 
 property(
-  'with noExecute: Drain also no taint while a pod that does not tolerate it is there; and in the end all have it alone',
+  'with noExecute: Drain sets the taint only without intolerant pods, and finally on all nodes',
   fc.asyncProperty(nodeCount, strategy, fc.array(drainEvent, { maxLength: 60 }), async (nodes, rollout, events) => {
     const simulation = new Simulation(rollout, nodes, true);
     const names = [...simulation.live.keys()];

@@ -41,19 +41,19 @@ const cases: Case[] = [
     by: 'worker',
   },
   {
-    title: 'a node that another pool would take',
+    title: 'a node that would join another pool',
     pools: [aPool({ ...gold, nodeSelector: { a: 'b' }, paused: true }), other({ nodeSelector: role('worker') })],
     node: member({ tier: 'gold' }),
     by: 'worker',
   },
   {
-    title: 'a node of another pool that it would take',
+    title: 'a node of another pool that would join the paused pool',
     pools: [aPool({ ...gold, nodeSelector: { a: 'b' } }), other({ nodeSelector: role('worker'), paused: true })],
     node: member({ tier: 'gold' }),
     by: 'other',
   },
   {
-    title: 'a node that the labels of another pool bring to it',
+    title: 'a node that joins by labels of another pool',
     pools: [
       aPool({ labels: { kind: 'x' }, nodeSelector: { tier: 'gold' }, unmanaged: 'Remove' }),
       other({ nodeSelector: { kind: 'x' }, labels: { more: 'x' }, paused: true }),
@@ -71,21 +71,21 @@ const cases: Case[] = [
     labels: { tier: null },
   },
   {
-    title: 'a node that a deleted pool releases, which is then the paused one: released, and not taken',
+    title: 'a node released by a deleted pool that the paused pool then matches',
     pools: [aPool(gold, deleted), other({ nodeSelector: role('worker'), paused: true })],
     node: member({ tier: 'gold' }),
     by: undefined,
     labels: { tier: null },
   },
   {
-    title: 'the same, of a pool that is gone',
+    title: 'a node with the record of a missing pool that the paused pool matches',
     pools: [other({ nodeSelector: role('worker'), paused: true })],
     node: member({ tier: 'gold' }),
     by: undefined,
     labels: { tier: null },
   },
   {
-    title: 'the same, where the value that is restored makes it a member',
+    title: 'a released node that a restored value would add to the paused pool',
     pools: [aPool(gold, deleted), other({ nodeSelector: { tier: 'before' }, paused: true })],
     node: aNode({
       labels: { tier: 'gold' },
@@ -95,7 +95,7 @@ const cases: Case[] = [
     labels: { tier: 'before' },
   },
   {
-    title: 'a node that leaves, and joins another pool by the value that is restored',
+    title: 'a node that leaves, and joins another pool by a restored value',
     pools: [
       aPool({ ...gold, nodeSelector: { a: 'b' }, paused: true }),
       other({ nodeSelector: { tier: 'before' }, labels: { more: 'x' } }),

@@ -30,7 +30,7 @@ const cases: [string, NodePool, RuntimeClass[], [string, ...string[]]][] = [
   ['no handler', pool({}), [], ['ok']],
   ['missing', pool(), [], ['warning', 'is missing']],
   ['another handler', pool(), [{ ...OURS, handler: 'runc' }], ['warning', 'has the handler runc instead of nvidia']],
-  ['of another owner', pool(), [ofOwner({ kind: 'Deployment' })], ['error', 'does not belong to the pool']],
+  ['with another owner', pool(), [ofOwner({ kind: 'Deployment' })], ['error', 'does not belong to the pool']],
   ['without an owner', pool(), [ofOwner({ controller: false })], ['error', 'does not belong to the pool']],
   ['of an earlier pool', pool(), [ofOwner({ uid: 'old' })], ['warning', 'belongs to an earlier pool of the same name']],
   [

@@ -50,7 +50,7 @@ const table: [string, RequestInfo, number, string, string][] = [
     'cluster: cannot patch Node "n": denied by admission webhook "w.example.com": no; next: ask the owner of the webhook to allow this request: kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations',
   ],
   [
-    'a webhook that refuses without a word',
+    'a webhook that refuses without a message',
     patchNode,
     400,
     failed(400, '', 'admission webhook "w.example.com" denied the request without explanation'),

@@ -27,21 +27,21 @@ describe('describes a refusal', () => {
       'cluster: cannot patch Node "n": nodes "n" is forbidden: node "n" is not allowed to modify labels; next: ask the cluster\'s administrator',
     ],
     [
-      'a resource that is not served: ours',
+      'the NodePool resource is not served',
       { verb: 'list', resource: NODE_POOLS },
       404,
       '404 page not found\n',
       'cluster: the server https://s:6443 does not have the NodePool resource; next: run `kubectl nodepool install`',
     ],
     [
-      'a resource that is not served: another',
+      'another resource is not served',
       { verb: 'list', resource: EVENTS },
       404,
       '404 page not found\n',
       'cluster: the server https://s:6443 does not have the resource events.events.k8s.io v1; next: check the address in the kubeconfig, and that the cluster is recent enough',
     ],
     [
-      'what is no resource',
+      'a path that is no resource',
       { verb: 'get', resource: { group: '', version: '', plural: 'the version', kind: 'the version' } },
       404,
       '{"kind":"Status","apiVersion":"v1","status":"Failure","code":404}',
@@ -55,14 +55,14 @@ describe('describes a refusal', () => {
       'cluster: Node "n" not found; next: undefined',
     ],
     [
-      'a name that is taken',
+      'a name that already exists',
       createPool,
       409,
       failed(409, 'AlreadyExists', 'nodepools.nodes.lailin.xyz "p" already exists', { name: 'p' }),
       'cluster: NodePool "p" already exists; next: use another name',
     ],
     [
-      'an object that moved on',
+      'a conflict',
       patchNode,
       409,
       failed(409, 'Conflict', 'Operation cannot be fulfilled on nodes "n": the object has been modified', {
@@ -71,7 +71,7 @@ describe('describes a refusal', () => {
       'cluster: cannot patch Node "n": the object has been modified by somebody else; next: run the command again',
     ],
     [
-      'one bad field',
+      'one invalid field',
       createPool,
       422,
       failed(422, 'Invalid', 'NodePool "p" is invalid: …', {
@@ -81,7 +81,7 @@ describe('describes a refusal', () => {
       'input: cannot create NodePool "p": invalid: spec.handler: Invalid value: "A"; next: correct the object',
     ],
     [
-      'several, each on its line, and none twice',
+      'several invalid fields, each once on its own line',
       createPool,
       422,
       failed(422, 'Invalid', 'NodePool "p" is invalid: …', {

@@ -21,7 +21,7 @@ describe('treats an object as missing only when the API server reports that obje
     ['another kind', false, 404, failed(404, 'NotFound', 'no', { ...p, kind: 'clusters' })],
     ['another group', false, 404, failed(404, 'NotFound', 'no', { ...p, group: 'karpenter.sh' })],
     ['another reason', false, 404, failed(404, 'Unknown', 'no', p)],
-    ['another kind of answer', false, 404, JSON.stringify({ kind: 'NodePool', reason: 'NotFound', details: p })],
+    ['another kind of response', false, 404, JSON.stringify({ kind: 'NodePool', reason: 'NotFound', details: p })],
     ['another status', false, 410, failed(404, 'NotFound', 'no', p)],
   ];
   for (const [name, expected, status, text] of table) {

@@ -13,16 +13,12 @@ describe('sets headers', () => {
   const table: [string, Omit<UserEntry, 'name'>, Record<string, string | string[]>][] = [
     ['nothing', {}, {}],
     ['a token', { token: 't' }, { Authorization: 'Bearer t' }],
-    ['a token file goes before a token', { token: 't', tokenFile }, { Authorization: 'Bearer from-file' }],
+    ['a token file takes precedence over a token', { token: 't', tokenFile }, { Authorization: 'Bearer from-file' }],
     ['a password', { username: 'a', password: 'b:c' }, { Authorization: `Basic ${base64('a:b:c')}` }],
-    [
-      'a token serves where its file is not there',
-      { token: 't', tokenFile: '/no/token' },
-      { Authorization: 'Bearer t' },
-    ],
+    ['a token is used if its file is missing', { token: 't', tokenFile: '/no/token' }, { Authorization: 'Bearer t' }],
     ['a user without a password', { username: 'a' }, { Authorization: `Basic ${base64('a:')}` }],
     [
-      'impersonation of all there is',
+      'impersonation with user, UID, groups and extras',
       { as: 'x', asUid: '7', asUserExtra: { scopes: ['a', 'b'], 'example.com/%é': ['c'] } },
       {
         'Impersonate-User': 'x',
@@ -33,7 +29,7 @@ describe('sets headers', () => {
     ],
     ['impersonation', { as: 'x', asGroups: ['g', 'h'] }, { 'Impersonate-User': 'x', 'Impersonate-Group': ['g', 'h'] }],
     [
-      'impersonation in letters that are no bytes of a header: in UTF-8, as Go',
+      'impersonation with non-ASCII names: in UTF-8, as Go',
       { as: 'zoë', asUid: 'ë', asGroups: ['群'], asUserExtra: { k: ['ë'] } },
       {
         'Impersonate-User': 'zo\xc3\xab',

@@ -51,7 +51,7 @@ describe('output of a plugin', () => {
       'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
     ],
     [
-      'a time of no zone',
+      'a time without a zone',
       answer({ token: 't', expirationTimestamp: '2030-01-31T12:00:00' }),
       'its status.expirationTimestamp is not a time like 2030-01-31T12:00:00Z',
     ],

@@ -151,7 +151,7 @@ describe('refuses an invalid exec section', () => {
       { command: 'x', interactiveMode: undefined },
       /interactiveMode is missing; it is one of Never, /,
     ],
-    ['an unknown one', { command: 'x', interactiveMode: 'Maybe' }, /interactiveMode "Maybe" is not known/],
+    ['an unknown interactiveMode', { command: 'x', interactiveMode: 'Maybe' }, /interactiveMode "Maybe" is not known/],
     ['a number as argument', { command: 'x', args: [1] }, /exec\.args is not a list of strings/],
     ['a variable without a name', { command: 'x', env: [{ value: '1' }] }, /exec\.env\[0\]\.name is missing/],
   ];

@@ -44,17 +44,17 @@ describe('refuses an invalid kubeconfig', () => {
       `--kubeconfig: no such file: ${missing}; next: check the path`,
     ],
     [
-      'nothing anywhere',
+      'no kubeconfig anywhere',
       { env: { HOME: missing } },
       `no kubeconfig found (looked at ${path.join(missing, '.kube', 'config')}; not inside a cluster); next: use --kubeconfig FILE, or set KUBECONFIG`,
     ],
     [
-      'a list of nothing',
+      'a KUBECONFIG list of missing files',
       { env: { KUBECONFIG: `${missing}${path.delimiter}${missing}2` } },
       `no kubeconfig found (looked at ${missing}, ${missing}2; not inside a cluster); next: use --kubeconfig FILE, or set KUBECONFIG`,
     ],
     [
-      'an empty list',
+      'an empty KUBECONFIG list',
       { env: { KUBECONFIG: ':', HOME: '/x' } },
       /^no kubeconfig found \(KUBECONFIG contains no file name; not inside/,
     ],
@@ -81,7 +81,7 @@ describe('refuses an invalid kubeconfig', () => {
       `no current context is set in ${noCurrent}; next: use one of its contexts with --context: a`,
     ],
     [
-      'a context of nothing',
+      'a context that does not exist',
       { kubeconfig: dangling, env: {} },
       `the cluster "x" of context "a" is not in ${dangling}, which has no clusters; next: use another file with --kubeconfig`,
     ],
@@ -121,12 +121,12 @@ describe('refuses an invalid kubeconfig', () => {
       `the server address of cluster "a" in ${login} contains a login; next: move the login to username and password of the user`,
     ],
     [
-      'the same without a scheme',
+      'a login in an address without a scheme',
       { kubeconfig: plainLogin, env: {} },
       `the server address of cluster "a" in ${plainLogin} contains a login; next: move the login to username and password of the user`,
     ],
     [
-      'the same, and it is no address',
+      'a login in an invalid address',
       { kubeconfig: oddLogin, env: {} },
       `the server "https://a:6443" of cluster "a" in ${oddLogin} is not an address; next: write it like https://host:6443`,
     ],
@@ -141,7 +141,7 @@ describe('refuses an invalid kubeconfig', () => {
       `the kubeconfig ${version} is malformed: it is a Config of v2, not a Config of v1; next: ${correct}`,
     ],
     [
-      'what the parser gives up on',
+      'YAML that the parser refuses',
       { kubeconfig: deep, env: {} },
       new RegExp(`^the kubeconfig ${deep} is malformed: .*; next: ${correct}$`),
     ],

@@ -9,11 +9,16 @@ describe('chooses cluster and user', () => {
   const missing = path.join(folder, 'missing');
   const table: [string, AccessOptions, string, string][] = [
     ['the flag', { kubeconfig: one, env: {} }, 'one-a', 'one-a'],
-    ['the flag goes before the variable', { kubeconfig: one, env: list(two) }, 'one-a', 'one-a'],
-    ['the first current context of a list', { env: list(two, one) }, 'two-c', 'two-c'],
-    ['a later current context when the first has none', { env: list(noCurrent, two) }, 'two-c', 'two-c'],
-    ['the first cluster and user of a name', { env: list(one, two), context: 'b' }, 'one-b', 'one-b'],
-    ['the other order, the other one', { env: list(two, one), context: 'b' }, 'two-b', 'two-b'],
+    ['--kubeconfig takes precedence over KUBECONFIG', { kubeconfig: one, env: list(two) }, 'one-a', 'one-a'],
+    ['the first current-context of a list', { env: list(two, one) }, 'two-c', 'two-c'],
+    ['a later current-context if the first file has none', { env: list(noCurrent, two) }, 'two-c', 'two-c'],
+    ['the first cluster and user with a name', { env: list(one, two), context: 'b' }, 'one-b', 'one-b'],
+    [
+      'the first cluster and user with a name, in reverse order',
+      { env: list(two, one), context: 'b' },
+      'two-b',
+      'two-b',
+    ],
     ['a file named twice', { env: list(one, one) }, 'one-a', 'one-a'],
     ['missing files of a list are skipped', { env: list(missing, two) }, 'two-c', 'two-c'],
     ['--context', { env: list(one), context: 'b' }, 'one-b', 'one-b'],

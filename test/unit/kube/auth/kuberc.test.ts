@@ -61,10 +61,10 @@ describe('kuberc', () => {
       'login',
       /login \(.*\/bin\/login\) may not run: it is not in credentialPluginAllowlist of .*kuberc-/,
     ],
-    ['another of the same name', list(path.join(other, 'login')), 'login', /may not run/],
+    ['another file with the same name', list(path.join(other, 'login')), 'login', /may not run/],
     ['its name, and another is called by path', list('login'), path.join(other, 'login'), /may not run/],
-    ['one of the current folder', list('x'), path.relative(process.cwd(), path.join(bin, 'login')), /may not run/],
-    ['one that is not there', list('x'), 'gone', /plugin gone may not run/],
+    ['a file of the current folder', list('x'), path.relative(process.cwd(), path.join(bin, 'login')), /may not run/],
+    ['a missing file', list('x'), 'gone', /plugin gone may not run/],
     [
       'an unknown policy',
       preference({ credentialPluginPolicy: 'Some' }),
@@ -85,7 +85,7 @@ describe('kuberc', () => {
     ],
     ['an empty list', list(), 'login', /credentialPluginAllowlist has no entry/],
     ['an empty entry', list(''), 'login', /credentialPluginAllowlist\[0\] has no command/],
-    ['a path that is not the shortest', list(`${bin}/../bin/login`), 'login', /not the shortest form/],
+    ['a path that is not normalised', list(`${bin}/../bin/login`), 'login', /not the shortest form/],
     [
       'two names',
       preference({
@@ -96,7 +96,7 @@ describe('kuberc', () => {
       /a command and a different name/,
     ],
     [
-      'a file that is not there',
+      'a missing file on a path',
       '/no/kuberc',
       'login',
       /cannot read the kubectl preferences \/no\/kuberc: no such file/,

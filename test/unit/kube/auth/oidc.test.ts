@@ -58,7 +58,7 @@ test('sends the client credentials in the form to an issuer that requires it', a
 const problems: [name: string, config: object, prepare: () => void, message: RegExp][] = [
   ['no refresh-token', { 'id-token': jwt(0) }, () => {}, /its id-token has expired, and it has no refresh-token/],
   ['no tokens at all', {}, () => {}, /has no refresh-token/],
-  ['an id-token that is none', { 'id-token': 'abc' }, () => {}, /its id-token is not a JWT/],
+  ['an invalid id-token', { 'id-token': 'abc' }, () => {}, /its id-token is not a JWT/],
   [
     'a refusal',
     { 'refresh-token': 'token-1' },
@@ -68,7 +68,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     /its token cannot be refreshed: https:.*\/token answered 400: "\{\\"error\\":\\"invalid_grant\\"\}x{55}…"$/,
   ],
   [
-    'a refusal that says what it was asked with',
+    'a refusal that quotes the request',
     { 'refresh-token': 'r1', 'client-secret': 's3' },
     () => {
       issuer.answers = [[400, 'bad r1 of s3']];
@@ -100,7 +100,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     /openid-configuration names a token_endpoint that is not https:\/\/$/,
   ],
   [
-    'an issuer without TLS, which is not asked at all',
+    'an issuer without TLS, which gets no request',
     { 'refresh-token': 'r', 'idp-issuer-url': 'http://127.0.0.1:1/realm' },
     () => {},
     /its token cannot be refreshed: its idp-issuer-url is not https:\/\/$/,
@@ -122,7 +122,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     /\/token answered 307: ""$/,
   ],
   [
-    'a discovery without an end',
+    'an endless discovery',
     { 'refresh-token': 'r' },
     () => {
       issuer.discovery = [200, 'x'.repeat(1024 ** 2 + 1)];
@@ -130,7 +130,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     /openid-configuration answered with more than 1 MiB$/,
   ],
   [
-    'an answer without an end',
+    'an endless response',
     { 'refresh-token': 'r' },
     () => {
       issuer.answers = [[200, 'x'.repeat(1024 ** 2 + 1)]];
@@ -154,7 +154,7 @@ const problems: [name: string, config: object, prepare: () => void, message: Reg
     /openid-configuration answered 404: "<html>"/,
   ],
   [
-    'a page for a discovery',
+    'an HTML page instead of a discovery',
     { 'refresh-token': 'r' },
     () => {
       issuer.discovery = [200, '<html>'];

@@ -29,28 +29,28 @@ const MANY = 'This pod has more than one PodDisruptionBudget, which the eviction
 for (const [name, given, expected] of [
   ['accepted', answer(201, { kind: 'Status', status: 'Success', code: 201 }), { kind: 'accepted' }],
   [
-    'held back by a budget',
+    'a budget blocks',
     held('The disruption budget web needs 2 healthy pods and has 2 currently'),
     { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods and has 2 currently' },
   ],
   [
-    'a budget that the server has just seen',
+    'a budget that the server has not processed yet',
     held('The disruption budget web is still being processed by the server.'),
     { kind: 'budget', budget: 'web', message: 'still being processed by the server' },
   ],
-  ['words of another server', held('no way'), { kind: 'budget', budget: undefined, message: 'no way' }],
+  ['a message of another server', held('no way'), { kind: 'budget', budget: undefined, message: 'no way' }],
   [
     'no cause',
     answer(429, failure(429, { message: WOULD_VIOLATE })),
     { kind: 'budget', budget: undefined, message: WOULD_VIOLATE },
   ],
   [
-    'a server with too much to do',
+    'a busy server',
     answer(429, failure(429, { message: 'too many requests' }), { 'retry-after': '7' }),
     { kind: 'busy', afterMs: 7000, message: 'too many requests' },
   ],
   [
-    'the same before it looks at what is asked: no Status',
+    'a busy server that returns no Status',
     { status: 429, headers: { 'retry-after': '1' }, text: 'Too many requests, please try again later.\n' },
     { kind: 'busy', afterMs: 1000, message: 'Too many requests, please try again later.' },
   ],
@@ -62,7 +62,7 @@ for (const [name, given, expected] of [
   ['a slow one', answer(504, failure(504)), { kind: 'busy', afterMs: undefined, message: 'no' }],
   ['gone', answer(404, failure(404, { reason: 'NotFound', details: { name: 'p', kind: 'pods' } })), { kind: 'gone' }],
   [
-    'a budget that went meanwhile',
+    'a budget that was deleted meanwhile',
     answer(
       404,
       failure(404, { reason: 'NotFound', details: { name: 'web', group: 'policy', kind: 'poddisruptionbudgets' } }),
@@ -75,10 +75,10 @@ for (const [name, given, expected] of [
     answer(403, failure(403, { details: { causes: [{ reason: 'NamespaceTerminating' }] } })),
     { kind: 'namespace ends', message: 'no' },
   ],
-  ['two budgets: it says 201 and means 500', answer(201, failure(500, { message: MANY })), 'many budgets'],
+  ['two budgets: a 500 inside a 201 response', answer(201, failure(500, { message: MANY })), 'many budgets'],
   ['forbidden', answer(403, failure(403)), undefined],
   ['no such resource', { status: 404, headers: {}, text: '404 page not found' }, undefined],
-  ['a failure of another kind in a 201', answer(201, failure(500)), undefined],
+  ['another failure inside a 201 response', answer(201, failure(500)), undefined],
 ] as const) {
   test(name, () => assert.deepEqual(evictionOf(given), expected));
 }

@@ -24,39 +24,47 @@ const RESTRICTED = { 'node-restriction.kubernetes.io/x': '', 'example.com/y': ''
 const TAINTS = [{ key: 'a', effect: 'NoSchedule' as const }];
 
 const cases: [string, NodePoolSpec, [string[], boolean] | undefined][] = [
-  ['the default selector gives nothing away', { labels: RESTRICTED, taints: TAINTS }, undefined],
-  ['nor do labels that a kubelet could set itself', { nodeSelector: { a: 'b' }, labels: { c: 'd' } }, undefined],
+  ['the default selector has no risk', { labels: RESTRICTED, taints: TAINTS }, undefined],
+  ['labels that a kubelet may set itself are no risk', { nodeSelector: { a: 'b' }, labels: { c: 'd' } }, undefined],
   [
-    'who can join gets restricted labels',
+    'a kubelet that can join gets restricted labels',
     { nodeSelector: { a: 'b' }, labels: RESTRICTED },
     [['node-restriction.kubernetes.io/x'], false],
   ],
-  ['who can leave loses taints', { nodeSelector: { a: 'b' }, taints: TAINTS }, [[], true]],
+  ['a kubelet that can leave loses taints', { nodeSelector: { a: 'b' }, taints: TAINTS }, [[], true]],
   [
-    'one label out of reach keeps it from joining',
+    'one restricted label keeps a kubelet from joining',
     { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED },
     undefined,
   ],
-  ['but not from leaving', { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED, taints: TAINTS }, [[], true]],
-  ['only labels out of reach', { nodeSelector: ROLE, labels: RESTRICTED, taints: TAINTS }, undefined],
-  ['an empty selector, which matches no node', { nodeSelector: {}, labels: RESTRICTED }, undefined],
   [
-    'expressions that a kubelet may meet',
+    'one restricted label does not keep a kubelet from leaving',
+    { nodeSelector: { a: 'b', ...ROLE }, labels: RESTRICTED, taints: TAINTS },
+    [[], true],
+  ],
+  [
+    'a selector with only restricted labels has no risk',
+    { nodeSelector: ROLE, labels: RESTRICTED, taints: TAINTS },
+    undefined,
+  ],
+  ['an empty selector, which matches no node, has no risk', { nodeSelector: {}, labels: RESTRICTED }, undefined],
+  [
+    'a kubelet can join by expressions on its own labels',
     { matchExpressions: [expression('a', 'Gt', '4'), expression('b', 'NotIn', 'c')], labels: RESTRICTED },
     [['node-restriction.kubernetes.io/x'], false],
   ],
   [
-    'an expression on a label out of reach',
+    'an expression on a restricted label keeps a kubelet from joining',
     { nodeSelector: { a: 'b' }, matchExpressions: [expression(ROLE_KEY, 'Exists')], labels: RESTRICTED },
     undefined,
   ],
   [
-    'the absence of a label out of reach does not keep it from joining',
+    'the required absence of a restricted label does not keep a kubelet from joining',
     { matchExpressions: [expression(ROLE_KEY, 'DoesNotExist')], labels: RESTRICTED, taints: TAINTS },
     [['node-restriction.kubernetes.io/x'], false],
   ],
   [
-    'who may set a label that members do not have can leave',
+    'a kubelet can leave by setting a label that members must not have',
     { matchExpressions: [expression('spot', 'DoesNotExist')], taints: TAINTS },
     [[], true],
   ],
@@ -107,16 +115,20 @@ const CLASS_RISK =
   'has a RuntimeClass that selects by nodes.lailin.xyz/pool; kubelets can set these labels on their own node and so attract its pods';
 const big = [expression(ROLE_KEY, 'Exists')];
 for (const [title, spec, want] of [
-  ['is drawn to a kubelet by one label', { matchExpressions: big }, CLASS_RISK],
+  ['attracts pods to a kubelet by one label', { matchExpressions: big }, CLASS_RISK],
   [
-    'by several',
+    'attracts pods to a kubelet by several labels',
     { matchExpressions: big, nodeSelector: { size: 'b' }, labels: { a: '' } },
     CLASS_RISK.replace('by ', 'by a, ').replace('pool;', 'pool, size;'),
   ],
-  ['not where it selects by a role', { matchExpressions: big, nodeSelector: ROLE }, undefined],
-  ['nor by a label that the pool gives', { matchExpressions: big, labels: RESTRICTED }, undefined],
-  ['nor without expressions', { nodeSelector: { size: 'b' } }, undefined],
-  ['nor without a handler', { matchExpressions: big, handler: '' }, undefined],
+  ['has no risk if it selects by a role', { matchExpressions: big, nodeSelector: ROLE }, undefined],
+  [
+    'has no risk if it selects by a restricted label of the pool',
+    { matchExpressions: big, labels: RESTRICTED },
+    undefined,
+  ],
+  ['has no risk without expressions', { nodeSelector: { size: 'b' } }, undefined],
+  ['has no risk without a handler', { matchExpressions: big, handler: '' }, undefined],
 ] as const) {
   test(`the RuntimeClass of a pool ${title}`, () => {
     const pool = { handler: 'runc', ...spec } as NodePoolSpec;

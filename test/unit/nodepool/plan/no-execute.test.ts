@@ -32,21 +32,29 @@ const ANY_NO_SCHEDULE: Toleration = { operator: 'Exists', effect: 'NoSchedule' }
 
 const CASES: [string, DrainPod, stays: boolean][] = [
   ['tolerates nothing', pod('p', []), false],
-  ['tolerates it for ever', pod('p', [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }]), true],
+  ['tolerates the taint forever', pod('p', [{ key: 'dedicated', value: 'x', effect: 'NoExecute' }]), true],
   ['tolerates every effect of the key', pod('p', [{ key: 'dedicated', operator: 'Exists' }]), true],
   ['tolerates everything', pod('p', [{ operator: 'Exists' }]), true],
-  ['the value of before', pod('p', [{ key: 'dedicated', value: 'old', effect: 'NoExecute' }]), false],
+  ['tolerates only the previous value', pod('p', [{ key: 'dedicated', value: 'old', effect: 'NoExecute' }]), false],
   [
-    'for a while: the taint would delete it without asking a budget',
+    'tolerates the taint for a time',
     pod('p', [{ ...FOR_EVER, tolerationSeconds: 3600 }]),
     false,
   ],
-  ['the first toleration that matches counts', pod('p', [{ ...FOR_EVER, tolerationSeconds: 1 }, FOR_EVER]), false],
-  ['has ended well', pod('p', [], { phase: 'Succeeded' }), true],
-  ['has ended badly', pod('p', [], { phase: 'Failed' }), true],
+  [
+    'tolerates the taint forever only by a later toleration',
+    pod('p', [{ ...FOR_EVER, tolerationSeconds: 1 }, FOR_EVER]),
+    false,
+  ],
+  ['has Succeeded', pod('p', [], { phase: 'Succeeded' }), true],
+  ['has Failed', pod('p', [], { phase: 'Failed' }), true],
   ['is pending', pod('p', [], { phase: 'Pending', isReady: false }), false],
   ['is a mirror pod', pod('p', [], { isMirror: true }), true],
-  ['is a DaemonSet’s', pod('p', [], { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd' } }), false],
+  [
+    'belongs to a DaemonSet',
+    pod('p', [], { controller: { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'd' } }),
+    false,
+  ],
   ['terminates', pod('p', [], GONE), false],
 ];
 

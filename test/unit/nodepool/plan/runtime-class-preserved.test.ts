@@ -61,7 +61,7 @@ const forged: [what: string, json: unknown, read: object | undefined][] = [
     { pool: 'a', overhead: { podFixed: { cpu: '-1', memory: 'much', b: 1, 'a b': '1', c: '1' }, other: {} } },
     { overhead: { podFixed: { c: '1' } } },
   ],
-  ['an amount without end', { pool: 'a', overhead: { podFixed: { cpu: '1e9999' } } }, {}],
+  ['an infinite amount', { pool: 'a', overhead: { podFixed: { cpu: '1e9999' } } }, {}],
   ['other fields', { pool: 'a', metadata: { finalizers: ['x'] }, handler: 'x', scheduling: {}, labels }, { labels }],
 ];
 for (const [what, json, read] of forged) {

@@ -122,17 +122,17 @@ assert.ok(owner);
 const leftover = { ...ours, metadata: { ...ours.metadata, ownerReferences: [{ ...owner, uid: 'earlier' }] } };
 
 const cases: [string, Parameters<typeof planRuntimeClass>, string][] = [
-  ['as it should be', [pool, ours], 'none'],
-  ['no handler, none there', [noHandler, undefined], 'none'],
-  ['the handler left the spec', [noHandler, ours], 'delete'],
+  ['as the pool wants', [pool, ours], 'none'],
+  ['no handler and no RuntimeClass', [noHandler, undefined], 'none'],
+  ['the handler was removed from the spec', [noHandler, ours], 'delete'],
   ['another handler', [aPool({ ...pool.spec, handler: 'gvisor' }), ours], 'replace'],
   ['other labels', [aPool({ ...pool.spec, labels: {} }), ours], 'patch'],
   ['other taints', [aPool({ ...pool.spec, taints: [] }), ours], 'patch'],
   ['not ours', [pool, foreign], 'foreign'],
-  ['not ours and not wanted', [noHandler, foreign], 'none'],
-  ['of an earlier pool of that name', [pool, leftover], 'replace'],
+  ['foreign and without a handler', [noHandler, foreign], 'none'],
+  ['of an earlier pool with the same name', [pool, leftover], 'replace'],
   ['the pool is being deleted', [dying, ours], 'delete'],
-  ['the pool is being deleted, not ours', [dying, foreign], 'none'],
+  ['the pool is being deleted, but the RuntimeClass is foreign', [dying, foreign], 'none'],
 ];
 for (const [name, args, want] of cases) {
   test(`RuntimeClass, ${name}: ${want}`, () => assert.equal(planRuntimeClass(...args).kind, want));

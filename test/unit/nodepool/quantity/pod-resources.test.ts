@@ -44,7 +44,7 @@ const CASES: Case[] = [
     limits: { cpu: '700m' },
   },
   {
-    name: 'the largest init container counts where it is more',
+    name: 'the largest init container counts if it exceeds the containers',
     pod: { spec: { containers: [cpu(100)], initContainers: [cpu(300), cpu(900), cpu(200)] } },
     requests: { cpu: '900m' },
     limits: { cpu: '1800m' },
@@ -56,37 +56,37 @@ const CASES: Case[] = [
     limits: { cpu: '300m' },
   },
   {
-    name: 'sidecars stay, and run beside the init containers after them',
+    name: 'sidecars add to init containers that start after them',
     pod: { spec: { containers: [cpu(100)], initContainers: [cpu(500), sidecar(50), cpu(500), sidecar(10)] } },
     requests: { cpu: '550m' },
     limits: { cpu: '1100m' },
   },
   {
-    name: 'sidecars and containers add up where these are more',
+    name: 'sidecars and containers add up if they exceed the init containers',
     pod: { spec: { containers: [cpu(600)], initContainers: [sidecar(50), cpu(500)] } },
     requests: { cpu: '650m' },
     limits: { cpu: '1300m' },
   },
   {
-    name: 'a restart policy of a container that is none of init makes no sidecar',
+    name: 'restartPolicy makes only an init container a sidecar',
     pod: { spec: { containers: [sidecar(100)], initContainers: [cpu(100, { restartPolicy: 'Never' })] } },
     requests: { cpu: '100m' },
     limits: { cpu: '200m' },
   },
   {
-    name: 'overhead: on all requests, and on limits where there are any',
+    name: 'overhead: added to all requests, and to existing limits',
     pod: { spec: { containers: [cpu(100)], overhead: { cpu: '5m', memory: '120Mi' } } },
     requests: { cpu: '105m', memory: '120Mi' },
     limits: { cpu: '205m' },
   },
   {
-    name: 'overhead: a limit of zero is none',
+    name: 'overhead: not added to a limit of zero',
     pod: { spec: { containers: [{ resources: { limits: { memory: '0' } } }], overhead: { memory: '120Mi' } } },
     requests: { memory: '120Mi' },
     limits: { memory: '0' },
   },
   {
-    name: 'what is said for the pod stands in place of its containers, but for other resources',
+    name: 'pod-level resources replace those of containers, other resources add up',
     pod: {
       spec: {
         containers: [cpu(100), { resources: { requests: { memory: '1Gi', 'nvidia.com/gpu': '1' } } }],
@@ -98,7 +98,7 @@ const CASES: Case[] = [
     limits: { cpu: '4' },
   },
   {
-    name: 'a resize that is under way: the most of asked, set aside and in use',
+    name: 'a resize in progress: maximum of requested, allocated and actual resources',
     pod: {
       spec: { containers: [cpu(100), cpu(700), cpu(1)] },
       status: {
@@ -118,7 +118,7 @@ const CASES: Case[] = [
     limits: { cpu: '9202m' },
   },
   {
-    name: 'a resize that cannot be: what is asked for does not count',
+    name: 'an infeasible resize: requested resources do not count',
     pod: {
       spec: { containers: [cpu(5000)] },
       status: {
@@ -136,7 +136,7 @@ const CASES: Case[] = [
     limits: { cpu: '1' },
   },
   {
-    name: 'a resize that waits counts as asked for',
+    name: 'a deferred resize: requested resources count',
     pod: {
       spec: { containers: [cpu(5000)] },
       status: { conditions: pending('Deferred'), containerStatuses: [{ name: 'c5000', resources: {} }] },
@@ -145,7 +145,7 @@ const CASES: Case[] = [
     limits: { cpu: '10' },
   },
   {
-    name: 'sidecars are resized, other init containers are not',
+    name: 'resizes apply to sidecars, not to other init containers',
     pod: {
       spec: { initContainers: [cpu(100), sidecar(50)] },
       status: {
@@ -159,7 +159,7 @@ const CASES: Case[] = [
     limits: { cpu: '200m' },
   },
   {
-    name: 'a pod that is resized as a whole',
+    name: 'a pod-level resize',
     pod: {
       spec: { containers: [cpu(1)], resources: { requests: { cpu: '2' }, limits: { cpu: '3' } } },
       status: {

@@ -36,16 +36,16 @@ describe('tolerates', () => {
 describe('evictedAfter', () => {
   const forever: Toleration = { key: 'a', operator: 'Exists' };
   const cases: [what: string, tolerations: Toleration[], taints: string[], expected: number][] = [
-    ['no taint', [], [], Infinity],
-    ['other effects', [], ['a:NoSchedule', 'b:PreferNoSchedule'], Infinity],
-    ['no toleration', [], ['a:NoExecute'], 0],
-    ['a toleration for ever', [forever], ['a:NoExecute'], Infinity],
-    ['one of two taints uncovered', [forever], ['a:NoExecute', 'b:NoExecute'], 0],
-    ['for a while', [{ ...forever, tolerationSeconds: 300 }], ['a:NoExecute'], 300],
-    ['zero seconds', [{ ...forever, tolerationSeconds: 0 }], ['a:NoExecute'], 0],
-    ['negative seconds', [{ ...forever, tolerationSeconds: -1 }], ['a:NoExecute'], 0],
+    ['no taint: never', [], [], Infinity],
+    ['taints with other effects: never', [], ['a:NoSchedule', 'b:PreferNoSchedule'], Infinity],
+    ['no toleration: at once', [], ['a:NoExecute'], 0],
+    ['a toleration without tolerationSeconds: never', [forever], ['a:NoExecute'], Infinity],
+    ['one of two taints not tolerated: at once', [forever], ['a:NoExecute', 'b:NoExecute'], 0],
+    ['tolerationSeconds', [{ ...forever, tolerationSeconds: 300 }], ['a:NoExecute'], 300],
+    ['zero tolerationSeconds: at once', [{ ...forever, tolerationSeconds: 0 }], ['a:NoExecute'], 0],
+    ['negative tolerationSeconds: at once', [{ ...forever, tolerationSeconds: -1 }], ['a:NoExecute'], 0],
     [
-      'the shortest of those that count',
+      'the shortest tolerationSeconds of matching tolerations counts',
       [
         { ...forever, tolerationSeconds: 300 },
         { key: 'b', operator: 'Exists', tolerationSeconds: 60 },
@@ -54,7 +54,12 @@ describe('evictedAfter', () => {
       ['a:NoExecute', 'b:NoExecute'],
       60,
     ],
-    ['the first that covers it counts', [{ operator: 'Exists', tolerationSeconds: 9 }, forever], ['a:NoExecute'], 9],
+    [
+      'the first matching toleration counts',
+      [{ operator: 'Exists', tolerationSeconds: 9 }, forever],
+      ['a:NoExecute'],
+      9,
+    ],
   ];
   for (const [what, tolerations, taints, expected] of cases) {
     test(what, () => assert.equal(evictedAfter(tolerations, taints.map(taint)), expected));

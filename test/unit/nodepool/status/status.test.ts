@@ -29,7 +29,7 @@ const cases: [string, Partial<PoolObservation>, number][] = [
   ['no member', {}, 200],
   ['no member is Ready', { members: [aNode({ ready: false }), aNode({ ready: false })] }, 503],
   ['one member is Ready', { members: [aNode({ ready: false }), aNode()] }, 200],
-  ['cordoned members are no fault', { members: [aNode({ unschedulable: true })] }, 200],
+  ['all members are cordoned', { members: [aNode({ unschedulable: true })] }, 200],
   ['a conflict', { members: [aNode()], conflicts: [conflict] }, 409],
   ['a failed write outweighs a conflict', { failures: ['no'], conflicts: [conflict] }, 500],
   ['an invalid spec outweighs all', { specErrors: [{ field: 'spec', message: 'no' }], failures: ['no'] }, 422],

@@ -148,10 +148,10 @@ const edited = (spec: NodePoolSpec, more: Partial<NodePool['metadata']> = {}): N
 });
 const CHANGES: [what: string, change: NodePool | undefined][] = [
   ['paused', edited({ ...SPEC, paused: true })],
-  ['edited: the taint has gone', edited({ noExecute: 'Drain' })],
-  ['edited: the node is no member', edited({ ...SPEC, nodeSelector: { other: 'x' } })],
+  ['edited to remove the taint', edited({ noExecute: 'Drain' })],
+  ['edited so that the node is no member', edited({ ...SPEC, nodeSelector: { other: 'x' } })],
   ['deleted', edited(SPEC, { deletionTimestamp: '2026-01-02T00:00:00Z' })],
-  ['gone', undefined],
+  ['not found', undefined],
 ];
 
 for (const [what, change] of CHANGES) {

@@ -34,7 +34,7 @@ const cases: [string, (stored: Node) => Node, string, typeof pool?][] = [
     s => ({ ...s, labels: { team: 'a' } }),
     'label tier was sent with value "gold" and removed',
   ],
-  ['a label of nobody', s => ({ ...s, labels: { ...s.labels, team: 'b', more: 'c' } }), ''],
+  ['a foreign label', s => ({ ...s, labels: { ...s.labels, team: 'b', more: 'c' } }), ''],
   [
     'a label that the pool strips',
     s => ({ ...s, labels: { ...s.labels, more: 'c' } }),

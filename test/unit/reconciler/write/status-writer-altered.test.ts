@@ -20,8 +20,8 @@ for (const [name, kept, expected] of [
     { ...sent, conditions: [{ ...ready, reason: 'Theirs' }] },
     ['status.conditions[Ready].reason PoolReady Theirs'],
   ],
-  ['what a schema drops is not altered', earlier, []],
-  ['what a schema drops, beside a value', { ...earlier, status: 500 }, ['status.status 200 500']],
+  ['fields that a schema drops do not count', earlier, []],
+  ['fields that a schema drops, and a changed value', { ...earlier, status: 500 }, ['status.status 200 500']],
 ] as [string, NodePoolStatus, string[]][]) {
   test(`detects a status that the server stored differently: ${name}`, () => {
     const altered = alteredFields({ sent, next: sent }, kept, lackingFields(sent, kept));

@@ -118,19 +118,19 @@ const { reason: _reason, ...bare } = ready;
 
 for (const [name, kept, expected] of [
   ['all is kept', sent, []],
-  ['the server may add', { ...sent, podCount: 3 }, []],
+  ['the server adds a field', { ...sent, podCount: 3 }, []],
   [
-    'nothing is kept',
+    'the server drops everything',
     undefined,
     ['status.status', 'status.nodeCount', 'status.allocatable', 'status.observedGeneration', 'status.conditions'],
   ],
   ['a field', { ...sent, observedGeneration: undefined }, ['status.observedGeneration']],
-  ['resources are one', { ...sent, allocatable: {} }, ['status.allocatable']],
+  ['the server drops the resources, reported as one field', { ...sent, allocatable: {} }, ['status.allocatable']],
   ['a field of another type', { ...sent, allocatable: 'x' as never }, ['status.allocatable']],
   ['items of another type', { ...sent, conditions: ['x'] as never }, ['status.conditions[]']],
   ['a field of an item', { ...sent, conditions: [bare] }, ['status.conditions[].reason']],
-  ['items: no schema drops them', { ...sent, conditions: [] }, []],
-  ['one resource: no schema drops it alone', { ...sent, allocatable: { cpu: '1' } }, []],
+  ['missing list items, which no schema drops', { ...sent, conditions: [] }, []],
+  ['a single missing resource, which no schema drops', { ...sent, allocatable: { cpu: '1' } }, []],
 ] as [string, NodePoolStatus | undefined, string[]][]) {
   test(`finds status fields that the response lacks: ${name}`, () => {
     assert.deepEqual(lackingFields(sent, kept), expected);

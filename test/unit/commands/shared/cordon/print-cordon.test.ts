@@ -8,13 +8,13 @@ const UNTIL = '2026-01-04T00:00:00Z';
 
 const cases: [name: string, leftMs: number, left: string][] = [
   ['a second', 1_000, '1s'],
-  ['a part of it', 9_100, '10s'],
+  ['less than 10 seconds', 9_100, '10s'],
   ['90 seconds', 90_000, '90s'],
   ['minutes and seconds', 299_500, '5m'],
   ['less than 10 minutes', 9.5 * 60_000, '9m30s'],
   ['10 minutes', 10 * 60_000, '10m'],
   ['more', 10.5 * 60_000, '11m'],
-  ['a second less than 3 days', 3 * 86_400_000 - 1_000, '3d'],
+  ['one second less than 3 days', 3 * 86_400_000 - 1_000, '3d'],
 ];
 for (const [name, leftMs, left] of cases) {
   test(`${name}: ${left}`, () => {

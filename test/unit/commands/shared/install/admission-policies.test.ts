@@ -6,15 +6,15 @@ const WANTED = { rules: [{ verbs: ['get'] }], on: true };
 
 const cases: [string, unknown, { withDefaults: boolean; exactly: boolean }][] = [
   ['the same', structuredClone(WANTED), { withDefaults: true, exactly: true }],
-  ['with a field more', { ...WANTED, scope: '*' }, { withDefaults: true, exactly: false }],
+  ['with an additional field', { ...WANTED, scope: '*' }, { withDefaults: true, exactly: false }],
   [
-    'with a field more in a list',
+    'with an additional field in a list',
     { ...WANTED, rules: [{ verbs: ['get'], x: 1 }] },
     { withDefaults: true, exactly: false },
   ],
   ['with another value', { ...WANTED, on: false }, { withDefaults: false, exactly: false }],
   ['without a field', { rules: WANTED.rules }, { withDefaults: false, exactly: false }],
-  ['with an item more', { ...WANTED, rules: [...WANTED.rules, {}] }, { withDefaults: false, exactly: false }],
+  ['with an additional item', { ...WANTED, rules: [...WANTED.rules, {}] }, { withDefaults: false, exactly: false }],
   ['with another type', { ...WANTED, rules: { 0: { verbs: ['get'] } } }, { withDefaults: false, exactly: false }],
   ['missing', undefined, { withDefaults: false, exactly: false }],
 ];
