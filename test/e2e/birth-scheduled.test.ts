@@ -61,7 +61,7 @@ describe('nodes that register while pods are pending', { skip }, () => {
     return { all: items.length, on };
   };
 
-  test('with the policy, nodes are complete before any pod is bound, without a controller', {
+  test('with the policy and no controller, nodes register complete and get no pods', {
     timeout: TEST_MS,
   }, async t => {
     await apply(testEnv.cluster(), POLICY);

@@ -128,7 +128,7 @@ test('install removes what another field manager adds to a policy', { skip }, as
   assert.equal(await ok(['install', '--admission']), all('unchanged'));
 });
 
-test('uninstall removes the node policy first, and all policies with --controller', {
+test('uninstall removes the birth policy first, and all policies with --controller or the CRD', {
   skip,
 }, async () => {
   await createNodes(cluster(), [{ name: 'n', labels: { 'node-role.kubernetes.io/a': '' } }]);

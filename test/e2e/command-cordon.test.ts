@@ -44,7 +44,7 @@ test('prints the same as kubectl, including for cordoned nodes', async () => {
   assert.deepEqual(await closed(), ['b-1', 'other']);
 });
 
-test('get, wait and drain use the current number of cordoned nodes, even without a status write', async () => {
+test('cordon and drain update the cordoned count, and report a status that cannot be written', async () => {
   await pools();
   await testEnv.reconcile();
   const cordoned = async () => (await testEnv.getPool('alpha'))?.status?.unschedulableNodeCount;

@@ -150,7 +150,7 @@ test('evaluates files together: a node that leaves one pool joins the other', as
   assert.equal(conflict.code, 1);
 });
 
-test('a change of pool metadata changes no node, and names what no apply has set', async () => {
+test('a change of pool metadata changes no node, and fields not set by apply are named', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web', { labels: { tier: 'gold', kept: '1' } });
   await testEnv.reconcile();

@@ -143,7 +143,7 @@ test('a forged record changes nothing on other nodes', async () => {
   assert.equal((await kubelet('a').labelOf('b')).status, 403);
 });
 
-test('without the policy, a kubelet can join a pool for its labels or leave it for its taints', async () => {
+test('without the policy, a kubelet can join a pool to gain labels or leave it to lose taints', async () => {
   await testEnv.nodes({ name: 'a' });
   await testEnv.pool('pci', { nodeSelector: { [GROUP]: 'pci' }, labels: { [SECRET]: 'yes' }, taints: [TAINT] });
   assert.equal((await kubelet('a').label({ [SECRET]: 'yes' })).status, 403, 'NodeRestriction is on');

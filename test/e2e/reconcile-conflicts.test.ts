@@ -120,7 +120,7 @@ test('neither adopts, changes nor deletes a foreign RuntimeClass', async () => {
   assert.equal((await testEnv.runtimeClass('worker'))?.handler, 'theirs');
 });
 
-test('writes nodes although the RuntimeClass is refused, and writes that later', async () => {
+test('writes the nodes while the RuntimeClass is refused, and the RuntimeClass afterwards', async () => {
   await testEnv.nodes({ name: 'a', labels: role('worker') });
   await testEnv.pool('worker', { handler: 'runc' });
   await testEnv.reconcile();

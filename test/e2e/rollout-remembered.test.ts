@@ -45,7 +45,7 @@ async function breakCanary() {
   await setReady(testEnv.cluster(), 'n0', false);
 }
 
-test('a broken canary is not the canary of the next spec, and gets that last', { timeout: 120_000 }, async t => {
+test('a broken node is not the canary of the next spec, and is changed last', { timeout: 120_000 }, async t => {
   const watching = await begun(t, 4, { canary: 1, maxConcurrent: 1, settleSeconds: 1 });
   await breakCanary();
   await eventually('it is stopped', says(/^RolloutStopped: .*node n0 turned NotReady/));
@@ -173,7 +173,7 @@ test('a returning running node does not get a stopped spec', { timeout: 120_000 
   });
 });
 
-test('a node that fails during a pause stops its spec, even if it is then gone', {
+test('a node that fails during a pause stops its spec, even after it is deleted or leaves', {
   timeout: 120_000,
 }, async t => {
   const watching = await begun(t, 4, { canary: 2, settleSeconds: 600 });

@@ -69,7 +69,7 @@ test('the watch writes the RuntimeClass at the beginning and at the end', async 
   assert.equal(writes - before, 2);
 });
 
-test('with noExecute: Drain, writes twice only for a new value of a NoExecute taint', async () => {
+test('with noExecute: Drain, writes the RuntimeClass twice only for a new NoExecute value', async () => {
   await create(2);
   const execute = (value: string) => ({ key: 'd', value, effect: 'NoExecute' as const });
   const spec = { handler: 'runc', labels: { tier: '1' }, noExecute: 'Drain' as const };

@@ -82,7 +82,7 @@ test('sets no startup taints again after the pool is recreated or another takes 
   );
 });
 
-test('transient taints of spec.taints go to young nodes only, even with a lost record', async () => {
+test('transient taints of spec.taints go to young nodes only, even after a lost record', async () => {
   const agent: Taint = { key: 'node.cilium.io/agent-not-ready', effect: 'NoExecute' };
   const own: Taint = { key: 'own', effect: 'NoSchedule' };
   await testEnv.nodes(...NAMES.map(name => ({ name, labels: role('p') })));
@@ -162,7 +162,7 @@ test('lifts a taint that a kubelet registers with, also with the admission polic
   await raw(testEnv.cluster()).deleteAll('/api/v1/nodes');
 });
 
-test('again: Boot sets startup taints when the boot id changes, and first records it', async t => {
+test('again: Boot sets startup taints again when the boot id changes', async t => {
   const boot = (name: string, bootID: string) =>
     raw(testEnv.cluster()).expect('PATCH', `/api/v1/nodes/${name}/status`, { status: { nodeInfo: { bootID } } });
   await opened(t);

@@ -29,7 +29,7 @@ async function endsRight(): Promise<void> {
   assert.deepEqual(await tiers('a', 'b', 'joins'), [undefined, undefined, 'gold']);
 }
 
-test('a rollout in progress, then stopped, ends the takeover correctly', { timeout: 120_000 }, async () => {
+test('the takeover ends correctly despite a rollout in progress and then stopped', { timeout: 120_000 }, async () => {
   const rollout = { maxConcurrent: 1, settleSeconds: 600 };
   await testEnv.nodes({ name: 'a', labels: GOLD }, { name: 'b', labels: GOLD });
   const spec: NodePoolSpec = { labels: { tier: 'gold', added: 'x' }, rollout };
@@ -49,7 +49,7 @@ test('a rollout in progress, then stopped, ends the takeover correctly', { timeo
   await endsRight();
 });
 
-test('a drain blocked by a budget ends the takeover correctly', { timeout: 120_000 }, async () => {
+test('the takeover ends correctly despite a drain that a budget blocks', { timeout: 120_000 }, async () => {
   const taints = [{ key: 'dedicated', value: 'x', effect: 'NoExecute' as const }];
   await testEnv.nodes({ name: 'a', labels: GOLD }, { name: 'b', labels: GOLD });
   for (const node of ['a', 'b']) await pods.pod({ name: `p-${node}`, node, labels: { app: 'web' }, graceSeconds: 0 });

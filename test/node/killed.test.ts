@@ -18,7 +18,7 @@ await startNode({ server: 'https://127.0.0.1:1', authority, ca: authority.cert }
 console.log('started');
 `;
 
-test('killing the starting process removes everything of the node', {
+test('killing the process that started a node leaves nothing of the node', {
   skip: (await nodeObstacle()) ?? false,
   timeout: 120_000,
 }, async t => {

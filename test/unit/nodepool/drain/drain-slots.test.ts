@@ -37,7 +37,7 @@ describe('free slots', () => {
     assert.equal(slots.acquire('b'), false);
   });
 
-  test('--max-unavailable drains more unavailable nodes than it has slots, within the parallel limit', () => {
+  test('--max-unavailable drains at most that many unavailable nodes at a time', () => {
     const down = ['a', 'b', 'c'].map(name => ({ name, ready: false }));
     const slots = new DrainSlots({ kind: 'max unavailable', nodes: 2 }, down);
     assert.deepEqual(

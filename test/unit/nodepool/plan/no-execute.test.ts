@@ -36,11 +36,7 @@ const CASES: [string, DrainPod, stays: boolean][] = [
   ['tolerates every effect of the key', pod('p', [{ key: 'dedicated', operator: 'Exists' }]), true],
   ['tolerates everything', pod('p', [{ operator: 'Exists' }]), true],
   ['tolerates only the previous value', pod('p', [{ key: 'dedicated', value: 'old', effect: 'NoExecute' }]), false],
-  [
-    'tolerates the taint for a time',
-    pod('p', [{ ...FOR_EVER, tolerationSeconds: 3600 }]),
-    false,
-  ],
+  ['tolerates the taint for a time', pod('p', [{ ...FOR_EVER, tolerationSeconds: 3600 }]), false],
   [
     'tolerates the taint forever only by a later toleration',
     pod('p', [{ ...FOR_EVER, tolerationSeconds: 1 }, FOR_EVER]),

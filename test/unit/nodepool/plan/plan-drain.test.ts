@@ -138,7 +138,7 @@ test('drains again before it restores a NoExecute taint that somebody removed', 
   assert.deepEqual(taintsOf(step(again, undefined).after), [], 'nor what was there before them');
 });
 
-test('does not change NoSchedule taints of the same key', () => {
+test('keeps NoSchedule taints of the same key that the pool or somebody else set', () => {
   const own = pool(['dedicated=x:NoExecute', 'dedicated=v:NoSchedule']);
   const begun = step(node(), own).after;
   assert.deepEqual(taintsOf(begun), ['dedicated=v:NoSchedule']);

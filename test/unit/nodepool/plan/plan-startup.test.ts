@@ -91,7 +91,7 @@ test('keeps an existing taint with the same key and effect but another value', (
   }
 });
 
-test("treats a startup taint with a changed value as somebody else's", () => {
+test('does not lift a startup taint whose value somebody changed', () => {
   const changed = { ...member(), taints: [taint('agent=later:NoSchedule'), taint('setup:NoExecute')] };
   const { after, said } = step(changed, pool);
   assert.deepEqual([said, startupOf(after)], [[], { 'agent:NoSchedule': null, 'setup:NoExecute': '' }]);
@@ -145,7 +145,7 @@ test('a pool that takes over a node sets its own startup taints, even with the s
   for (const { after } of [changed, kept, lifted]) assert.deepEqual(taintsOf(step(after, undefined).after), []);
 });
 
-test('changing a startup taint to a normal taint, or back, leaves no record entries', () => {
+test('a startup taint that becomes a normal taint, or the reverse, leaves no taint behind', () => {
   const asTaint = aPool({ taints: [taint('agent=starting:NoSchedule'), taint('setup=x:NoExecute')] });
   const became = step(member(), asTaint);
   assert.deepEqual(became.said, ['change taint setup:NoExecute >x (spec)']);

@@ -104,7 +104,7 @@ test('changes the canary first, and waits until all its nodes settle', () => {
   assert.deepEqual(step(rest, { canary: '10%', maxConcurrent: 1 }).next, ['n0000'], 'within the limit');
 });
 
-test('the canary phase continues when the pool grows or shrinks', () => {
+test('the canary phase continues when the canary or the pool changes its size', () => {
   const settling = (count: number) => many(count, name => done(name, 10));
   const waits = (nodes: RolloutNode[], canary: number | string) => {
     const { isCanary, next } = step(nodes, { canary, settleSeconds: 60 });
@@ -128,7 +128,7 @@ test('nodes changed by an earlier rollout are no canary, and do not stop this ro
   assert.deepEqual(step([flying, ...many(3, pending)], { maxConcurrent: 1 }).next, [], 'it takes its place');
 });
 
-test('nodes in flight for a former spec count once', () => {
+test('nodes in flight for a former spec occupy their slots, and take no second one', () => {
   const strategy = { maxConcurrent: 3, settleSeconds: 60 };
   const flying = [done('x', 10, { isPending: true }), done('y', 10, { isPending: true })];
   assert.deepEqual(step([...flying, ...many(5, pending)], strategy).next, ['x', 'y', 'n0000']);

@@ -63,7 +63,7 @@ test('a restored label does not move a node to a pool whose record would be too 
   assert.deepEqual(server.requests, []);
 });
 
-test('releases a node even if a restored label would add it to an invalid pool', async () => {
+test('releases a node whose restored label matches a pool with an invalid spec', async () => {
   const next = aPool({ nodeSelector: { zone: 'a' }, labels: { tier: 'gold' }, handler: 'NO' }, { name: 'next' });
   const record = recordOf({ pool: 'gone', labels: { zone: 'b' }, displaced: { labels: { zone: 'a' } } });
   const { server, writer } = begin(aNode({ labels: { zone: 'b' }, record }), [next]);
