@@ -34,7 +34,7 @@ async function mixed(): Promise<void> {
   await testEnv.patchNode('e', { metadata: { annotations: { 'nodes.lailin.xyz/maintenance': 'mine' } } });
 }
 
-test('nodes has a column while a node is under maintenance, and -o wide always', async () => {
+test('nodes has the column while a node is under maintenance, and -o wide always', async () => {
   await testEnv.nodes({ name: 'a', labels: role('web') });
   await testEnv.pool('web');
   assert.doesNotMatch(await ok(['nodes']), /MAINTENANCE/);

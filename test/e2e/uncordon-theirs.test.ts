@@ -74,7 +74,7 @@ test('uncordons nodes that this program cordoned without asking', async () => {
   });
 });
 
-test('asks about a node under maintenance whose annotation is older, or that was cordoned by others since', async () => {
+test('asks about a node whose maintenance annotation is older than its cordon', async () => {
   await pool();
   await writeMaintenance(testEnv, 'a', { owner: 'alice' });
   assert.equal((await run('cordon', 'web', '--node=b', '--reason=disks', ...alice)).code, 0);

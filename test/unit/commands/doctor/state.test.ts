@@ -261,7 +261,7 @@ test('reports outdated counts and records', () => {
   ]);
 });
 
-test('reads once more where the status is behind and a controller is running, which is about to write it', async () => {
+test('reads an outdated status again when a controller runs', async () => {
   const nodes = [node('a', { record: recordOf({ pool: 'worker' }) })];
   const read = async (counts: number[], runs = true) => {
     const status = () => ({ ...GOOD, nodeCount: counts.shift() ?? 0 });

@@ -79,7 +79,7 @@ test('suggests uncordon for nodes that an earlier run cordoned', async () => {
   assert.ok(stderr.endsWith(`left to drain; next: ${next}\n`), stderr);
 });
 
-test('says why nodes are pending', async () => {
+test('names why nodes were not started', async () => {
   const removal: RemovalResult = { kind: 'budget', budget: 'web', message: 'needs 2 healthy pods' };
   const pace = (members: number) => parsePace(undefined, '1', members);
   const { stdout, stderr } = await runDrain({ timeoutMs: 500, pace, isRolling: true }, { removal });

@@ -38,7 +38,7 @@ function reportDeps(more: Partial<ReportDeps> = {}): ReportDeps {
   };
 }
 
-test('lists 100 of 5,000 drifted nodes, in conflict and cordoned, and says how many more there are', async () => {
+test('lists 100 of 5,000 drifted, conflicting and cordoned nodes, and counts the others', async () => {
   const page = renderPage(await report(ALL, reportDeps()), '1.2.3');
   assert.deepEqual(await problemsOf(page), []);
   assert.ok(page.length < 400_000, `${page.length} characters`);

@@ -36,7 +36,7 @@ test('takes annotations that commands set on all nodes of the group with the sam
   assert.deepEqual(pools, { x: all, y: { other: '1' } });
 });
 
-test('takes none that another program writes, on whichever node, and none whose writer is unknown', () => {
+test('skips annotations that another program or an unknown manager wrote on any node', () => {
   for (const manager of ['agent', 'kubectl', 'kubectl-client-side-apply', 'kubectl-annotate+agent', 'kubectl-x', '']) {
     const theirs = annotated('x-1', { key: '1' }, { key: manager });
     assert.deepEqual(adopted(theirs), { x: undefined }, manager);

@@ -86,7 +86,7 @@ test('removes keys that left the spec after birth, and keeps what the node had b
   assert.match(patch?.record ?? '', /"displaced":\{"labels":\{"kept":"x"\}\}/);
 });
 
-test('a startup taint of the birth stays until it is lifted, and is not set again', () => {
+test('keeps a startup taint of the birth until it is lifted, and does not set it again', () => {
   const startup = { ...taint('init:NoSchedule'), until: { nodeCondition: 'AgentReady' } };
   const pool = aPool({ ...SPEC, startupTaints: [startup] });
   const birth = { ...BIRTH, startup: { 'init:NoSchedule': '' } };

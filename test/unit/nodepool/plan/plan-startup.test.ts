@@ -38,7 +38,7 @@ test('adds startup taints and record to a joining node in one patch, once', () =
   assert.equal(step(after, pool).plan.patch, undefined);
 });
 
-test('who removes one is not overruled: that is recorded, without a change, and the taint is not set again', () => {
+test('records that somebody removed a startup taint, and does not set it again', () => {
   const { plan, after, said } = step({ ...member(), taints: [taint('agent=starting:NoSchedule')] }, pool);
   assert.deepEqual([said, plan.changes.length], [[], 0]);
   assert.deepEqual(plan.patch, {

@@ -167,7 +167,7 @@ test('takes the stop time from node timestamps, so that recovery needs no local 
   assert.deepEqual(step(rest, {}, { stopped: at(ago(5)) }).stop, at(ago(5)));
 });
 
-test('a stop after a resume was recreated, whatever the clock of the node that failed says', () => {
+test('a stop after a resume is new, even if the node clock is behind', () => {
   const times = { resumed: ago(100) };
   const accepted = broken('a', 600, 100);
   const late = step([accepted, broken('b', 600, 90), ...many(3, pending)], {}, times);

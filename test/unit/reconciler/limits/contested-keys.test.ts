@@ -164,7 +164,7 @@ test('keeps the nodes that were repaired last when there are too many', async ()
   assert.equal(await text(), TIER);
 });
 
-test('a node that was replaced under its name is one, and a pool that was was recreated', async () => {
+test('a recreated node counts as the same node, a recreated pool as a new one', async () => {
   const { contestedKeys, repair, text } = begin();
   for (const uid of ['a-1', 'a-2'])
     for (let round = 1; round <= 3; round++) await repair([drift], 'a', poolWith(), uid);

@@ -38,7 +38,7 @@ test('counts no node as due for an invalid spec', () => {
   assert.deepEqual([isInvalid, due], [true, 0]);
 });
 
-test('a rollout goes on while nodes have with changes due, once a reconcile has seen the spec', () => {
+test('a rollout is in progress while nodes are due and a reconcile has seen the spec', () => {
   const spec = { labels: { tier: 'silver' }, rollout: { maxConcurrent: 1 } };
   const rollout = (observedGeneration: number, tier: string) =>
     seen(spec, [member('a', tier)], { status: 200, nodeCount: 1, observedGeneration }).rollout;
