@@ -51,7 +51,7 @@ test('the page of options lists the exit codes as --help does', () => {
     Object.values(EXIT),
   );
   for (const row of codes) assert.ok(options.includes(`\n${row}`), row);
-  const [, diff = ''] = DIFF_EXIT_STATUS.split('as of ');
+  const [, diff = ''] = DIFF_EXIT_STATUS.split('as for ');
   assert.ok(diff !== '' && options.includes(`\`diff\` ends as ${diff}`), diff);
 });
 

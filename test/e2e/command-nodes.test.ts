@@ -203,7 +203,7 @@ pool gpu: owns the node (it had the node first; late matches too)
   = node-role.kubernetes.io/gpu=  the node has this label
   the pool set tier=gold, dedicated:NoSchedule
 
-pool late: matches, but pool gpu owns the node: holds the node already
+pool late: matches, but pool gpu owns the node (it had the node first)
   = node-role.kubernetes.io/gpu=  the node has this label
 `,
   );

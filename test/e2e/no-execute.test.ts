@@ -50,7 +50,7 @@ test('a script needs --yes, and diff and dry runs only print the steps', async (
   assert.equal(diff.code, 1);
   assert.match(
     diff.stdout,
-    /^node a \(joins pool web\)\n {2}\+ taint dedicated=x:NoSchedule {2}\(spec\)\n {2}\+ taint dedicated=x:NoExecute {2}\(spec\), after its pods are evicted\n {2}- taint dedicated=x:NoSchedule {2}\(spec\), with it$/m,
+    /^node a \(joins pool web\)\n {2}\+ taint dedicated=x:NoSchedule {2}\(spec\)\n {2}\+ taint dedicated=x:NoExecute {2}\(spec\), after its pods are evicted\n {2}- taint dedicated=x:NoSchedule {2}\(spec\), replaced by NoExecute$/m,
   );
   const since = await audited();
   for (const how of ['client', 'server']) {

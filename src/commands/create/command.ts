@@ -63,7 +63,7 @@ ${EXIT_STATUS}`;
     'dry-run': dryRunFlag(),
     output: objectOutputFlag('Print the pools instead of messages.'),
     concurrency: concurrencyFlag,
-    yes: yesFlag('Scripts need --yes if pods are evicted.'),
+    yes: yesFlag('Scripts need --yes to evict pods.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Create>, args: ArgsOf<typeof Create>, deps: Deps): Promise<number> {

@@ -18,9 +18,9 @@ export default class Drain extends BaseCommand<typeof Drain> {
   static override id = 'drain';
   static override summary = "Drain a pool's nodes for maintenance.";
   static override description =
-    `Cordons the nodes, then evicts the pods node by node, as kubectl drain does; retries pods that a PodDisruptionBudget protects. Before it starts, drain names pods that need a flag, budgets that never allow an eviction, and pods that no other node accepts. Scripts need --yes for -l, for --all and for such budgets.
+    `Cordons the nodes, then evicts the pods node by node, as kubectl drain does. First, it names pods that need a flag, budgets that never allow an eviction, and pods that fit nowhere else. Scripts need --yes for -l, --all and such budgets. To continue, run it again.
 
-To continue a drain, run the command again. Exit status: 0 drained, 1 not all, 130 interrupted.`;
+Exit status: 0 drained, 1 not all, 130 interrupted.`;
   static override examples = [
     {
       description: 'Two nodes of a pool, one after the other',
@@ -68,7 +68,7 @@ To continue a drain, run the command again. Exit status: 0 drained, 1 not all, 1
     'grace-period': Flags.integer({
       ...PODS,
       default: -1,
-      summary: "Seconds; negative means the pod's own.",
+      summary: "Seconds; negative: the pod's.",
       helpValue: 'N',
     }),
     'disable-eviction': Flags.boolean({ ...PODS, summary: 'Delete pods, ignoring PodDisruptionBudgets.' }),
@@ -85,7 +85,7 @@ To continue a drain, run the command again. Exit status: 0 drained, 1 not all, 1
       summary: 'Refuse if pods fit on no other node.',
     }),
     'dry-run': dryRunFlag(),
-    yes: yesFlag('Scripts may need --yes: see above.'),
+    yes: yesFlag('For scripts, see above.'),
   };
 
   protected async execute(flags: FlagsOf<typeof Drain>, args: ArgsOf<typeof Drain>, deps: Deps): Promise<number> {

@@ -22,11 +22,7 @@ const ACTIONS = ['status', 'pause', 'resume', 'history', 'undo'] as const;
 export default class Rollout extends BaseCommand<typeof Rollout> {
   static override summary = 'Follow, pause, resume or undo how a spec reaches the nodes.';
   static override description =
-    `status: follows until every node has the spec of the pool; exits 1 if the rollout stopped.
-pause: stops all writes to the nodes of the pool.
-resume: continues; if a node that turned NotReady stopped the rollout, resume accepts that node.
-history: shows the saved specs.
-undo: rolls back to a saved spec.
+    `status follows until every node has the spec of the pool, and exits 1 if the rollout stopped. pause stops all writes to the nodes of the pool. resume continues, and accepts a node that turned NotReady and so stopped the rollout. history shows the saved specs; undo rolls back to one of these specs.
 
 Exit status: 0 done, 1 stopped, not done before the timeout, or an error, 2 usage.`;
   static override examples = [

@@ -38,7 +38,7 @@ export const createPoolFlags = {
   }),
   'startup-taint': repeatedFlag({
     ...GROUP,
-    summary: 'Taint for new nodes: a:Effect[,until=T][,again=Boot].',
+    summary: 'For new nodes: a:Effect[,until=T][,again=Boot].',
     helpValue: 'TAINT',
   }),
   handler: Flags.string({
@@ -55,7 +55,7 @@ export const createPoolFlags = {
     ...GROUP,
     multiple: true,
     multipleNonGreedy: true,
-    summary: 'Annotation to set on members; repeatable, no lists.',
+    summary: 'Annotation of members; repeatable, no lists.',
     helpValue: 'KEY=VALUE',
   }),
   unmanaged: Flags.option({
