@@ -18,7 +18,7 @@ interface CountedReason {
 /** Of each reason, so many details are named. */
 const SHOWN_DETAILS = 2;
 
-/** A number is that of nodes; without one, the words alone. `3 Insufficient cpu (2 asked, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
+/** A number is that of nodes; without one, the words alone. `3 Insufficient cpu (2 requested, at most 1 free on a node), 1 node(s) were unschedulable`. @param isShort without details */
 export function reasonsText(
   reasons: readonly (Omit<FitReason, 'nodes'> & { nodes: number | undefined })[],
   isShort = false,

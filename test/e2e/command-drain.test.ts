@@ -164,11 +164,11 @@ test('--node drains some members, --rolling cordons each in its turn', async () 
   assert.deepEqual(await closed(), ['w-1', 'w-3']);
   assert.match(
     rolling.stderr,
-    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each is cordoned/m,
+    /^Draining 2 nodes of pool worker, while at most 1 member is unavailable; each node is cordoned/m,
   );
   assert.match(
     rolling.stderr,
-    /^error: nodepool "worker" not drained: 2 of 2 nodes left to drain; members that failed or are not Ready use up --max-unavailable; next: run the command again to continue; to make the nodes that it cordoned schedulable again: `kubectl nodepool uncordon worker --node w-1`$/m,
+    /^error: nodepool "worker" not drained: 2 of 2 nodes left to drain; members that failed or are not Ready use up --max-unavailable; next: run the command again to continue; to make the nodes that this drain cordoned schedulable again: `kubectl nodepool uncordon worker --node w-1`$/m,
   );
   assert.match(rolling.stdout, /^w-2 +pending +0\/1$/m);
   await budget('web', WEB, 2);

@@ -108,7 +108,7 @@ test('keeps the text of an invalid edit in a file when the user gives up', async
   );
   const failed = await edit('sed -i s/gold/mine/ "$f"; exit 3');
   const editor = `${cluster().dir}/editor-${sessions - 1}`;
-  await keeps(failed, `the editor "${editor}" ended with 3; your text is`, /tier: mine/);
+  await keeps(failed, `the editor "${editor}" exited with 3; your text is`, /tier: mine/);
   assert.deepEqual(await labelsOf(), { tier: 'gold' });
 });
 
@@ -179,7 +179,7 @@ test('opens no editor for a pool that does not exist', async () => {
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /the editor "no-such-editor --wait" ended with 127; .* next: set KUBE_EDITOR to an editor that is installed$/m,
+    /the editor "no-such-editor --wait" exited with 127; .* next: set KUBE_EDITOR to an editor that is installed$/m,
   );
   await rm(/your text is in (\S+\.yaml)/.exec(stderr)?.[1] ?? '');
 });

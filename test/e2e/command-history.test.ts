@@ -270,7 +270,7 @@ test('omits Events of an earlier pool with the name, and counts them in a note',
   await testEnv.pool('gpu');
   const { stdout, stderr } = await cliHere(cluster(), ['history', 'gpu']);
   assert.doesNotMatch(stdout, /NodeJoined/);
-  const [, count] = /^Left out: (\d+) Events? of an earlier pool of this name; /m.exec(stderr) ?? [];
+  const [, count] = /^Left out: (\d+) Events? of an earlier pool of the same name; /m.exec(stderr) ?? [];
   const { stdout: events } = await cliHere(cluster(), ['events', 'gpu', '-o', 'json']);
   assert.equal(Number(count), JSON.parse(events).items.length, stderr);
   assert.ok(events.includes('NodeJoined'));

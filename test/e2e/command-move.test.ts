@@ -175,7 +175,7 @@ test('checks all arguments before any write', async () => {
   await refused(
     ['move', 'd', '--to', 'gold'],
     1,
-    /^error: node d cannot leave pool prod: that pool selects it by env=prod, /,
+    /^error: node d cannot leave pool prod: that pool selects the node by env=prod, /,
   );
   await refused(['add', 'os', 'a'], 1, /^error: node a has the label kubernetes.io\/os=linux, but members of pool os /);
   await refused(['move'], 2, /to/);
@@ -285,5 +285,5 @@ test('move lists the labels and taints to remove before it asks', { skip: NO_TER
     shown,
     /^This removes label own=1 from 1 node \(a\); removes taint old:NoSchedule from 1 node \(a\); changes label tier=brass to gold on 1 node \(a\)\n[\s\S]*node\/a moved from pool old/m,
   );
-  assert.equal(shown.match(/This takes off/g)?.length, 1);
+  assert.equal(shown.match(/This removes/g)?.length, 1);
 });

@@ -35,7 +35,7 @@ test('of a StatefulSet, the first pod that stays Pending keeps the others from b
     assert.ok(
       stdout.includes(
         `  3 pods of StatefulSet default/at-once: none fits elsewhere; 3 would stay Pending: ${why}\n` +
-          `  3 pods of StatefulSet default/ordered: 1 would stay Pending: ${why}; 2 others wait because podManagementPolicy is OrderedReady\n`,
+          `  3 pods of StatefulSet default/ordered: 1 would stay Pending: ${why}; 2 other pods wait because podManagementPolicy is OrderedReady\n`,
       ),
       stdout,
     );

@@ -30,7 +30,10 @@ test('a resource that is not served is an error, also where nothing changes; a f
     assert.equal(right.stderr, '');
   }
   const { stdout: unnamed } = await cliHere(cluster(), ['diff', 'web', '--impact']);
-  assert.match(unnamed, /\n\nImpact: no pod .*\nNot checked: other fields of custom resources (diff --impact-path)\n$/);
+  assert.match(
+    unnamed,
+    /\n\nImpact: none found\nNot checked: other fields of custom resources \(diff --impact-path\)\n$/,
+  );
   const { stdout } = await diff(`${POOLS}:.spec.labels`);
   assert.doesNotMatch(stdout, /Custom resources/);
   assert.match(stdout, /selected by NodePool web \(\.spec\.labels\)/);

@@ -131,7 +131,7 @@ test('add and move require nodes that meet the expressions, and remove no label 
   await refused(
     ['move', 'a', '--to', 'big'],
     1,
-    /^error: node a cannot leave pool sized: that pool selects it by size,!os, which pool big also needs; next: select by a label of your own/,
+    /^error: node a cannot leave pool sized: that pool selects the node by size,!os, which pool big also needs; next: add a label of your own to the selector/,
   );
   await refused(
     ['remove', 'rest', 'c'],

@@ -70,7 +70,7 @@ test('serves the certificate of the folder, and the next one after a renewal', {
     assert.equal(code, 1);
     assert.match(stderr, problem);
   };
-  await refused(join(folder, 'none'), /--metrics-cert-path: cannot read \S+tls\.crt \(ENOENT\); next: give a folder/);
+  await refused(join(folder, 'none'), /--metrics-cert-path: cannot read \S+tls\.crt \(ENOENT\); next: use a directory/);
   await write({ ...serverCertificate(authority, ['127.0.0.1']), key: serverCertificate(authority, ['other']).key });
   await refused(folder, /tls\.key is not the private key of tls\.crt/);
 
@@ -96,5 +96,5 @@ test('serves the certificate of the folder, and the next one after a renewal', {
 test('refuses flags that would expose the metrics', async () => {
   const refused = async (...flags: string[]) => (await cli(cluster(), ['reconcile', '--watch', ...flags])).stderr;
   assert.match(await refused('--metrics-secure'), /--metrics-secure needs --metrics-bind-address; next: add it/);
-  assert.match(await refused('--metrics-bind-address', ':0', '--metrics-cert-path', '.'), /is for --metrics-secure/);
+  assert.match(await refused('--metrics-bind-address', ':0', '--metrics-cert-path', '.'), /needs --metrics-secure/);
 });

@@ -242,7 +242,7 @@ describe('noExecute: Drain on a whole cluster', () => {
         const { message } = condition(pool, 'Applied');
         const isDone = (at: number) =>
           nodes.flatMap((node, index) => (index === at ? taintsOf(node) : [])).includes('dedicated=x:NoExecute');
-        const isNamed = (name: string) => new RegExp(`not set on node ${name}: \\d pods? came back`).test(message);
+        const isNamed = (name: string) => new RegExp(`not set on node ${name}: \\d pods? returned`).test(message);
         return pool?.status?.status === 500 && few.every((name, at) => isDone(at) || isNamed(name));
       },
       180_000,
@@ -257,7 +257,7 @@ describe('noExecute: Drain on a whole cluster', () => {
     assert.equal(new Set(evicted).size, evicted.length, 'no pod is evicted twice');
     assert.ok(evicted.length <= 3 * count, `${evicted.length} evictions`);
     assert.equal(samples.fewest().get('web'), count - 1, 'the budget holds');
-    assert.match((await testEnv.events('web')).map(({ note }) => note).join('\n'), /came back after eviction/);
+    assert.match((await testEnv.events('web')).map(({ note }) => note).join('\n'), /returned after eviction/);
     assert.equal(watching.child.exitCode, null);
     await watching.end();
 
@@ -268,7 +268,7 @@ describe('noExecute: Drain on a whole cluster', () => {
     const [evictedBefore, taintedBefore] = [(await evictions()).length, await tainted()];
     for (let run = 0; run < 3; run++) {
       const { code, stderr } = await cli(testEnv.cluster(), ['reconcile', 'web', '--yes']);
-      if (code !== 0) assert.match(stderr, /came back after eviction/);
+      if (code !== 0) assert.match(stderr, /returned after eviction/);
     }
     const further = (await evictions()).length - evictedBefore;
     assert.ok(further <= (await tainted()) - taintedBefore, `${further} further evictions, not all before a taint`);

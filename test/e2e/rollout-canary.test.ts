@@ -37,7 +37,7 @@ test('deleting a canary node or shrinking the canary does not release the others
   await sleep(1_000);
   assert.match(
     await progress(),
-    /^RolloutInProgress: 5 of 8 nodes updated, 5 settling \(.* and 2 more\), the canary of 1 /,
+    /^RolloutInProgress: 5 of 8 nodes updated, 5 settling \(.* and 2 more\), waiting for the canary \(1\) to settle/,
   );
   await watching.end();
 });

@@ -66,7 +66,7 @@ test('a pool with only NotReady nodes waits until one is Ready or a resume', {
   const watching = await startWatching(t, testEnv.cluster());
   await edit({ labels: { tier: '2' } });
   const waits =
-    /waiting for the canary (1) to settle; nodes n0, n1, n2 are NotReady: fix them, or continue without them /;
+    /waiting for the canary \(1\) to settle; nodes n0, n1, n2 are NotReady: fix them, or continue without them /;
   await eventually('it waits', says(waits));
   assert.match(
     (await unchanged(['diff'])).stdout,

@@ -49,7 +49,7 @@ test('one-shot: takes one step at a time, which diff shows; joins and drift do n
   const first = await ok(['reconcile']);
   assert.match(
     first,
-    /^web {2}Progressing {2}10 nodes \(1 updated\) .* 1 of 10 nodes updated, 1 settling \(n0000\), waiting for the canary (1) to settle; the next step is due in \d+s; to continue, run `kubectl nodepool reconcile web --wait`$/m,
+    /^web {2}Progressing {2}10 nodes \(1 updated\) .* 1 of 10 nodes updated, 1 settling \(n0000\), waiting for the canary \(1\) to settle; the next step is due in \d+s; to continue, run `kubectl nodepool reconcile web --wait`$/m,
   );
   assert.match(changed(await testEnv.node('n0000')) ?? '', /^\d{4}-.*Z$/);
   const pool = await testEnv.getPool('web');

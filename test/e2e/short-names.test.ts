@@ -104,5 +104,5 @@ test('create and move find nodes by short names', async () => {
   const history = await cliHere(cluster(), ['history', 'ip-10-0-2-15']);
   assert.equal(history.code, 0);
   assert.match(history.stdout, /NodeJoined/);
-  assert.match(history.stderr, /^Not shown: Events that have expired .*\n$/);
+  assert.match(history.stderr, /^Not shown: expired Events .*\n$/);
 });

@@ -78,7 +78,7 @@ export function drainColor({ kind }: DrainEvent): 'yellow' | 'green' | undefined
   return kind === 'drained' ? 'green' : undefined;
 }
 
-/** What is about to be done: `Draining 3 nodes of pool worker, 1 at a time; all are cordoned first. Timeout for each node: 15m.` */
+/** What is about to be done: `Draining 3 nodes of pool worker, 1 at a time; all nodes are cordoned first. Timeout for each node: 15m.` */
 export function drainHeading(
   { pool, nodes }: Pick<PlannedPool, 'pool' | 'nodes'>,
   { pace, isRolling, timeoutMs }: Pick<DrainChoice, 'isRolling' | 'timeoutMs'> & { pace: DrainPace },

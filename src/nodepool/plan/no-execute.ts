@@ -118,7 +118,7 @@ export const DRAINING = 'Draining';
 /** Nodes in a message. */
 const MAX_NAMED = 3;
 
-/** `pods of 2 nodes are evicted before a NoExecute taint is set there: a, b; pod ns/p on node a waits for …` */
+/** `pods of 2 nodes are evicted before NoExecute taints are set: a, b; pod ns/p on node a waits for …` */
 export function drainingText({ nodes, blocked }: { nodes: readonly string[]; blocked: string | undefined }): string {
   const what = `pods of ${plural(nodes.length, 'node')} are evicted before NoExecute taints are set`;
   return `${what}: ${firstFew(nodes, MAX_NAMED)}${blocked === undefined ? '' : `; ${blocked}`}`;
@@ -169,7 +169,7 @@ const MAX_WITHHELD_TAINTS = 20;
 const MAX_WITHHELD_NODES = 5;
 
 /**
- * `not set again, as that would evict pods: taint a=b:NoExecute of 12 nodes: n1, n2, n3, n4, n5 and 7 more; ...`
+ * `not set again, because they would evict pods: taint a=b:NoExecute of 12 nodes: n1, n2, n3, n4, n5 and 7 more; ...`
  * @param before the message so far, in which only the first nodes are named
  * @param withheld nodes by the text of the taint
  */

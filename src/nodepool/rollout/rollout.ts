@@ -50,7 +50,7 @@ export function pausedProgress(pool: string, differing: number, nodes: number): 
   return { reason: 'Paused', message: `${what}: no node is written until \`kubectl nodepool rollout resume ${pool}\`` };
 }
 
-/** `30 of 1000 nodes updated, 10 settling (a, b, c and 7 more), the canary of 10 has to settle first` */
+/** `30 of 1000 nodes updated, 10 settling (a, b, c and 7 more), waiting for the canary (10) to settle` */
 export function rolloutProgress(pool: string, step: RolloutStep): RolloutProgress {
   const { nodes, pending, settling, unsettled, failed, notReady, leaving, canary } = step;
   const updated = `${nodes - pending} of ${plural(nodes, 'node')} updated`;
@@ -90,7 +90,7 @@ function waitsForText(pool: string, names: readonly string[]): string {
   return `${who}: fix ${them}, or continue without ${them} with \`kubectl nodepool rollout resume ${pool}\``;
 }
 
-/** `nodes a, b are being removed, and cannot be the canary` */
+/** `nodes a, b are being removed and cannot be the canary` */
 function leavingText(names: readonly string[]): string {
   const is = names.length === 1 ? 'is' : 'are';
   return `${noun(names.length, 'node')} ${firstFew(names, MAX_NAMED)} ${is} being removed and cannot be the canary`;

@@ -86,7 +86,7 @@ function pausedNote(pool: string, nodes: number): string {
   return `pool ${pool} is paused: ${plural(nodes, 'node')} above ${nodes === 1 ? 'is' : 'are'} not written until \`kubectl nodepool rollout resume ${pool}\``;
 }
 
-/** `pool web: 10 nodes now, of the canary of 10; then 990 nodes in 20 steps of at most 50` */
+/** `pool web: 10 nodes now (canary of 10); then 990 nodes in 20 steps of at most 50` */
 function rolloutLine(step: PrintedDiff['rollouts'][number]): string {
   return `pool ${step.pool}: ${stepsText(step)}`;
 }

@@ -30,8 +30,8 @@ export function renderEvictions(preview: EvictionPreview, width: number): string
 }
 
 /**
- * `taints with the effect NoExecute evict 5 pods at once, and 1 pod when tolerationSeconds are over, from 2 nodes`; where all are
- * drained, `5 pods are evicted from 2 nodes before taints with the effect NoExecute are set there`
+ * `NoExecute taints evict 5 pods at once, and 1 pod after tolerationSeconds from 2 nodes`; where all are
+ * drained, `5 pods are evicted from 2 nodes before NoExecute taints are set there`
  */
 export function evictionsSentence({ nodes, now, later, drained }: EvictionPreview): string {
   if (drained === nodes.length) {
