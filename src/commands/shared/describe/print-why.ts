@@ -23,18 +23,15 @@ export function renderWhy(explanation: NodeExplanation, style: Style, now?: Date
   const { node, owner, pools, gone, startup = [], draining = [], strayLabel } = explanation;
   const head = owner === undefined ? `node ${node} is in no pool` : `node ${node} is in pool ${owner}`;
   const sections = [style.bold(sanitizeLine(head))];
+  const warn = (text: string) => {
+    const lines = wrapWords(sanitizeLine(text), width).map(line => style.yellow(line));
+    sections.push(lines.join('\n'));
+  };
   if (gone !== undefined) {
-    sections.push(
-      style.yellow(
-        sanitizeLine(
-          `! deleted pool ${gone} left its record on this node: the next reconcile removes what the pool set`,
-        ),
-      ),
-    );
+    warn(`! deleted pool ${gone} left its record on this node: the next reconcile removes what the pool set`);
   }
   if (strayLabel !== undefined) {
-    const what = `! no pool set the label ${POOL_LABEL}=${strayLabel} on this node; next: ${strayLabelRemedy(node)}`;
-    sections.push(style.yellow(sanitizeLine(what)));
+    warn(`! no pool set the label ${POOL_LABEL}=${strayLabel} on this node; next: ${strayLabelRemedy(node)}`);
   }
   const waits = draining.map(taint => `taint ${formatTaint(taint)}: set after its pods are evicted`);
   const theirs = [...waits, ...startup.map(startupText)].map(text => `  ${sanitizeLine(shorten(text, MESSAGE_WIDTH))}`);
