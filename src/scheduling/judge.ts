@@ -16,6 +16,7 @@ import {
 import { judgePorts, judgeResources } from './node/resources.ts';
 import type { NodeState, Snapshot } from './snapshot.ts';
 import { PodAffinity } from './spread/pod-affinity.ts';
+import { replicasDiffer } from './spread/replicas.ts';
 import { TopologySpread } from './spread/spread.ts';
 import type { PodTraits, UnfitReason } from './types.ts';
 import { judgeDisks } from './volumes/storage.ts';
@@ -74,6 +75,11 @@ export class Judge {
   get isSelfMatching(): boolean {
     if (this.pod.nodeName !== undefined) return false;
     return this.spread.isSelfMatching || this.affinity.isSelfMatching || this.volumes.isSelfMatching;
+  }
+
+  /** Whether what is found for one replica says nothing about the next ones. */
+  get replicasDiffer(): boolean {
+    return this.pod.nodeName === undefined && replicasDiffer(this.pod, this.#snapshot);
   }
 
   /** Whether the node takes the pod by all rules but resources, spread and pod affinity, which placed replicas change. */

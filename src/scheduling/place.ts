@@ -34,6 +34,7 @@ export function placeBy(
   const most = Math.min(perNode, alone(pod));
   const sites = sitesOf(judge, nodes, snapshot, most);
   const total = Math.min(limit, perCluster(pod, snapshot));
+  if (judge.replicasDiffer) return placeFirst(judge, [...sites], total);
   const isDependent = judge.isSelfMatching;
   // Anti-affinity alone does not rank nodes, so a single replica takes the first one; the others are not judged.
   const isOrdered = pod.spread.length > 0 || pod.affinity.length > 0 || judge.volumes.isSelfMatching;
@@ -63,6 +64,13 @@ function placed(taken: readonly CandidateNode[], { volumes }: Judge): PlacedRepl
     volumes: volumes.taken,
     bounds: { least: replicas, most: replicas },
   };
+}
+
+/** Alone: which of the others the rules take depends on labels of their own. */
+function placeFirst(judge: Judge, sites: readonly CandidateNode[], limit: number): PlacedReplicas {
+  const found = placed(placeInTurns(judge, sites, Math.min(1, limit)), judge);
+  const room = sites.reduce((sum, site) => sum + site.room, 0);
+  return { ...found, bounds: { least: found.replicas, most: Math.min(limit, room) } };
 }
 
 function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, most: number): Generator<CandidateNode> {

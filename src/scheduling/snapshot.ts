@@ -142,6 +142,10 @@ export class Snapshot {
     return this.#antiAffinityTerms.near(labels);
   }
 
+  allAntiAffinity(): readonly AntiAffinity[] {
+    return this.#antiAffinityTerms.all();
+  }
+
   isClaimUsed(key: string): boolean {
     return (this.#claimUsers.get(key) ?? 0) > 0;
   }

@@ -13,8 +13,8 @@ export interface Pod extends PodTraits {
 export interface PodTraits {
   namespace: string;
   labels: Record<string, string>;
-  /** Of another replica of the same workload, where its controller gives each labels of its own. Absent: the same. */
-  labelsOfNext?: Record<string, string>;
+  /** Where its controller gives each replica labels of its own. Absent: all have the same. */
+  replicas?: ReplicaLabels;
   /** spec.nodeName: the only node that may run it. Absent: the scheduler chooses one. */
   nodeName?: string | undefined;
   placement: RunningPlacement;
@@ -32,6 +32,17 @@ export interface PodTraits {
   notJudged: readonly string[];
   /** It has a deletionTimestamp: topology spread does not count it. */
   isTerminating: boolean;
+}
+
+export interface ReplicaLabels {
+  /** Of the labels that differ. */
+  keys: readonly string[];
+  /** All labels of another replica. */
+  ofNext: Record<string, string>;
+  /** Terms and spread constraints that name such labels, without these labels. */
+  named: readonly PodTerm[];
+  /** Those that take the pod's own value of such labels (matchLabelKeys, mismatchLabelKeys), without these labels. */
+  own: readonly PodTerm[];
 }
 
 export interface RunningPlacement extends PodPlacement {

@@ -153,6 +153,23 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'StatefulSet', name: 'db', replicas: 5, spec: ofSet }, 5, 5, /^5 replicas fit\.$/m);
   });
 
+  test('rules that name the label of one replica promise no place to the others', async () => {
+    const index = 'apps.kubernetes.io/pod-index';
+    await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(2) })));
+    const text = /^Between 1 and 4 of 4 replicas fit\.$[\s\S]*^Not judged: replicas after the first: /m;
+    const nearFirst = { containers: [container('1')], ...near('podAffinity', HOST, { app: 'db', [index]: '0' }) };
+    await check({ kind: 'StatefulSet', name: 'db', replicas: 4, spec: nearFirst }, 1, 4, text);
+    const completion = 'batch.kubernetes.io/job-completion-index';
+    const worker = { ...nearFirst, restartPolicy: 'Never', ...near('podAffinity', HOST, { [completion]: '0' }) };
+    const more = { completionMode: 'Indexed' };
+    await check({ kind: 'Job', name: 'work', replicas: 4, spec: worker, more }, 1, 4, text);
+    const farFromFirst = {
+      containers: [container('1')],
+      ...near('podAntiAffinity', HOST, { app: 'db', [index]: '0' }),
+    };
+    await check({ kind: 'StatefulSet', name: 'db', replicas: 4, spec: farFromFirst }, 1, 4, text);
+  });
+
   test('a new revision of a Deployment does not count the pods of the old one, the same revision does', async () => {
     await forecaster().nodes(
       { name: 'n1', labels: { [ZONE]: 'a' }, allocatable: room(30) },

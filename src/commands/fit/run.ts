@@ -17,6 +17,7 @@ import type { RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
 import { readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
 import { type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
+import { replicaLabels, replicasDiffer } from '../../scheduling/spread/replicas.ts';
 import type { Pod } from '../../scheduling/types.ts';
 import { defaultClass } from '../../scheduling/volumes/volumes.ts';
 import { chosenPools } from '../shared/pools/load-cluster-state.ts';
@@ -133,6 +134,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
         ...knows.refusals,
         ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
         ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),
+        ...replicasText(pod, snapshot),
         ...pendingText(pending),
       ],
     };
@@ -147,6 +149,11 @@ function replacedBy(subjects: readonly FitSubject[]): (pod: Pick<Pod, 'namespace
   return ({ namespace, name, labels }) =>
     (namespace === itself?.namespace && name === itself.name) ||
     daemons.some(subject => subject.namespace === namespace && matchesQuery(subject.daemon?.selector, labels));
+}
+
+function replicasText(pod: Pod, snapshot: Snapshot): string[] {
+  if (!replicasDiffer(pod, snapshot)) return [];
+  return ['replicas after the first: rules name labels that differ between replicas'];
 }
 
 // ResourceQuotas.
@@ -251,7 +258,7 @@ function read(subject: FitSubject): Pod {
   try {
     const pod = readPod(subject.pod, quantityReader());
     const { labelsOfNext } = subject;
-    return labelsOfNext === undefined ? pod : { ...pod, labelsOfNext: { ...pod.labels, ...labelsOfNext } };
+    return labelsOfNext === undefined ? pod : { ...pod, replicas: replicaLabels(subject.pod, labelsOfNext) };
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error;
     throw new NodepoolError('input', `${subject.title}: resources: ${error.message}`, 'correct the quantity');
@@ -267,6 +274,7 @@ function rowsOf(
 ): { rows: FitRow[]; total: FitRow } {
   const judge = new Judge(pod, snapshot);
   const isDependent = judge.isSelfMatching;
+  const differ = judge.replicasDiffer;
   const limits = daemon === undefined ? {} : { perNode: 1 };
   const refusedBy = (name: string) => {
     const node = snapshot.nodes.get(name)?.node;
@@ -282,13 +290,13 @@ function rowsOf(
       const refusal = refusals.get(node);
       return reasons.add(refusal === undefined ? judge.firstWhyNot(node) : [refusal]);
     });
-    const replicas = takers.length === 0 ? NO_REPLICAS : placed(open);
+    const replicas = takers.length === 0 && !differ ? NO_REPLICAS : placed(open);
     return { pool, nodes: nodes.length, takers: takers.length, replicas, reasons, open };
   });
   const reasons = new FitReasons();
   for (const row of rows) reasons.addAll(row.reasons);
   const takers = rows.reduce((sum, row) => sum + row.takers, 0);
-  const replicas = takers === 0 ? NO_REPLICAS : placed(rows.flatMap(({ open }) => open));
+  const replicas = takers === 0 && !differ ? NO_REPLICAS : placed(rows.flatMap(({ open }) => open));
   const nodes = rows.reduce((sum, row) => sum + row.nodes, 0);
   return { rows, total: { pool: undefined, nodes, takers, replicas, reasons } };
 }

@@ -45,6 +45,10 @@ export class ItemsBySelector<T> {
     put(byValue, equal.value, item);
   }
 
+  all(): T[] {
+    return [...this.#anyLabels, ...[...this.#byKey.values()].flatMap(byValue => [...byValue.values()].flat())];
+  }
+
   /** At least those that select these labels. */
   near(labels: Record<string, string>): readonly T[] {
     let near: readonly T[] = this.#anyLabels;
@@ -92,7 +96,9 @@ export function withLabelKeys(
 /** Whether a selector of these pods, in whatever namespace, selects a pod. Undefined: they have none. */
 export function countedBy(pods: readonly PodTraits[]): ((pod: Pick<PodTraits, 'labels'>) => boolean) | undefined {
   const unique = new Set(
-    pods.flatMap(({ spread, affinity, antiAffinity }) => [...spread, ...affinity, ...antiAffinity]),
+    pods.flatMap(({ spread, affinity, antiAffinity, replicas }) => {
+      return [...spread, ...affinity, ...antiAffinity, ...(replicas?.own ?? [])];
+    }),
   );
   if (unique.size === 0) return undefined;
   const selectors = new ItemsBySelector<LabelQuery>();

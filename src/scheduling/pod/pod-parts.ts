@@ -1,7 +1,7 @@
 /** Traits of pods, as their labels, requests and rules: of thousands of pods most are equal, and are kept and compared as one. */
 import type { PodTraits } from '../types.ts';
 
-type PodPart = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating' | 'labelsOfNext'>;
+type PodPart = Exclude<keyof PodTraits, 'namespace' | 'nodeName' | 'isTerminating' | 'replicas'>;
 const PARTS: readonly PodPart[] = [
   'labels',
   'placement',
@@ -43,7 +43,7 @@ export class PodParts {
     return this.#entry(part).part as T;
   }
 
-  #shared({ namespace, isTerminating, ...parts }: Omit<PodTraits, 'nodeName' | 'labelsOfNext'>): PodTraits {
+  #shared({ namespace, isTerminating, ...parts }: Omit<PodTraits, 'nodeName' | 'replicas'>): PodTraits {
     const part = <P extends PodPart>(name: P) => this.first(parts[name]);
     return {
       ...{ namespace, isTerminating, labels: part('labels'), placement: part('placement'), requests: part('requests') },

@@ -29,7 +29,8 @@ export function podTermsOf(terms: readonly RawPodTerm[] | undefined, pod: PodKin
   });
 }
 
-function selects(term: PodTerm, pod: PodKind, snapshot: Snapshot): boolean {
+/** Whether it is about the pod. */
+export function selects(term: PodTerm, pod: PodKind, snapshot: Snapshot): boolean {
   const { namespaces, namespaceSelector, selector } = term;
   if (!matchesQuery(selector, pod.labels)) return false;
   if (namespaces.includes(pod.namespace)) return true;
@@ -76,7 +77,7 @@ export class PodAffinity {
     this.#pod = pod;
     const { affinity, antiAffinity } = pod;
     this.#isNearItself = affinity.length > 0 && affinity.every(term => selects(term, pod, snapshot));
-    const next = { namespace: pod.namespace, labels: pod.labelsOfNext ?? pod.labels };
+    const next = { namespace: pod.namespace, labels: pod.replicas?.ofNext ?? pod.labels };
     this.#isNearNext = affinity.length > 0 && affinity.every(term => selects(term, next, snapshot));
     this.#farFromNext = antiAffinity.filter(term => selects(term, next, snapshot));
     if (affinity.length > 0 || antiAffinity.length > 0) this.#countRunning(snapshot);

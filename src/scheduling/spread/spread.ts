@@ -44,7 +44,7 @@ class TopologyDomains {
     this.constraint = constraint;
     this.selfMatch = matchesQuery(constraint.selector, pod.labels) ? 1 : 0;
     this.countsNext =
-      matchesQuery(constraint.selector, pod.labelsOfNext ?? pod.labels) && !isEmpty(constraint.selector ?? {});
+      matchesQuery(constraint.selector, pod.replicas?.ofNext ?? pod.labels) && !isEmpty(constraint.selector ?? {});
   }
 
   /** @param pods at least 0 */

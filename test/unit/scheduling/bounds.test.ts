@@ -4,9 +4,16 @@ import { test } from 'node:test';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { Judge } from '../../../src/scheduling/judge.ts';
 import { place } from '../../../src/scheduling/place.ts';
-import type { RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
+import type { RawPod, RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
+import { replicaLabels } from '../../../src/scheduling/spread/replicas.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
-import { readClaim, readStorageClass, readVolume, type Storage } from '../../../src/scheduling/volumes/storage.ts';
+import {
+  NO_STORAGE,
+  readClaim,
+  readStorageClass,
+  readVolume,
+  type Storage,
+} from '../../../src/scheduling/volumes/storage.ts';
 import { seeded } from '../../fault/random.ts';
 import { asks, pod, site, snapshot } from './fixtures.ts';
 
@@ -151,4 +158,94 @@ test('no order of nodes leaves the bounds', () => {
     if (bounds.least === orders.least && bounds.most === orders.most) exact++;
   }
   assert.ok(exact / CLUSTERS > 0.8, `${exact} of ${CLUSTERS} are exact`);
+});
+
+const INDEX = 'apps.kubernetes.io/pod-index';
+const REPLICAS = 4;
+
+/** A workload whose pods are told apart by a label. */
+function randomSet(random: Random): Pick<Case, 'nodes' | 'running' | 'spec'> {
+  const nodes = Array.from({ length: 1 + random(3) }, (_, at) =>
+    site(`n${at}`, { labels: { zone: `z${random(2)}` }, allocatable: { cpu: `${random(4)}`, pods: '10' } }),
+  );
+  const selector = () => {
+    const value = `${random(3)}`;
+    const matchExpressions = [{ key: INDEX, operator: ['In', 'NotIn', 'Exists'][random(3)] ?? '', values: [value] }];
+    return (
+      [WEB, { matchLabels: { ...WEB.matchLabels, [INDEX]: value } }, { ...WEB, matchExpressions }][random(3)] ?? WEB
+    );
+  };
+  // The server takes a key in the selector or in one of these lists.
+  const ownKeys = () => [{ matchLabelKeys: [INDEX] }, { mismatchLabelKeys: [INDEX] }][random(2)];
+  const rule = (own = ownKeys()) => ({
+    topologyKey: ['zone', 'kubernetes.io/hostname'][random(2)] ?? '',
+    ...(random(3) === 0 ? { labelSelector: WEB, ...own } : { labelSelector: selector() }),
+  });
+  const terms = () => ({ requiredDuringSchedulingIgnoredDuringExecution: [rule()] });
+  const spec: RawPodSpec = {
+    ...asks({ cpu: '1' }),
+    affinity: {
+      ...(random(2) === 0 ? { podAffinity: terms() } : {}),
+      ...(random(2) === 0 ? { podAntiAffinity: terms() } : {}),
+    },
+    ...(random(3) === 0
+      ? {
+          topologySpreadConstraints: [
+            { ...rule({ matchLabelKeys: [INDEX] }), maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' },
+          ],
+        }
+      : {}),
+  };
+  const far = { affinity: { podAntiAffinity: terms() } };
+  const other = () => (random(2) === 0 ? pod(far, { labels: { app: 'other' } }) : replica({}, 1 + random(2)));
+  const running = nodes.flatMap(({ name }): [string, Pod][] => (random(5) === 0 ? [[name, other()]] : []));
+  return { nodes, running, spec };
+}
+
+function replica(spec: RawPodSpec, index: number): Pod {
+  return pod(spec, { labels: { app: 'web', [INDEX]: `${index}` } });
+}
+
+/** How many of the replicas are placed in the end, whichever of them and of the nodes the scheduler takes first. */
+function everyTurn({ nodes, running, spec }: Pick<Case, 'nodes' | 'running' | 'spec'>): Set<number> {
+  const [ends, seen] = [new Set<number>(), new Set<string>()];
+  const from = (taken: readonly (string | undefined)[]): void => {
+    if (seen.has(taken.join())) return;
+    seen.add(taken.join());
+    const placed = taken.flatMap((node, at): [string, Pod][] =>
+      node === undefined ? [] : [[node, replica(spec, at)]],
+    );
+    const where = snapshot(nodes, [...running, ...placed]);
+    let isEnd = true;
+    for (let at = 0; at < REPLICAS; at++) {
+      if (taken[at] !== undefined) continue;
+      const judge = new Judge(replica(spec, at), where);
+      for (const { name } of nodes) {
+        if (judge.whyNot(name).length > 0) continue;
+        isEnd = false;
+        from(taken.with(at, name));
+      }
+    }
+    if (isEnd) ends.add(placed.length);
+  };
+  from(Array.from({ length: REPLICAS }, () => undefined));
+  return ends;
+}
+
+test('no order of replicas with labels of their own leaves the bounds', () => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const next = seeded(seed);
+  const random: Random = below => Math.floor(next() * below);
+  for (let at = 0; at < 300; at++) {
+    const one = randomSet(random);
+    const ends = everyTurn(one);
+    const raw: RawPod = { metadata: { namespace: 'default', labels: { app: 'web', [INDEX]: '0' } }, spec: one.spec };
+    const asked = { ...replica(one.spec, 0), replicas: replicaLabels(raw, { [INDEX]: '1' }) };
+    const names = one.nodes.map(({ name }) => name);
+    const { bounds } = place(asked, names, snapshot(one.nodes, one.running));
+    const [least, most] = [Math.min(bounds.least, REPLICAS), Math.min(bounds.most, REPLICAS)];
+    const found = { seed, at, bounds, ends: [...ends] };
+    const isWithin = [...ends].every(end => least <= end && end <= most);
+    assert.ok(isWithin, textOf({ ...one, storage: NO_STORAGE }, found));
+  }
 });
