@@ -134,12 +134,12 @@ function listDaemonSets(api: Api): Promise<DaemonSet[]> {
 
 /** By `namespace/name`. */
 async function listJobs(api: Api): Promise<ReadonlyMap<string, JobFacts>> {
-  const jobs = await api.list(RESOURCES.Job, ({ metadata = {}, spec = {}, status = {} }: RawJob) => {
-    const { name = '', namespace = '', ownerReferences = [] } = metadata;
+  const jobs = await api.list(RESOURCES.Job, (job: RawJob) => {
+    const { name = '', namespace = '', ownerReferences = [] } = job.metadata ?? {};
     const owner = ownerReferences.find(({ controller, kind }) => controller && kind === 'CronJob');
     const facts = {
       ...(owner?.name === undefined ? {} : { cronJob: owner.name }),
-      failuresLeft: failuresLeft(spec, status),
+      ...failureFacts(job),
     };
     return [`${namespace}/${name}`, facts] as const;
   });
@@ -151,25 +151,39 @@ interface RawJob {
   spec?: {
     backoffLimit?: number;
     backoffLimitPerIndex?: number;
-    podFailurePolicy?: { rules?: { action?: string; onPodConditions?: { type?: string; status?: string }[] }[] };
+    podFailurePolicy?: { rules?: FailureRule[] };
   };
-  status?: { failed?: number };
+  status?: { active?: number; failed?: number };
 }
 
-/** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). Earlier failures of single indexes are not counted. */
-function failuresLeft(
-  { podFailurePolicy, ...spec }: NonNullable<RawJob['spec']>,
-  { failed = 0 }: { failed?: number },
-): number {
-  const isDisruption = ({ type, status = 'True' }: { type?: string; status?: string }) =>
-    type === 'DisruptionTarget' && status === 'True';
-  const rule = podFailurePolicy?.rules?.find(({ onPodConditions = [] }) => onPodConditions.some(isDisruption));
-  if (rule?.action === 'Ignore') return Infinity;
-  if (rule?.action === 'FailJob' || rule?.action === 'FailIndex') return 0;
-  if (spec.backoffLimitPerIndex !== undefined) return spec.backoffLimitPerIndex === 0 ? 0 : Infinity;
-  return Math.max(0, (spec.backoffLimit ?? DEFAULT_BACKOFF_LIMIT) - failed);
+interface FailureRule {
+  action?: string;
+  onExitCodes?: object;
+  onPodConditions?: { type?: string; status?: string }[];
 }
 
+/** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). */
+function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJob'> {
+  const { podFailurePolicy, backoffLimit = DEFAULT_BACKOFF_LIMIT, backoffLimitPerIndex: perIndex } = spec;
+  const { active = 0, failed = 0 } = status;
+  const rules = podFailurePolicy?.rules ?? [];
+  const isDisruption = ({ type, status: value = 'True' }: { type?: string; status?: string }) =>
+    type === 'DisruptionTarget' && value === 'True';
+  const at = rules.findIndex(({ onPodConditions = [] }) => onPodConditions.some(isDisruption));
+  const earlier = at === -1 ? rules : rules.slice(0, at);
+  // The code with which a container ends on SIGTERM is its own.
+  const byCode = earlier.some(({ onExitCodes }) => isObject(onExitCodes)) ? [BY_EXIT_CODE] : [];
+  const action = rules[at]?.action;
+  if (action === 'Ignore') return { failuresLeft: Infinity, active, notJudged: byCode };
+  if (action === 'FailJob') return { failuresLeft: 0, active, notJudged: byCode };
+  if (action !== 'FailIndex' && perIndex === undefined)
+    return { failuresLeft: Math.max(0, backoffLimit - failed), active, notJudged: byCode };
+  const failuresLeft = action === 'FailIndex' || perIndex === 0 ? 0 : Infinity;
+  return { failuresLeft, notJudged: [...byCode, BY_INDEX] };
+}
+
+const BY_EXIT_CODE = 'podFailurePolicy with exit codes';
+const BY_INDEX = 'failures of single indexes (backoffLimitPerIndex, maxFailedIndexes)';
 const DEFAULT_BACKOFF_LIMIT = 6;
 
 async function listParallelSets(api: Api): Promise<ReadonlySet<string>> {
@@ -253,6 +267,10 @@ export interface JobFacts {
   cronJob?: string;
   /** How many more of its pods may fail before it fails for good. Infinity: evictions do not count. */
   failuresLeft: number;
+  /** How many pods it has, which are deleted if it fails. Absent: an index of it fails alone. */
+  active?: number;
+  /** What decides on its failures and is not judged. */
+  notJudged: readonly string[];
 }
 
 export interface ImpactPort {

@@ -113,6 +113,7 @@ function destinations(
         ? {}
         : { later: { pods: times.length, min: Math.min(...times), max: Math.max(...times) } }),
       failed: going.length - recreated.length,
+      deletedWithJob: deletedWithJobs(going.filter(each => failed.has(each))),
       mayReturn: isRecreated ? recreated.filter(({ eviction }) => eviction.mayReturn).length : 0,
       blockedByBudget: group.length - going.length,
       ...withoutReturning(
@@ -153,6 +154,18 @@ function ofFailedJobs(evicted: readonly EvictedPod[]): Set<EvictedPod> {
   const ofJobs = evicted.filter(({ job }) => job !== undefined);
   const byJob = Map.groupBy(ofJobs, ({ pod, job }) => `${pod.namespace}/${job?.name}`);
   return new Set([...byJob.values()].filter(pods => pods.length > (pods[0]?.job?.failuresLeft ?? Infinity)).flat());
+}
+
+/** Other pods of the Jobs that fail. Undefined: the status of a Job counts fewer pods than fail. */
+function deletedWithJobs(failed: readonly EvictedPod[]): number | undefined {
+  let deleted = 0;
+  for (const pods of Map.groupBy(failed, ({ job }) => job?.name).values()) {
+    const active = pods[0]?.job?.active;
+    if (active === undefined) continue;
+    if (active < pods.length) return undefined;
+    deleted += active - pods.length;
+  }
+  return deleted;
 }
 
 /** Those that come back to their nodes are neither Pending while these are drained, nor missed by their budgets. */

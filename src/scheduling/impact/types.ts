@@ -20,8 +20,11 @@ export interface RunningPod {
   node: string;
   /** The controller that recreates it: of a Deployment's pod, the Deployment. */
   owner: PodOwner | undefined;
-  /** Of a pod of a Job: the Job, and how many more of its pods may fail. Infinity: evictions do not count. */
-  job?: { name: string; failuresLeft: number };
+  /**
+   * Of a pod of a Job: the Job, and how many more of its pods may fail. Infinity: evictions do not count. `active`: how many pods it
+   * has, which are deleted if it fails; absent: an index of it fails alone.
+   */
+  job?: { name: string; failuresLeft: number; active?: number };
   /** Set once it is judged: a second object for each of 50,000 pods would take 3 MB. */
   eviction?: PodEviction | undefined;
 }
@@ -110,6 +113,8 @@ export interface EvictionImpact extends PodsImpact {
   blockedByBudget: number;
   /** Those that are not recreated: with so many evictions, which count as failures, their Job fails for good. */
   failed: number;
+  /** Pods of these Jobs that are deleted because of that; undefined: not known how many. */
+  deletedWithJob: number | undefined;
   /** Undefined: no controller recreates them. */
   next: PodDestination | undefined;
   /** Of those that stay Pending while nodes are drained, what becomes of them afterwards; undefined: they stay so. */

@@ -112,7 +112,17 @@ function podsData({ namespace, owner, pods }: PodsImpact) {
 }
 
 function evictedData(
-  { later, next, mayReturn, pendingAfter, blockedByBudget, failed, afterDrain, ...group }: EvictionImpact,
+  {
+    later,
+    next,
+    mayReturn,
+    pendingAfter,
+    blockedByBudget,
+    failed,
+    deletedWithJob,
+    afterDrain,
+    ...group
+  }: EvictionImpact,
   poolOf: PoolOf,
 ) {
   return {
@@ -123,6 +133,7 @@ function evictedData(
     pendingAfter,
     held: blockedByBudget,
     failed,
+    deletedWithJob: deletedWithJob ?? null,
     afterDrain:
       afterDrain === undefined
         ? null

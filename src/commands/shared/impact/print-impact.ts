@@ -255,17 +255,21 @@ function evictedLine(group: EvictionImpact, poolOf: PoolOf): string {
   if (group.blockedByBudget === all)
     return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${BLOCKED_BY_BUDGET}`;
   const { blockedByBudget: blocked, mayReturn, pendingAfter, failed } = group;
-  if (failed > 0 && failed + blocked === all) return `${head}: ${failedText(failed)}${blockedText(blocked)}`;
+  const failedWords = failedText(failed, group.deletedWithJob);
+  if (failed > 0 && failed + blocked === all) return `${head}: ${failedWords}${blockedText(blocked)}`;
   const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
   const back =
     mayReturn === 0
       ? ''
       : `; ${mayReturn} may return before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
-  return `${head}: ${next}${back}${failed === 0 ? '' : `; ${failed} ${failedText(failed)}`}${blockedText(blocked)}`;
+  return `${head}: ${next}${back}${failed === 0 ? '' : `; ${failed} ${failedWords}`}${blockedText(blocked)}`;
 }
 
-function failedText(pods: number): string {
-  return `${pods === 1 ? 'is' : 'are'} not recreated: an eviction counts as a failed pod, and ${pods === 1 ? 'its' : 'their'} Job allows no more of them`;
+function failedText(pods: number, deleted: number | undefined): string {
+  const number = deleted === undefined || deleted === 1 ? '' : `${deleted} `;
+  const others = `its ${number}other ${deleted === 1 ? 'pod is' : 'pods are'}`;
+  const deletes = deleted === 0 ? '' : `; the Job fails, and ${others} deleted`;
+  return `${pods === 1 ? 'is' : 'are'} not recreated: an eviction counts as a failed pod, and ${pods === 1 ? 'its' : 'their'} Job allows no more of them${deletes}`;
 }
 
 function blockedText(pods: number): string {

@@ -93,7 +93,7 @@ export async function readAll(
       ? reading<Namespaces>('pod affinity by labels of namespaces', () => scheduling.namespaces(), undefined)
       : undefined,
     namesClass ? reading<RuntimeClass[]>('RuntimeClasses', listClasses, []) : [],
-    readJobs([...here.values()].flat(), port),
+    readJobs([...here.values()].flat(), snapshot.parts, port),
   ]);
   const movers = moving(here, snapshot.storage);
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
@@ -132,7 +132,7 @@ export async function readCustom(port: ImpactPort, paths: readonly SelectorPath[
 }
 
 /** How many more failures Jobs allow. Groups the pods of all Jobs of a CronJob; where Jobs may not be read, each Job is a group. */
-async function readJobs(here: readonly RunningPod[], port: ImpactPort): Promise<void> {
+async function readJobs(here: readonly RunningPod[], parts: PodParts, port: ImpactPort): Promise<void> {
   if (!here.some(({ owner }) => owner?.kind === 'Job')) return;
   const read = await valueOrRefusal(() => port.jobs());
   if ('refusal' in read) return;
@@ -140,8 +140,10 @@ async function readJobs(here: readonly RunningPod[], port: ImpactPort): Promise<
     const { pod, owner } = running;
     const job = owner?.kind === 'Job' ? read.value.get(`${pod.namespace}/${owner.name}`) : undefined;
     if (owner === undefined || job === undefined) continue;
-    running.job = { name: owner.name, failuresLeft: job.failuresLeft };
-    if (job.cronJob !== undefined) running.owner = { kind: 'CronJob', name: job.cronJob };
+    const { cronJob, notJudged, ...facts } = job;
+    running.job = { name: owner.name, ...facts };
+    if (cronJob !== undefined) running.owner = { kind: 'CronJob', name: cronJob };
+    if (notJudged.length > 0) running.pod = parts.traits({ ...pod, notJudged: [...pod.notJudged, ...notJudged] });
   }
 }
 

@@ -300,15 +300,27 @@ test('evicted pods of two owners that need the same room may stay Pending, which
 });
 
 test('pods of a Job that allows fewer failures than there are evictions are not recreated', () => {
-  const ofJob = (name: string, job: string, failuresLeft: number): RunningPod => ({
+  const ofJob = (name: string, job: string, failuresLeft: number, active?: number): RunningPod => ({
     ...pod(name, 'a', {}, { kind: 'Job', name: job }),
-    job: { name: job, failuresLeft },
+    job: { name: job, failuresLeft, ...(active === undefined ? {} : { active }) },
   });
-  const pods = [ofJob('p', 'one', 1), ofJob('q', 'one', 1), ofJob('r', 'two', 1), ofJob('s', 'three', Infinity)];
+  const pods = [
+    ...[ofJob('p', 'one', 1, 2), ofJob('q', 'one', 1, 2), ofJob('r', 'two', 1, 1), ofJob('s', 'three', Infinity, 1)],
+    ...[ofJob('t', 'wide', 0, 4), ofJob('u', 'unknown', 0, 0), ofJob('v', 'index', 0)],
+  ];
   const change = { before: node('a'), after: node('a', { taints: [NO_EXECUTE] }) };
   const text = render(impact([change], pods, [], [node('b')]));
   const lost = 'are not recreated: an eviction counts as a failed pod, and their Job allows no more of them';
   assert.match(text, new RegExp(`^ {2}2 pods of Job shop/one: ${lost}$`, 'm'));
+  const alone = 'is not recreated: its Job allows no more failed pods, and an eviction is one';
+  const fails = '; the Job fails, and its ';
+  for (const [job, others] of [
+    ['wide', `${fails}3 other pods are deleted`],
+    ['unknown', `${fails}other pods are deleted`],
+    ['index', ''],
+  ]) {
+    assert.match(text, new RegExp(`^ {2}1 pod of Job shop/${job}: ${alone}${others}$`, 'm'));
+  }
   for (const job of ['two', 'three']) {
     assert.match(text, new RegExp(`^ {2}1 pod of Job shop/${job}: can go: 1 on node b \\(no pool\\)$`, 'm'));
   }
