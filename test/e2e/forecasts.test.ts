@@ -170,35 +170,38 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     await check({ kind: 'StatefulSet', name: 'db', replicas: 4, spec: farFromFirst }, 1, 4, text);
   });
 
-  test('a new revision of a Deployment does not count the pods of the old one, the same revision does', async () => {
-    await forecaster().nodes(
-      { name: 'n1', labels: { [ZONE]: 'a' }, allocatable: room(30) },
-      { name: 'n2', labels: { [ZONE]: 'b' }, allocatable: room(0) },
-    );
-    const constraint = {
-      maxSkew: 1,
-      topologyKey: ZONE,
-      whenUnsatisfiable: 'DoNotSchedule',
-      labelSelector: { matchLabels: { app: 'web' } },
-      matchLabelKeys: ['pod-template-hash'],
-    };
-    const spec = { containers: [container('1')], topologySpreadConstraints: [constraint] };
-    const web: Workload = { kind: 'Deployment', name: 'web', replicas: 1, spec };
-    const path = '/apis/apps/v1/namespaces/default/deployments';
-    const template = { metadata: { labels: { app: 'web' } }, spec: { terminationGracePeriodSeconds: 0, ...spec } };
-    const selector = { matchLabels: { app: 'web' } };
-    await api().expect('POST', path, { metadata: { name: 'web' }, spec: { replicas: 1, selector, template } });
-    await eventually('it runs', async () => {
-      const { status } = (await api().expect('GET', `${path}/web`)) as { status: { readyReplicas?: number } };
-      return status.readyReplicas === 1;
+  for (const [kind, key] of [
+    ['Deployment', 'pod-template-hash'],
+    ['StatefulSet', 'controller-revision-hash'],
+  ] as const) {
+    test(`a new revision of a ${kind} does not count the pods of the old one, the same revision does`, async () => {
+      await forecaster().nodes(
+        { name: 'n1', labels: { [ZONE]: 'a' }, allocatable: room(30) },
+        { name: 'n2', labels: { [ZONE]: 'b' }, allocatable: room(0) },
+      );
+      const constraint = {
+        maxSkew: 1,
+        topologyKey: ZONE,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { app: 'web' } },
+        matchLabelKeys: [key],
+      };
+      const spec = { containers: [container('1')], topologySpreadConstraints: [constraint] };
+      const web: Workload = { kind, name: 'web', replicas: 1, spec };
+      await forecaster().create(web);
+      const path = `/apis/apps/v1/namespaces/default/${kind.toLowerCase()}s/web`;
+      await eventually('it runs', async () => {
+        const { status } = (await api().expect('GET', path)) as { status: { readyReplicas?: number } };
+        return status.readyReplicas === 1;
+      });
+      const same = await forecaster().forecast(web);
+      assert.deepEqual([same.least, same.most, same.code], [0, 0, 1], same.text);
+      const changed = { ...web, spec: { ...spec, containers: [container('1', { command: ['sleep'] })] } };
+      const next = await forecaster().forecast(changed);
+      assert.deepEqual([next.least, next.most, next.code], [1, 1, 0], next.text);
+      await forecaster().delete(web);
     });
-    const same = await forecaster().forecast(web);
-    assert.deepEqual([same.least, same.most, same.code], [0, 0, 1], same.text);
-    const changed = { ...web, spec: { ...spec, containers: [container('1', { command: ['sleep'] })] } };
-    const next = await forecaster().forecast(changed);
-    assert.deepEqual([next.least, next.most, next.code], [1, 1, 0], next.text);
-    await api().expect('DELETE', `${path}/web?propagationPolicy=Background`);
-  });
+  }
 
   test('a ResourceQuota allows fewer than the nodes', async () => {
     await forecaster().nodes({ name: 'n1', allocatable: room(30) });

@@ -11,6 +11,7 @@ import { role, type TestEnv } from './test-env.ts';
 export const POD_FILE = join(tmpdir(), `nodepool-needs-${process.pid}.json`);
 /** For `fit -f`, with a rule that names the revision. */
 export const DEPLOYMENT_FILE = join(tmpdir(), `nodepool-needs-${process.pid}-deployment.json`);
+export const SET_FILE = join(tmpdir(), `nodepool-needs-${process.pid}-set.json`);
 const POD_SPEC = { containers: [{ name: 'c', image: 'i' }] };
 
 const OLD = { key: 'k', value: 'old', effect: 'NoExecute' as const };
@@ -72,11 +73,15 @@ async function fittingPods(testEnv: TestEnv): Promise<void> {
     whenUnsatisfiable: 'DoNotSchedule',
     labelSelector,
   };
-  const topologySpreadConstraints = [{ ...spread, matchLabelKeys: ['pod-template-hash'] }];
-  const template = { metadata: { labels: { app: 'new' } }, spec: { ...POD_SPEC, topologySpreadConstraints } };
-  const deployment = { kind: 'Deployment', metadata: { name: 'new' }, spec: { template } };
-  await writeFile(DEPLOYMENT_FILE, JSON.stringify(deployment));
-  after(() => Promise.all([POD_FILE, DEPLOYMENT_FILE].map(file => rm(file, { force: true }))));
+  for (const [file, kind, key] of [
+    [DEPLOYMENT_FILE, 'Deployment', 'pod-template-hash'],
+    [SET_FILE, 'StatefulSet', 'controller-revision-hash'],
+  ] as const) {
+    const topologySpreadConstraints = [{ ...spread, matchLabelKeys: [key] }];
+    const template = { metadata: { labels: { app: 'new' } }, spec: { ...POD_SPEC, topologySpreadConstraints } };
+    await writeFile(file, JSON.stringify({ kind, metadata: { name: 'new' }, spec: { template } }));
+  }
+  after(() => Promise.all([POD_FILE, DEPLOYMENT_FILE, SET_FILE].map(file => rm(file, { force: true }))));
 }
 
 /** A pool with a history and without a rollout, for which the watch would read it. */

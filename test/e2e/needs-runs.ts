@@ -1,7 +1,7 @@
 /** Command lines that cause the requests of src/commands/shared/permissions/needs.ts, one after the other on the cluster of needs-cluster.ts. */
 import { raw } from '../cluster/raw.ts';
 import type { Pods } from './draining.ts';
-import { DEPLOYMENT_FILE, POD_FILE } from './needs-cluster.ts';
+import { DEPLOYMENT_FILE, POD_FILE, SET_FILE } from './needs-cluster.ts';
 import type { TestEnv } from './test-env.ts';
 
 export interface Run {
@@ -46,6 +46,7 @@ export const runsOf = (testEnv: TestEnv, pods: Pods): Run[] => [
   { command: 'fit with namespaceSelector', lines: ['fit near'], code: 1 },
   { command: 'fit with extended resources', lines: ['fit device'], code: 1 },
   { command: 'fit -f with pod-template-hash', lines: [`fit -f ${DEPLOYMENT_FILE}`] },
+  { command: 'fit -f with controller-revision-hash', lines: [`fit -f ${SET_FILE}`] },
   { command: 'wait', lines: ['wait one --for=nodes=99 --timeout=1s'], code: 1, optional: /^get leases$/ },
   {
     command: 'create',

@@ -131,6 +131,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
       fits: refused === undefined && isEnough,
       notJudged: [
         ...unknown,
+        ...(subject.notJudged === undefined ? [] : [subject.notJudged]),
         ...knows.refusals,
         ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
         ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),

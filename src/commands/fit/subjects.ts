@@ -38,6 +38,8 @@ export interface FitSubject {
   daemon?: { template: RawPodSpec; selector: LabelQuery };
   /** It exists: its own place counts as free. */
   exists: boolean;
+  /** What is not known of it, and so not judged. */
+  notJudged?: string;
   /** It has requests, and no selector and no tolerations but one of taints with the name of a device. */
   ofRequests?: { tolerates: string | undefined };
 }
@@ -140,7 +142,7 @@ function kindWithoutPod({ value }: SubjectDocument): string | undefined {
 async function subjectOf(
   document: SubjectDocument,
   namespace: string,
-  port: Pick<SchedulingPort, 'templateHash'>,
+  port: Pick<SchedulingPort, 'templateHash' | 'setRevision'>,
 ): Promise<FitSubject> {
   const { value, source } = document;
   const { kind, metadata } = isObject(value) ? value : {};
@@ -162,7 +164,11 @@ async function subjectOf(
   const spec = withDefaults(withClaims(pod.spec ?? {}, claims), kind === 'DaemonSet');
   const isSame = (other: unknown) => isPartOf(template, other);
   const given = await controllerLabels(kind, named === '' ? 'new' : named, value, {
-    hash: () => (named === '' ? undefined : existingHash(port.templateHash(where, named, isSame))),
+    revision: async () => {
+      if (named === '') return {};
+      if (kind === 'Deployment') return deploymentRevision(port.templateHash(where, named, isSame));
+      return setRevision(port.setRevision(where, named), isSame);
+    },
     reads: key => JSON.stringify(pod.spec ?? {}).includes(key),
   });
   const labels = { ...pod.metadata?.labels, ...given.labels };
@@ -170,6 +176,7 @@ async function subjectOf(
   return {
     ...{ kind, namespace: where, name: named, title: `${kind} ${where}/${named === '' ? '<no name>' : named}` },
     pod: { metadata: { ...pod.metadata, labels, name: named === '' ? 'pod' : named, namespace: where }, spec },
+    ...(given.unknown === undefined ? {} : { notJudged: given.unknown }),
     ...(given.ofNext === undefined ? {} : { labelsOfNext: given.ofNext }),
     ...(kind === 'DaemonSet'
       ? {
@@ -186,13 +193,45 @@ async function subjectOf(
   };
 }
 
-/** Without the permission to look for one, the revision counts as new. */
-async function existingHash(reading: Promise<string | undefined>): Promise<string | undefined> {
-  const read = await permitted(reading);
-  return 'value' in read ? read.value : undefined;
+interface ExistingRevision {
+  /** Absent: there is none with this template. */
+  hash?: string;
+  unknown?: string;
 }
 
+const REVISION = 'which pods have the revision of this template';
+
+async function deploymentRevision(reading: Promise<string | undefined>): Promise<ExistingRevision> {
+  const read = await permitted(reading);
+  if ('forbidden' in read) return { unknown: `${REVISION}: ${read.forbidden.oneLine}` };
+  return defined({ hash: read.value });
+}
+
+/** While a StatefulSet changes its pods, these are of two revisions, and so are new ones. */
+async function setRevision(
+  reading: ReturnType<SchedulingPort['setRevision']>,
+  isSame: (template: unknown) => boolean,
+): Promise<ExistingRevision> {
+  const read = await permitted(reading);
+  if ('forbidden' in read) return { unknown: `${REVISION}: ${read.forbidden.oneLine}` };
+  if (read.value === undefined) return {};
+  const { template, revision, isAlone } = read.value;
+  return {
+    ...(isSame(template) ? { hash: revision } : {}),
+    ...(isAlone ? {} : { unknown: `${REVISION}: a rollout of the StatefulSet is not complete` }),
+  };
+}
+
+const REVISION_HASH = 'controller-revision-hash';
 const NEW_UID = '00000000-0000-0000-0000-000000000000';
+
+interface ControllerLabels {
+  labels: Record<string, string>;
+  /** Of another replica, those that differ. */
+  ofNext?: Record<string, string>;
+  /** What is not judged of them. */
+  unknown?: string;
+}
 
 /**
  * Labels that the controller of a workload gives its pods, on which spread and affinity may depend. A revision or a run that does not
@@ -202,12 +241,14 @@ async function controllerLabels(
   kind: string,
   name: string,
   value: unknown,
-  { hash, reads }: { hash: () => Promise<string | undefined> | undefined; reads: (key: string) => boolean },
-): Promise<{ labels: Record<string, string>; ofNext?: Record<string, string> }> {
+  { revision, reads }: { revision: () => Promise<ExistingRevision>; reads: (key: string) => boolean },
+): Promise<ControllerLabels> {
   const spec = isObject(value) && isObject(value.spec) ? value.spec : {};
   switch (kind) {
-    case 'Deployment':
-      return { labels: { [TEMPLATE_HASH]: (reads(TEMPLATE_HASH) ? await hash() : undefined) ?? 'new' } };
+    case 'Deployment': {
+      const { hash = 'new', ...more } = reads(TEMPLATE_HASH) ? await revision() : {};
+      return { labels: { [TEMPLATE_HASH]: hash }, ...more };
+    }
     case 'StatefulSet': {
       const { start } = isObject(spec.ordinals) ? spec.ordinals : {};
       const first = typeof start === 'number' ? start : 0;
@@ -215,10 +256,11 @@ async function controllerLabels(
         'apps.kubernetes.io/pod-index': `${index}`,
         'statefulset.kubernetes.io/pod-name': `${name}-${index}`,
       });
-      return { labels: { 'controller-revision-hash': `${name}-new`, ...of(first) }, ofNext: of(first + 1) };
+      const { hash = `${name}-new`, ...more } = reads(REVISION_HASH) ? await revision() : {};
+      return { labels: { [REVISION_HASH]: hash, ...of(first) }, ofNext: of(first + 1), ...more };
     }
     case 'DaemonSet':
-      return { labels: { 'controller-revision-hash': 'new', 'pod-template-generation': '1' } };
+      return { labels: { [REVISION_HASH]: 'new', 'pod-template-generation': '1' } };
     case 'Job':
       return jobLabels(name, spec);
     case 'CronJob': {
@@ -230,10 +272,7 @@ async function controllerLabels(
   }
 }
 
-function jobLabels(
-  name: string,
-  { manualSelector, completionMode }: Record<string, unknown>,
-): { labels: Record<string, string>; ofNext?: Record<string, string> } {
+function jobLabels(name: string, { manualSelector, completionMode }: Record<string, unknown>): ControllerLabels {
   const owned = {
     'batch.kubernetes.io/controller-uid': NEW_UID,
     'batch.kubernetes.io/job-name': name,

@@ -27,6 +27,7 @@ const CLAIMS: Resource = { ...CORE, plural: 'persistentvolumeclaims', kind: 'Per
 const VOLUMES: Resource = { ...CORE, plural: 'persistentvolumes', kind: 'PersistentVolume' };
 const QUOTAS: Resource = { ...CORE, plural: 'resourcequotas', kind: 'ResourceQuota' };
 const REPLICA_SETS: Resource = { group: 'apps', version: 'v1', plural: 'replicasets', kind: 'ReplicaSet' };
+const STATEFUL_SETS: Resource = { group: 'apps', version: 'v1', plural: 'statefulsets', kind: 'StatefulSet' };
 const DEVICE_CLASSES: Resource = {
   group: 'resource.k8s.io',
   version: 'v1',
@@ -42,6 +43,12 @@ interface RawDeviceClass {
 interface RawReplicaSet {
   metadata?: RawPod['metadata'];
   spec?: { template?: unknown };
+}
+
+interface RawStatefulSet {
+  metadata?: { generation?: number };
+  spec?: { template?: unknown };
+  status?: { observedGeneration?: number; currentRevision?: string; updateRevision?: string };
 }
 
 export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
@@ -85,6 +92,15 @@ export function schedulingPort(api: Api, transport: Transport): SchedulingPort {
         return isOwned && isSame(spec.template) ? metadata.labels?.[TEMPLATE_HASH] : undefined;
       });
       return hashes.find(hash => hash !== undefined);
+    },
+
+    async setRevision(namespace, name) {
+      const set = await api.get<RawStatefulSet>({ ...STATEFUL_SETS, namespace }, name);
+      if (set === undefined) return undefined;
+      const { metadata = {}, spec = {}, status = {} } = set;
+      const { observedGeneration, currentRevision = '', updateRevision = '' } = status;
+      const isAlone = currentRevision === updateRevision && observedGeneration === metadata.generation;
+      return { template: spec.template, revision: updateRevision, isAlone };
     },
 
     async namespaces() {
@@ -169,6 +185,11 @@ export interface SchedulingPort {
     deployment: string,
     isSame: (template: unknown) => boolean,
   ): Promise<string | undefined>;
+  /** Of a StatefulSet; undefined: there is none. `isAlone`: all its pods are of this revision. */
+  setRevision(
+    namespace: string,
+    name: string,
+  ): Promise<{ template: unknown; revision: string; isAlone: boolean } | undefined>;
   namespaces(): Promise<ReadonlyMap<string, Record<string, string>>>;
   /** All claims of these namespaces, and all volumes. */
   boundVolumes(namespaces: ReadonlySet<string>): Promise<Pick<Storage, 'claims' | 'volumes'>>;

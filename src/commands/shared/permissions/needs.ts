@@ -102,6 +102,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   'fit with namespaceSelector': ['list namespaces'],
   'fit with extended resources': ['list deviceclasses.resource.k8s.io'],
   'fit -f with pod-template-hash': ['list replicasets.apps'],
+  'fit -f with controller-revision-hash': ['get statefulsets.apps'],
   diff: [...LOOK, `list ${CLASSES}`],
   'diff with drift': ['get nodes'],
   'diff --impact': IMPACT,
