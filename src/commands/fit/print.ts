@@ -21,7 +21,8 @@ export interface FitTable {
 
 /** Without the last newline. */
 export function renderFit(fits: readonly PodFit[], options: FitTable, style: Style): string {
-  return fits.map(fit => renderOne(fit, options, style)).join('\n\n');
+  const alone = fits.length > 1 ? ['Each document is judged alone.'] : [];
+  return [...fits.map(fit => renderOne(fit, options, style)), ...alone].join('\n\n');
 }
 
 function renderOne(fit: PodFit, { headers, columns, replicas }: FitTable, style: Style): string {

@@ -6,15 +6,17 @@ import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import { quantityReader } from '../../nodepool/quantity/amounts.ts';
 import { QuantityError } from '../../nodepool/quantity/quantity.ts';
 import { firstFew } from '../../nodepool/text.ts';
+import type { Node } from '../../nodepool/types.ts';
 import { ClusterState } from '../../reconciler/state/cluster-state.ts';
 import { type Bounds, NO_REPLICAS } from '../../scheduling/bounds.ts';
 import { FitReasons } from '../../scheduling/fit-reasons.ts';
 import { Judge } from '../../scheduling/judge.ts';
+import { firstNodeRefusal, namedNodes } from '../../scheduling/node/node-rules.ts';
 import { notJudged } from '../../scheduling/not-judged.ts';
 import { placeBy } from '../../scheduling/place.ts';
 import { whyNoDaemon } from '../../scheduling/pod/daemon.ts';
 import type { RawPod, RawPodSpec } from '../../scheduling/pod/raw-pod.ts';
-import { readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
+import { placementOf, readPlacedPod, readPod } from '../../scheduling/pod/read-pod.ts';
 import { type QuotaLimit, quotaLimit, type RawQuota } from '../../scheduling/quota.ts';
 import type { Snapshot } from '../../scheduling/snapshot.ts';
 import { replicaLabels, replicasDiffer } from '../../scheduling/spread/replicas.ts';
@@ -116,6 +118,11 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
     if (free.length > 0) groups.push({ pool: undefined, nodes: free });
   }
   const sites = groups.map(group => ({ pool: group.pool, nodes: group.nodes.map(({ name }) => name) }));
+  const competing = competingPods(
+    pending,
+    groups.flatMap(group => group.nodes),
+    snapshot,
+  );
   const offered = new Set(nodes.flatMap(({ allocatable }) => Object.keys(allocatable)));
   const fits = rehearsals.map(({ subject, pod, refused, unknown }): PodFit => {
     const nominated = addNominated(pending, subject.pod, snapshot);
@@ -136,7 +143,7 @@ export async function fit(options: FitOptions, deps: FitDeps): Promise<FitResult
         ...(ofNamespace.refusal === undefined ? [] : [ofNamespace.refusal]),
         ...notJudged(subject.pod, { namespaces: knows.namespaces, offered, classes, storage: snapshot.storage }),
         ...replicasText(pod, snapshot),
-        ...pendingText(pending),
+        ...pendingText(competing),
       ],
     };
   });
@@ -200,14 +207,23 @@ function addNominated(pending: readonly RawPod[], { spec = {} }: RawPod, snapsho
   return nominated;
 }
 
+/** Those that some of the nodes takes by its own rules, whatever room it has. */
+function competingPods(pending: readonly RawPod[], nodes: readonly Node[], { parts }: Snapshot): RawPod[] {
+  const found = new Map<object, boolean>();
+  return pending.filter(({ spec = {}, status }) => {
+    if ((spec.schedulingGates ?? []).length > 0 || status?.nominatedNodeName) return false;
+    const placement = parts.first(placementOf(spec));
+    const named = namedNodes(placement.nodeTerms);
+    const takes = found.get(placement) ?? nodes.some(node => firstNodeRefusal(node, placement, named) === undefined);
+    found.set(placement, takes);
+    return takes;
+  });
+}
+
 const MAX_PODS = 3;
 
-function pendingText(pending: readonly RawPod[]): string[] {
-  const names = pending.flatMap(({ metadata = {}, spec = {}, status }) =>
-    (spec.schedulingGates ?? []).length > 0 || status?.nominatedNodeName
-      ? []
-      : [`${metadata.namespace}/${metadata.name}`],
-  );
+function pendingText(competing: readonly RawPod[]): string[] {
+  const names = competing.map(({ metadata = {} }) => `${metadata.namespace}/${metadata.name}`);
   if (names.length === 0) return [];
   const what = names.length === 1 ? 'a Pending pod' : `${names.length} Pending pods`;
   return [`${what} may take this room first: ${firstFew(names, MAX_PODS)}`];

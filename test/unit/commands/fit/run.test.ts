@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { renderFit } from '../../../../src/commands/fit/print.ts';
+import { type FitDeps, fit } from '../../../../src/commands/fit/run.ts';
+import type { SchedulingPort } from '../../../../src/kube/resources/scheduling.ts';
+import { makeStyle } from '../../../../src/print/style.ts';
+import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import { NO_STORAGE } from '../../../../src/scheduling/volumes/storage.ts';
+import { asks, raw, site } from '../../scheduling/fixtures.ts';
+
+const HOST = 'kubernetes.io/hostname';
+const INDEX = 'apps.kubernetes.io/pod-index';
+const template = (spec: RawPodSpec) => ({ metadata: { labels: { app: 'db' } }, spec });
+const workload = (kind: string, spec: RawPodSpec, name = 'db') => ({
+  value: { apiVersion: 'apps/v1', kind, metadata: { name }, spec: { template: template(spec) } },
+  source: 'file.yaml',
+  placeOf: () => 'file.yaml',
+});
+
+interface Cluster {
+  nodes?: ReturnType<typeof site>[];
+  placed?: RawPod[];
+  pending?: RawPod[];
+  set?: Awaited<ReturnType<SchedulingPort['setRevision']>>;
+}
+
+/** The text of `fit -f`. */
+async function told(
+  documents: ReturnType<typeof workload>[],
+  { nodes = [site('n1')], placed = [], pending = [], set }: Cluster,
+  replicas = 4,
+): Promise<string> {
+  const port: Partial<SchedulingPort> = {
+    namespace: 'default',
+    rehearse: async (_, pod) => ({ kind: 'created', pod }),
+    placedPods: async (_, onPod) => placed.forEach(onPod),
+    pendingPods: async () => pending,
+    quotas: async () => [],
+    storage: async () => NO_STORAGE,
+    setRevision: async () => set,
+  };
+  const deps = {
+    cluster: { pools: { listCoerced: async () => [] }, nodes: { list: async () => nodes } },
+    scheduling: async () => port,
+  } as unknown as FitDeps;
+  const { fits } = await fit(
+    { of: { documents }, namespace: undefined, pools: [], selector: undefined, replicas },
+    deps,
+  );
+  return renderFit(fits, { headers: true, columns: undefined, replicas }, makeStyle(false));
+}
+
+const term = (matchLabels: Record<string, string>) => ({
+  requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: HOST, labelSelector: { matchLabels } }],
+});
+
+test('rules that name the label of one replica promise no place to the others', async () => {
+  const nodes = ['n1', 'n2'].map(name => site(name, { allocatable: { cpu: '2', pods: '10' } }));
+  for (const kind of ['podAffinity', 'podAntiAffinity']) {
+    const affinity = { [kind]: term({ app: 'db', [INDEX]: '0' }) };
+    const text = await told([workload('StatefulSet', { ...asks({ cpu: '1' }), affinity })], { nodes });
+    assert.match(text, /^Between 1 and 4 of 4 replicas fit\.$/m);
+    assert.match(text, /^Not judged: replicas after the first: rules name labels that differ between replicas\.$/m);
+  }
+  // A term about other pods tells no replica from another one.
+  const affinity = { podAntiAffinity: term({ app: 'cache', [INDEX]: '0' }) };
+  const text = await told([workload('StatefulSet', { ...asks({ cpu: '1' }), affinity })], { nodes });
+  assert.match(text, /^4 replicas fit\.$/m);
+});
+
+test('a running pod that keeps one replica away leaves the others in doubt', async () => {
+  const far = { affinity: { podAntiAffinity: term({ app: 'db', [INDEX]: '3' }) }, nodeName: 'n1' };
+  const text = await told([workload('StatefulSet', asks({ cpu: '1' }))], { placed: [raw(far)] });
+  assert.match(text, /^Between 1 and 4 of 4 replicas fit\.$/m);
+});
+
+test('pods of the same revision of a StatefulSet count', async () => {
+  const nodes = [
+    site('n1', { labels: { zone: 'a' } }),
+    site('n2', { labels: { zone: 'b' }, allocatable: { cpu: '0', pods: '10' } }),
+  ];
+  const constraint = {
+    maxSkew: 1,
+    topologyKey: 'zone',
+    whenUnsatisfiable: 'DoNotSchedule',
+    labelSelector: { matchLabels: { app: 'db' } },
+    matchLabelKeys: ['controller-revision-hash'],
+  };
+  const spec = { ...asks({ cpu: '1' }), topologySpreadConstraints: [constraint] };
+  const placed = [raw({ nodeName: 'n1' }, { labels: { app: 'db', 'controller-revision-hash': 'db-abc' } })];
+  const set = { template: template(spec), revision: 'db-abc', isAlone: true };
+  const documents = [workload('StatefulSet', spec)];
+  assert.match(await told(documents, { nodes, placed, set }, 1), /^0 of 1 replica fit\.$/m);
+  const other = { ...set, template: template(asks({ cpu: '2' })) };
+  const changed = await told(documents, { nodes, placed, set: other }, 1);
+  assert.match(changed, /^1 replica fit\.$/m);
+  assert.doesNotMatch(changed, /revision/);
+  const rolling = await told(documents, { nodes, placed, set: { ...other, isAlone: false } }, 1);
+  assert.match(rolling, /^Not judged: which pods have the revision of this template: a rollout /m);
+});
+
+test('several documents are judged alone, and the text says so', async () => {
+  const one = workload('Deployment', asks({ cpu: '3' }));
+  assert.doesNotMatch(await told([one], {}, 1), /judged alone/);
+  assert.match(await told([one, one], {}, 1), /\n\nEach document is judged alone\.$/);
+});
+
+test('of Pending pods, those that no chosen node takes by its own rules do not compete', async () => {
+  const pending = (name: string, spec: RawPodSpec) => raw(spec, { name });
+  const text = await told([workload('Deployment', asks({ cpu: '1' }))], {
+    pending: [pending('stuck', { nodeSelector: { no: 'where' } }), pending('next', asks({ cpu: '3' }))],
+  });
+  assert.match(text, /^Not judged: a Pending pod that may take this room first: default\/next\.$/m);
+});
