@@ -159,7 +159,8 @@ interface RawJob {
 interface FailureRule {
   action?: string;
   onExitCodes?: object;
-  onPodConditions?: { type?: string; status?: string }[];
+  /** Null in a rule by exit code. */
+  onPodConditions?: { type?: string; status?: string }[] | null;
 }
 
 /** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). */
@@ -169,7 +170,7 @@ function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJ
   const rules = podFailurePolicy?.rules ?? [];
   const isDisruption = ({ type, status: value = 'True' }: { type?: string; status?: string }) =>
     type === 'DisruptionTarget' && value === 'True';
-  const at = rules.findIndex(({ onPodConditions = [] }) => onPodConditions.some(isDisruption));
+  const at = rules.findIndex(({ onPodConditions }) => onPodConditions?.some(isDisruption));
   const earlier = at === -1 ? rules : rules.slice(0, at);
   // The code with which a container ends on SIGTERM is its own.
   const byCode = earlier.some(({ onExitCodes }) => isObject(onExitCodes)) ? [BY_EXIT_CODE] : [];
