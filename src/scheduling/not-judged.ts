@@ -58,7 +58,9 @@ export function notJudged(
     const className =
       ephemeral?.volumeClaimTemplate?.spec?.storageClassName ?? (storage && defaultClass(storage)) ?? '';
     if (ephemeral === undefined || storage === undefined || storage.classes.get(className)?.waits) continue;
-    texts.push(`the future zone of the volume of ${name}: its StorageClass ${className} does not wait for the pod`);
+    const why =
+      className === '' ? 'it names no StorageClass' : `its StorageClass ${className} does not wait for the pod`;
+    texts.push(`the future zone of the volume of ${name}: ${why}`);
   }
   const bound = (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => {
     const claim = storage?.claims.get(`${metadata.namespace}/${persistentVolumeClaim?.claimName}`);

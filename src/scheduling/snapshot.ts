@@ -1,10 +1,7 @@
 /**
  * The nodes and the pods on them, indexed for the rules: sums for each node, pods by labels, anti-affinity by its terms.
  * A pod itself is not kept; remove() takes the same pod again.
- *
- * Not included: pods that were nominated to a node by preemption and are not on it yet.
  */
-
 import type { LabelQuery } from '../nodepool/membership/label-query.ts';
 import { quantityReader } from '../nodepool/quantity/amounts.ts';
 import type { Node } from '../nodepool/types.ts';

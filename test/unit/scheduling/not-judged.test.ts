@@ -46,6 +46,12 @@ const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?:
     STORED,
   ],
   [
+    'a new claim without a class',
+    { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: '' } } } }] },
+    /where the volume of v will be: it names no StorageClass/,
+    STORED,
+  ],
+  [
     'a rule that only some kubelets know',
     { containers: [{ name: 'c', restartPolicyRules: [{ action: 'RestartAllContainers' }] }] },
     /^node features/,

@@ -16,8 +16,7 @@ export async function impactFinder(
   env: Readonly<Record<string, string | undefined>>,
   connection: ImpactPorts,
 ): Promise<(plan: ClusterPlan, state: ClusterState) => Promise<FoundImpact>> {
-  const { selectorPathsOfFlag, parseSelectorPaths, WELL_KNOWN } = await import('./find-impact.ts');
-  const { findImpact } = await import('./find-impact.ts');
+  const { findImpact, selectorPathsOfFlag, parseSelectorPaths, WELL_KNOWN } = await import('./find-impact.ts');
   const ofEnv = (env[PATHS_ENV] ?? '').split(',').flatMap(text => text.trim() || []);
   const all = [...WELL_KNOWN, ...parseSelectorPaths(ofEnv, PATHS_ENV), ...selectorPathsOfFlag(paths, '--impact-path')];
   return (plan, state) => findImpact(plan, state, all, connection);
