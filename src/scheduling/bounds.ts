@@ -39,8 +39,13 @@ export function replicaBounds(judge: Judge, sites: readonly Site[]): Bounds {
   const first = open.filter(({ node }) => judge.takesNext(node));
   if (first.length === 0) return NO_REPLICAS;
   const limits = groupLimits(judge, open);
+  const known = new Map<readonly Site[], Bounds>();
+  const of = (some: readonly Site[]) => {
+    const bounds = known.get(some) ?? spreadBounds(some, spread.counting, limits.groups);
+    known.set(some, bounds);
+    return bounds;
+  };
   const bounds = afterFirst(judge, first, open).map(({ least, most }): Bounds => {
-    const of = (some: readonly Site[]) => spreadBounds(some, spread.counting, limits.groups);
     return { least: limits.isExact ? of(least).least : 0, most: Math.min(limits.most, of(most).most) };
   });
   return {
@@ -61,6 +66,7 @@ function afterFirst(judge: Judge, first: readonly Site[], sites: readonly Site[]
   const keys = judge.affinity.keysOfFirst;
   const domainOf = ({ labels }: Node) => keys.map(key => JSON.stringify(ownValue(labels, key))).join();
   const byDomain = keys.length === 0 ? undefined : Map.groupBy(sites, ({ node }) => domainOf(node));
+  const byName = new Map(sites.map(site => [site.node.name, site]));
   const reaches = new Map<string, Reach>();
   for (const site of first) {
     const binding = judge.volumes.boundOn(site.node);
@@ -68,8 +74,11 @@ function afterFirst(judge: Judge, first: readonly Site[], sites: readonly Site[]
     const id = `${domain} ${binding?.id ?? ''}`;
     if (reaches.has(id)) continue;
     const near = byDomain?.get(domain) ?? sites;
-    const most = binding === undefined ? near : near.filter(({ node }) => binding.reaches(node));
-    reaches.set(id, { least: binding?.made === true ? [site] : most, most });
+    const most = binding?.nodes?.().flatMap(node => {
+      const other = byName.get(node.name);
+      return other === undefined || domainOf(node) !== domain ? [] : [other];
+    });
+    reaches.set(id, { least: binding?.isUnsure === true ? [site] : (most ?? near), most: most ?? near });
   }
   return [...reaches.values()];
 }

@@ -5,7 +5,6 @@
  * Not judged: limits of volumes a node, free capacity of storage (CSIStorageCapacity), in-tree volumes that are served by
  * CSI drivers, whose zone labels count as they are.
  */
-import { matchesTerm, type NodeTerm } from '../../nodepool/drain/placement.ts';
 import { ownValue } from '../../nodepool/json.ts';
 import { matchesQuery } from '../../nodepool/membership/label-query.ts';
 import { compareQuantities } from '../../nodepool/quantity/quantity.ts';
@@ -15,12 +14,14 @@ import type { RawVolume } from '../pod/raw-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { ClaimUse, PodTraits, UnfitReason } from '../types.ts';
 import { type Claim, readClaim, type Storage, type StorageClass, type Volume } from './storage.ts';
+import { isReachable, isWithin, NodesByLabel, otherZone, VolumesByNode } from './volume-places.ts';
+
+export { isWithin, zonesOf } from './volume-places.ts';
 
 /** Nodes of a volume that are named. */
 const SHOWN_NODES = 3;
 
 const NONE: readonly ClaimUse[] = [];
-const NO_VOLUMES: ReadonlySet<string> = new Set();
 const NOWHERE = { labels: {} };
 /** What a claim waits for on a node: a volume, or a new one of its class. */
 type Binding = Volume | 'new';
@@ -48,7 +49,8 @@ export class PodVolumes {
   readonly #waiting: WaitingClaim[] = [];
   /** A claim that one pod alone may use is in use. */
   readonly #usedClaim: string | undefined;
-  readonly #suitableOf = new Map<WaitingClaim, readonly Volume[]>();
+  readonly #suitableOf = new Map<WaitingClaim, SuitableVolumes>();
+  #nodesByLabel: NodesByLabel | undefined;
   /** By pods that were placed. */
   readonly #taken: Set<string>;
   /** Where the first replica has a claim's new volume made: which other nodes reach it, only the provisioner knows. */
@@ -101,17 +103,28 @@ export class PodVolumes {
 
   /**
    * Where further replicas can go once the first is on the node, as it binds the claims that they share. Undefined:
-   * anywhere. `made`: some volume is made then, and may be out of reach of every other node.
+   * anywhere. `nodes`: all that may reach the volumes; undefined: all. `isUnsure`: perhaps no other node reaches them.
    */
-  boundOn(node: Node): { id: string; made: boolean; reaches(other: Node): boolean } | undefined {
+  boundOn(node: Node): SharedBinding | undefined {
     const bindings = this.#bind(node, this.#taken);
     if ('unmet' in bindings) return undefined;
-    const shared = [...bindings.found].filter(([{ use }]) => use.template === undefined).map(([, binding]) => binding);
+    const shared = [...bindings.found].flatMap(([{ use }, binding]) => (use.template === undefined ? [binding] : []));
     if (shared.length === 0) return undefined;
     const volumes = shared.filter(binding => binding !== 'new');
-    const made = volumes.length < shared.length;
-    const id = [...volumes.map(({ name }) => name).toSorted(), ...(made ? [`@${node.name}`] : [])].join();
-    return { id, made, reaches: other => volumes.every(volume => isWithin(volume, other)) };
+    const [first, ...others] = volumes;
+    if (first === undefined || volumes.length < shared.length || bindings.isTied)
+      return { id: `@${node.name}`, isUnsure: true, nodes: undefined };
+    const id = volumes
+      .map(({ name }) => name)
+      .toSorted()
+      .join();
+    const nodes = () => this.#nodesReaching(first).filter(other => others.every(volume => isWithin(volume, other)));
+    return { id, isUnsure: false, nodes };
+  }
+
+  #nodesReaching(volume: Volume): Node[] {
+    this.#nodesByLabel ??= new NodesByLabel([...this.#nodes.values()].map(({ node }) => node));
+    return this.#nodesByLabel.reaching(volume.nodeTerms).filter(node => otherZone(volume, node) === undefined);
   }
 
   /** Nodes that share volumes which replicas use up, and how many replicas these serve. Undefined: nothing is used up. */
@@ -122,30 +135,41 @@ export class PodVolumes {
     const limits = new Map<string, number>();
     const users = new Map<string, string>();
     let isShared = false;
+    // Nodes that reach the same volumes need no second look.
+    const known = new Map<string, string>();
     for (const node of nodes) {
-      const found = own.flatMap(waiting => {
-        if (canProvision(this.#storage.classes.get(waiting.claim.className), node)) return [];
-        const isOpen = ({ name, nodeTerms }: Volume) => !this.#taken.has(name) && isReachable(nodeTerms, node);
-        return this.#suitable(waiting).filter(isOpen);
-      });
-      if (found.length === 0) continue;
-      const group = [...new Set(found.map(({ name }) => name))].toSorted().join();
-      groups.set(node.name, group);
-      if (limits.has(group)) continue;
-      limits.set(group, this.#replicasOn(node));
-      for (const { name } of found) {
-        isShared ||= (users.get(name) ?? group) !== group;
-        users.set(name, group);
+      const near = own.map(waiting =>
+        canProvision(this.#storage.classes.get(waiting.claim.className), node)
+          ? []
+          : this.#suitable(waiting).byNode.near(node),
+      );
+      const id = near.map(parts => parts.map(part => part.id).join()).join(';');
+      let group = known.get(id);
+      if (group === undefined) {
+        const names = near.flat().flatMap(({ volumes }) => volumes.map(({ volume }) => volume.name));
+        const open = [...new Set(names.filter(name => !this.#taken.has(name)))].toSorted();
+        group = open.join();
+        known.set(id, group);
+        if (open.length > 0 && !limits.has(group)) {
+          limits.set(group, this.#replicasOn(node, own));
+          for (const name of open) {
+            isShared ||= (users.get(name) ?? group) !== group;
+            users.set(name, group);
+          }
+        }
       }
+      if (group !== '') groups.set(node.name, group);
     }
+    // Which of them a claim takes that all share, the first replica decides.
+    isShared ||= this.#waiting.some(({ use, claim }) => use.template === undefined && !this.#isMade(claim));
     return { groups, limits, isShared, volumes: users.size };
   }
 
-  /** How many replicas the volumes serve that the node reaches. */
-  #replicasOn(node: Node): number {
+  /** How many replicas the volumes serve that the node reaches. @param own claims of each replica */
+  #replicasOn(node: Node, own: readonly WaitingClaim[]): number {
     const taken = new Set(this.#taken);
     for (let replicas = 0; ; replicas++) {
-      const bindings = this.#bind(node, taken);
+      const bindings = this.#bind(node, taken, own);
       if ('unmet' in bindings) return replicas;
       const volumes = [...bindings.found.values()].filter(binding => binding !== 'new');
       if (volumes.length === 0) return Infinity;
@@ -153,10 +177,12 @@ export class PodVolumes {
     }
   }
 
-  #suitable(waiting: WaitingClaim): readonly Volume[] {
+  #suitable(waiting: WaitingClaim): SuitableVolumes {
     let suitable = this.#suitableOf.get(waiting);
     if (suitable === undefined) {
-      suitable = suitableVolumes(waiting.claim, this.#storage);
+      const volumes = suitableVolumes(waiting.claim, this.#storage);
+      const reserved = volumes.filter(volume => isReservedFor(volume, waiting.claim));
+      suitable = { reserved, byNode: new VolumesByNode(volumes) };
       this.#suitableOf.set(waiting, suitable);
     }
     return suitable;
@@ -236,28 +262,51 @@ export class PodVolumes {
     if (volume !== undefined) this.#bound.push(volume);
   }
 
-  /** `unmet`: a claim that the node can neither be given an existing volume for, nor a new one. @param taken volumes */
-  #bind(node: Node, taken: ReadonlySet<string>): { found: Map<WaitingClaim, Binding> } | { unmet: ClaimUse } {
+  /**
+   * `unmet`: a claim that the node can neither be given an existing volume for, nor a new one. `isTied`: the scheduler may take
+   * another volume, with other nodes. @param taken volumes
+   */
+  #bind(
+    node: Node,
+    taken: ReadonlySet<string>,
+    claims: readonly WaitingClaim[] = this.#waiting,
+  ): { found: Map<WaitingClaim, Binding>; isTied: boolean } | { unmet: ClaimUse } {
     const found = new Map<WaitingClaim, Binding>();
     const toFind: WaitingClaim[] = [];
     // Volumes are of one class: those of a class that provisions on the node are not looked for.
-    for (const waiting of this.#waiting) {
+    for (const waiting of claims) {
       const { selectedNode, className } = waiting.claim;
       if (selectedNode !== undefined && selectedNode !== node.name) return { unmet: waiting.use };
       if (canProvision(this.#storage.classes.get(className), node)) found.set(waiting, 'new');
       else if (selectedNode !== undefined) return { unmet: waiting.use };
       else toFind.push(waiting);
     }
-    const ofPod = new Set(taken);
+    const ofPod = new Set<string>();
+    let isTied = false;
     // The smallest first, as the scheduler does.
     for (const waiting of toFind.toSorted((a, b) => compareQuantities(a.claim.size, b.claim.size))) {
-      const volume = chooseVolume(waiting.claim, this.#suitable(waiting), node, ofPod);
-      if (volume === undefined) return { unmet: waiting.use };
-      ofPod.add(volume.name);
-      found.set(waiting, volume);
+      const chosen = chooseVolume(this.#suitable(waiting), node, name => taken.has(name) || ofPod.has(name));
+      if (chosen === undefined) return { unmet: waiting.use };
+      ofPod.add(chosen.volume.name);
+      found.set(waiting, chosen.volume);
+      isTied ||= chosen.isTied;
     }
-    return { found };
+    return { found, isTied };
   }
+}
+
+/** See PodVolumes.boundOn(). */
+export interface SharedBinding {
+  id: string;
+  isUnsure: boolean;
+  nodes: (() => readonly Node[]) | undefined;
+}
+
+/** Of a claim that waits. */
+interface SuitableVolumes {
+  /** For the claim. */
+  reserved: readonly Volume[];
+  byNode: VolumesByNode;
 }
 
 /** See PodVolumes.usedUp(). */
@@ -299,7 +348,9 @@ export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage
       return volume === undefined || isWithin(volume, node);
     }
     if (claim === undefined || canProvision(storage.classes.get(claim.className), node)) return true;
-    return chooseVolume(claim, suitableVolumes(claim, storage), node, NO_VOLUMES) !== undefined;
+    const suitable = suitableVolumes(claim, storage);
+    const reserved = suitable.find(volume => isReservedFor(volume, claim));
+    return (reserved === undefined ? suitable : [reserved]).some(({ nodeTerms }) => isReachable(nodeTerms, node));
   });
 }
 
@@ -343,22 +394,28 @@ function canProvision(storageClass: StorageClass | undefined, { labels }: Pick<N
 
 // Which volume a claim is bound to on a node (FindMatchingVolume of k8s.io/component-helpers/storage/volume).
 
-/** The volume that is reserved for the claim, or else the smallest. @param taken by other claims */
+/**
+ * The volume that is reserved for the claim, or else the smallest. `isTied`: another one is as small and not on the same nodes.
+ * The scheduler looks at volumes in no order. @param isTaken by other claims
+ */
 function chooseVolume(
-  claim: Claim,
-  suitable: readonly Volume[],
+  { reserved, byNode }: SuitableVolumes,
   node: Node,
-  taken: ReadonlySet<string>,
-): Volume | undefined {
-  let smallest: Volume | undefined;
-  for (const volume of suitable) {
-    if (taken.has(volume.name)) continue;
-    const isOnNode = isReachable(volume.nodeTerms, node);
-    if (isReservedFor(volume, claim)) return isOnNode ? volume : undefined;
-    if (!isOnNode) continue;
-    if (smallest === undefined || compareQuantities(smallest.size, volume.size) > 0) smallest = volume;
+  isTaken: (name: string) => boolean,
+): { volume: Volume; isTied: boolean } | undefined {
+  const own = reserved.find(({ name }) => !isTaken(name));
+  if (own !== undefined) return isReachable(own.nodeTerms, node) ? { volume: own, isTied: false } : undefined;
+  let smallest: { volume: Volume; at: number } | undefined;
+  let isTied = false;
+  for (const { volumes } of byNode.near(node)) {
+    const first = volumes.find(({ volume }) => !isTaken(volume.name));
+    if (first === undefined) continue;
+    const order = smallest === undefined ? 1 : compareQuantities(smallest.volume.size, first.volume.size);
+    if (order !== 0) isTied = order < 0 && isTied;
+    else isTied = true;
+    if (smallest === undefined || order > 0 || (order === 0 && first.at < smallest.at)) smallest = first;
   }
-  return smallest;
+  return smallest && { volume: smallest.volume, isTied };
 }
 
 /** On whatever node. */
@@ -381,51 +438,7 @@ function suitableVolumes(claim: Claim, { volumes }: Storage): Volume[] {
   return suitable;
 }
 
-/** As CheckNodeAffinity: a volume without terms is everywhere. Its terms see labels alone. */
-function isReachable(terms: readonly NodeTerm[] | undefined, { labels }: Node): boolean {
-  return terms === undefined || terms.some(term => matchesTerm(term, { name: '', labels }));
-}
-
 function isReservedFor({ claimRef }: Volume, { namespace, name, uid }: Claim): boolean {
   if (claimRef === undefined || claimRef.name !== name || claimRef.namespace !== namespace) return false;
   return claimRef.uid === '' || claimRef.uid === uid;
-}
-
-// Where a volume is: its node affinity, and the zone of its labels (volumebinding and volumezone of kube-scheduler).
-
-const ZONE_LABELS = [
-  'failure-domain.beta.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region',
-  'topology.kubernetes.io/zone',
-  'topology.kubernetes.io/region',
-] as const;
-const STABLE_KEYS: Readonly<Record<string, string>> = {
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-};
-
-/** As Kubernetes writes volumes of several zones. */
-const SEPARATOR = '__';
-
-/** Whether a pod of the node can use the volume. */
-export function isWithin(volume: Volume, node: Node): boolean {
-  return isReachable(volume.nodeTerms, node) && otherZone(volume, node) === undefined;
-}
-
-/** The label of the volume that the node has not, as `key=value`. A node without a zone is in any. */
-function otherZone(volume: Volume, { labels }: Node): string | undefined {
-  if (!ZONE_LABELS.some(key => ownValue(labels, key) !== undefined)) return undefined;
-  for (const [key, zones] of zonesOf(volume.labels)) {
-    const zone = ownValue(labels, key) ?? ownValue(labels, STABLE_KEYS[key] ?? key);
-    if (zone === undefined || !zones.includes(zone)) return `${key}=${zones.join(SEPARATOR)}`;
-  }
-  return undefined;
-}
-
-/** The zones and regions of a volume, by label. */
-export function zonesOf(labels: Readonly<Record<string, string>> = {}): [key: string, zones: string[]][] {
-  return ZONE_LABELS.flatMap(key => {
-    const zones = ownValue(labels, key);
-    return zones === undefined ? [] : [[key, zones.split(SEPARATOR)] as [string, string[]]];
-  });
 }

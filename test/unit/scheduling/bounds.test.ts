@@ -1,10 +1,11 @@
 /** Bounds of replicas against every order in which a scheduler could take the nodes of small random clusters. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseQuantity } from '../../../src/nodepool/quantity/quantity.ts';
 import type { Node } from '../../../src/nodepool/types.ts';
 import { Judge } from '../../../src/scheduling/judge.ts';
 import { place } from '../../../src/scheduling/place.ts';
-import type { RawPod, RawPodSpec } from '../../../src/scheduling/pod/raw-pod.ts';
+import type { RawPod, RawPodSpec, RawVolume } from '../../../src/scheduling/pod/raw-pod.ts';
 import { replicaLabels } from '../../../src/scheduling/spread/replicas.ts';
 import type { Pod } from '../../../src/scheduling/types.ts';
 import {
@@ -33,9 +34,9 @@ interface Case {
 
 function randomCase(random: Random): Case {
   const key = () => KEYS[random(KEYS.length)] ?? '';
-  const useOf = random(4);
-  // With volumes, every order is tried; without, every set.
-  const cpus = useOf === 1 || useOf === 2 ? 2 : 4;
+  const useOf = random(5);
+  // With volumes, there are more orders to try.
+  const cpus = useOf === 0 || useOf === 4 ? 4 : 3;
   const nodes = Array.from({ length: 1 + random(5) }, (_, at) =>
     site(`n${at}`, {
       labels: { zone: `z${random(3)}`, ...(random(4) === 0 ? {} : { rack: `r${random(3)}` }) },
@@ -62,7 +63,7 @@ function randomCase(random: Random): Case {
     ...(random(3) === 0 ? { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms() } } : {}),
     ...(random(3) === 0 ? { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms() } } : {}),
   };
-  const volumes = Array.from({ length: random(5) }, (_, at) => {
+  const volumes = Array.from({ length: random(6) }, (_, at) => {
     const on = [nodes, nodes.filter(() => random(2) === 0), nodes.slice(0, 1)][random(3)] ?? [];
     const values = on.map(({ name }) => name);
     return readVolume({
@@ -87,12 +88,11 @@ function randomCase(random: Random): Case {
     spec: { ...size, storageClassName: shared },
     status: { phase: 'Pending' },
   });
-  if (useOf === 1) spec.volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
-  if (useOf === 2) {
-    spec.volumes = [
-      { name: 'own', ephemeral: { volumeClaimTemplate: { spec: { ...size, storageClassName: 'local' } } } },
-    ];
-  }
+  const volume = { name: 'data', persistentVolumeClaim: { claimName: 'data' } };
+  const requests = { storage: `${1 + random(2)}Gi` };
+  const template = { spec: { ...size, resources: { requests }, storageClassName: 'local' } };
+  const own = { name: 'own', ephemeral: { volumeClaimTemplate: template } };
+  if (useOf > 0 && useOf < 4) spec.volumes = [[volume], [own], [volume, own]][useOf - 1] ?? [];
   const storageClass = (name: string, provisioner: string) =>
     readStorageClass({ metadata: { name }, provisioner, volumeBindingMode: 'WaitForFirstConsumer' });
   const storage: Storage = {
@@ -106,15 +106,57 @@ function randomCase(random: Random): Case {
   return { nodes, running, storage, spec };
 }
 
+/** Volumes that replicas have, and where their common claim is. */
+interface Bound {
+  taken: readonly string[];
+  shared?: string;
+  /** The node that its volume is made on. */
+  madeOn?: string;
+}
+
+/** What one more replica on the node may leave, as the scheduler looks at volumes in no order; empty: it takes none. @param isFar whether other nodes reach a volume that is made */
+function boundAfter(before: Bound, { name: node }: Node, { storage, spec }: Case, isFar: boolean): Bound[] {
+  const reaches = (volume: string) =>
+    JSON.stringify(storage.volumes.get(volume)?.nodeTerms).includes(JSON.stringify(node));
+  const { shared, madeOn } = before;
+  if (shared !== undefined && !reaches(shared)) return [];
+  if (madeOn !== undefined && madeOn !== node && !isFar) return [];
+  const isBound = shared !== undefined || madeOn !== undefined;
+  const claims = (spec.volumes ?? []).filter(({ ephemeral }) => ephemeral !== undefined || !isBound);
+  const sizeOf = ({ ephemeral }: RawVolume) => {
+    const { storage: size = '1Gi' } = ephemeral?.volumeClaimTemplate?.spec?.resources?.requests ?? {};
+    return Number(parseQuantity(size).unscaled);
+  };
+  let states = [before];
+  for (const claim of claims.toSorted((a, b) => sizeOf(a) - sizeOf(b))) {
+    const isShared = claim.ephemeral === undefined;
+    states = states.flatMap((state): Bound[] => {
+      if (isShared && storage.claims.get('default/data')?.className === 'made') return [{ ...state, madeOn: node }];
+      const open = [...storage.volumes.values()].filter(
+        ({ name, size }) => reaches(name) && !state.taken.includes(name) && Number(size.unscaled) >= sizeOf(claim),
+      );
+      const smallest = Math.min(...open.map(({ size }) => Number(size.unscaled)));
+      const chosen = open.filter(({ size }) => Number(size.unscaled) === smallest);
+      return chosen.map(({ name }) => ({
+        ...state,
+        taken: [...state.taken, name].toSorted(),
+        ...(isShared ? { shared: name } : {}),
+      }));
+    });
+  }
+  return states;
+}
+
 /** The fewest and the most replicas of all orders. */
-function everyOrder({ nodes, running, storage, spec }: Case): { least: number; most: number } {
-  const asked = pod(spec);
+function everyOrder(one: Case, isFar: boolean): { least: number; most: number } {
+  const { nodes, running, storage, spec } = one;
+  const { volumes: _, ...rest } = spec;
+  const asked = pod(rest);
   const where = snapshot(nodes, running, storage);
   const seen = new Map<string, { least: number; most: number }>();
   const rooms = nodes.map(({ name }) => place(pod(asks({ cpu: '1' })), [name], where).replicas);
-  const from = (order: readonly number[]): { least: number; most: number } => {
-    // With claims, which volumes are left depends on the order.
-    const id = [...order].toSorted().join() + (spec.volumes === undefined ? '' : `:${order.join()}`);
+  const from = (order: readonly number[], bound: Bound): { least: number; most: number } => {
+    const id = JSON.stringify([order.toSorted(), bound]);
     const known = seen.get(id);
     if (known !== undefined) return known;
     const judge = new Judge(asked, where);
@@ -123,14 +165,16 @@ function everyOrder({ nodes, running, storage, spec }: Case): { least: number; m
     for (const [at, node] of nodes.entries()) {
       if (order.filter(each => each === at).length >= (rooms[at] ?? 0)) continue;
       if (!judge.isAllowed(node.name) || !judge.takesNext(node)) continue;
-      const { least, most } = from([...order, at]);
-      found = { least: Math.min(found?.least ?? Infinity, least), most: Math.max(found?.most ?? 0, most) };
+      for (const after of boundAfter(bound, node, one, isFar)) {
+        const { least, most } = from([...order, at], after);
+        found = { least: Math.min(found?.least ?? Infinity, least), most: Math.max(found?.most ?? 0, most) };
+      }
     }
     const result = found ?? { least: order.length, most: order.length };
     seen.set(id, result);
     return result;
   };
-  return from([]);
+  return from([], { taken: [] });
 }
 
 function textOf({ nodes, running, storage, spec }: Case, found: object): string {
@@ -150,7 +194,7 @@ test('no order of nodes leaves the bounds', () => {
   let exact = 0;
   for (let at = 0; at < CLUSTERS; at++) {
     const one = randomCase(random);
-    const orders = everyOrder(one);
+    const orders = { least: everyOrder(one, false).least, most: everyOrder(one, true).most };
     const where = snapshot(one.nodes, one.running, one.storage);
     const names = one.nodes.map(({ name }) => name);
     const { bounds } = place(pod(one.spec), names, where);
