@@ -1,92 +1,326 @@
 /** Whether one of several pods that are placed at the same time has a place whatever nodes the scheduler gives to the others. */
-import { matchesQuery } from '../nodepool/membership/label-query.ts';
-import { judgePorts } from './node/resources.ts';
-import type { NodeState } from './snapshot.ts';
+import { ownValue } from '../nodepool/json.ts';
+import { type LabelQuery, matchesQuery } from '../nodepool/membership/label-query.ts';
+import type { OpenNodes } from './impact/open-nodes.ts';
+import { Judge } from './judge.ts';
+import { ItemsByLabel, ItemsBySelector } from './node/label-index.ts';
+import { judgePorts, roomFor } from './node/resources.ts';
+import type { Requests } from './pod/requests.ts';
+import type { NodeState, Snapshot } from './snapshot.ts';
 import type { PodTerm, PodTraits } from './types.ts';
+import { disksClash } from './volumes/storage.ts';
+import { defaultClass, PodVolumes } from './volumes/volumes.ts';
 
 /** Three shares of a third may add up to less than 1. */
 const ROUNDING = 1e-6;
 
-/** Requests and host ports of the pods that are placed, prepared for the question of each. */
+/** Where pods have more different requests, those of about the same size have one answer. */
+const MAX_SIZES = 64;
+const STEPS_PER_DOUBLING = 4;
+const EXACT_COUNT = 16;
+
+/** Requests of about the same size. */
+interface Size {
+  id: number;
+  /** Of each resource, the least that a pod requests, and the most. */
+  least: Map<string, bigint>;
+  most: Map<string, bigint>;
+}
+
+/** What a pod takes of a node. */
+type NodeUse = Pick<PodTraits, 'requests' | 'hostPorts' | 'disks'>;
+type Excluding = Pick<PodTraits, 'hostPorts' | 'disks'>;
+
+/** Pods that are placed, prepared for the question of each kind. */
 export class Competitors {
   /** How many there are of a kind. */
-  readonly #kinds = new Map<PodTraits, number>();
+  readonly #kinds: ReadonlyMap<PodTraits, number>;
   readonly #count: number;
+  readonly #snapshot: Snapshot;
+  readonly #open: OpenNodes;
+  readonly #sizes: ReadonlyMap<Requests, Size>;
+  readonly #answers = new Map<string, boolean>();
   /** By resource: the sums of the largest requests, of one pod, of two, and so on. */
-  readonly #sums = new Map<string, bigint[]>();
-  /** Kinds whose anti-affinity keeps others away. */
-  readonly #repelling: readonly PodTraits[];
+  readonly #sums: ReadonlyMap<string, readonly bigint[]>;
+  /** How many pods take the same of a node. */
+  readonly #uses: readonly { use: NodeUse; count: number }[];
+  readonly #byLabels = new ItemsByLabel<PodTraits>();
+  readonly #repelling = new ItemsBySelector<{ term: PodTerm; kind: PodTraits }>();
+  /** How many kinds wait for a volume of a class, or for the same claim. */
+  readonly #waiting = new Map<string, number>();
 
-  /** @param pods those that are alike as the same object */
-  constructor(pods: readonly PodTraits[]) {
-    this.#count = pods.length;
-    for (const pod of pods) this.#kinds.set(pod, (this.#kinds.get(pod) ?? 0) + 1);
-    this.#repelling = [...this.#kinds.keys()].filter(({ antiAffinity }) => antiAffinity.length > 0);
-    const names = new Set([...this.#kinds.keys()].flatMap(({ requests }) => [...requests.keys()]));
-    for (const name of names) {
-      const amounts = pods.map(({ requests }) => requests.get(name) ?? 0n);
-      let sum = 0n;
-      const sums = amounts
-        .toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0))
-        .map(amount => {
-          sum += amount;
-          return sum;
-        });
-      this.#sums.set(name, sums);
+  /**
+   * @param kinds how many pods there are of each, whose parts are those of the snapshot
+   * @param snapshot without any of them
+   * @param open of that snapshot
+   */
+  constructor(kinds: ReadonlyMap<PodTraits, number>, snapshot: Snapshot, open: OpenNodes) {
+    this.#snapshot = snapshot;
+    this.#open = open;
+    this.#sizes = sizesOf([...kinds.keys()].map(({ requests }) => requests));
+    // Pods that no node takes leave the room to others.
+    this.#kinds = new Map([...kinds].filter(([kind]) => this.#isTaken(kind)));
+    this.#count = [...this.#kinds.values()].reduce((sum, count) => sum + count, 0);
+    this.#sums = sumsOf(this.#kinds);
+    this.#uses = [...Map.groupBy(this.#kinds, ([kind]) => this.#useKey(kind)).values()].flatMap(alike => {
+      const count = alike.reduce((sum, [, each]) => sum + each, 0);
+      return alike.slice(0, 1).map(([kind]) => ({ use: { ...kind, requests: this.#sizeOf(kind).most }, count }));
+    });
+    for (const kind of this.#kinds.keys()) {
+      this.#byLabels.add(kind);
+      for (const term of kind.antiAffinity) this.#repelling.add(term.selector, { term, kind });
+      for (const key of waitsFor(kind, snapshot)) this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1);
     }
   }
 
   /**
-   * @param pod one of them; volumes are not asked about, nor spread and affinity among pods that differ in labels alone
-   * @param nodes that take it, before any of them is placed
+   * Whether the places of the others do not matter to pods of a kind: what is true of them alone is true among all.
+   * @param count of those that are placed together
    */
-  leaveRoomFor(pod: PodTraits, nodes: readonly NodeState[]): boolean {
-    if (this.#concern(pod)) return false;
-    // A pod is on one node.
-    const isFilledByOne = this.#sharesPorts(pod);
-    let needed = 0;
-    for (const node of nodes) {
-      needed += isFilledByOne ? 1 : this.#fewestToFill(node, pod);
-      if (needed > this.#count - 1) return true;
-    }
-    const least = leastRoom(pod, nodes);
-    let shares = 0;
-    for (const [other, count] of this.#kinds) {
-      shares += largestShare(other, pod, least) * (other === pod ? count - 1 : count);
-    }
-    return shares < nodes.length - ROUNDING;
+  leaveRoomFor(pod: PodTraits, count: number): boolean {
+    if (!this.#kinds.has(pod) || count === this.#count) return true;
+    const waited = waitsFor(pod, this.#snapshot);
+    if (waited.some(key => (this.#waiting.get(key) ?? 0) > 1)) return false;
+    const related = this.#related(pod);
+    if (related.some(kind => !areAlike(kind, pod))) return false;
+    const others = related.reduce((sum, kind) => sum + this.#countOf(kind), related.includes(pod) ? -1 : 0);
+    if (others === 0 && waited.length === 0) return this.#hasOwnRoom(pod);
+    const isAlone = count === this.#countOf(pod) && related.every(kind => kind === pod);
+    // The place of one matters to the next: then the number of open nodes says too little.
+    return (isAlone && this.#isNeverFull(pod)) || (waited.length === 0 && this.#isFar(pod, others));
   }
 
-  /** How many of the others, the largest, leave the node without room for the pod; Infinity: all together do not. */
-  #fewestToFill(node: NodeState, pod: PodTraits): number {
+  /** Of a pod that takes the same nodes wherever the others are, as long as there is room. */
+  #hasOwnRoom(pod: PodTraits): boolean {
+    const isCertain = this.#isRoomy(pod);
+    if (this.#isTakenByAll(pod)) return isCertain;
+    const takers = [...this.#takersOf(pod, isCertain ? Infinity : 1)];
+    // Where no node takes it, the others change nothing.
+    return takers.length === 0 || (isCertain && this.#isMoreThanFilled(takers, pod, pod.requests));
+  }
+
+  #countOf(kind: PodTraits): number {
+    return this.#kinds.get(kind) ?? 0;
+  }
+
+  /** Kinds that a rule of the pod is about, or whose rules keep it away; it may be one of them itself. */
+  #related(pod: PodTraits): PodTraits[] {
+    const found = new Set<PodTraits>();
+    for (const term of [...pod.affinity, ...pod.antiAffinity])
+      for (const kind of this.#byLabels.near(term.selector)) if (isAbout(term, kind)) found.add(kind);
+    for (const { selector } of pod.spread)
+      for (const kind of this.#byLabels.near(selector)) if (isCounted(selector, kind, pod)) found.add(kind);
+    for (const { term, kind } of this.#repelling.near(pod.labels)) if (isAbout(term, pod)) found.add(kind);
+    return [...found];
+  }
+
+  /** Whether a pod that only has to be far from others has a place: each of these closes one domain at most, and none can fill the rest. */
+  #isFar(pod: PodTraits, others: number): boolean {
+    const [key, ...more] = new Set(pod.antiAffinity.map(({ topologyKey }) => topologyKey));
+    if (key === undefined || more.length + pod.affinity.length + pod.spread.length > 0) return false;
+    if (!this.#isRoomy(pod)) return false;
+    const running = pod.claims.length > 0 ? undefined : this.#runningFar(pod, key);
+    if (running === undefined) return this.#isMoreThanClosed(this.#takersOf(pod), pod, { key, closed: others });
+    const closed = roundedUp(others + running);
+    return this.#answer(`far ${key} ${closed}`, pod, () =>
+      this.#isMoreThanClosed(withRoom(this.#sizeOf(pod).most, pod, this.#nodesOf(pod)), pod, { key, closed }),
+    );
+  }
+
+  /** How many pods that run it has to be far from; undefined: by another key. */
+  #runningFar({ labels, antiAffinity }: PodTraits, key: string): number | undefined {
+    const refusing = this.#snapshot.antiAffinity(labels).filter(({ nodes }) => nodes.length > 0);
+    if (refusing.some(({ term }) => term.topologyKey !== key)) return undefined;
+    const groups = new Set(
+      antiAffinity.flatMap(({ selector }) =>
+        this.#snapshot.groups(selector).filter(group => matchesQuery(selector, group.labels)),
+      ),
+    );
+    let running = 0;
+    for (const { nodes } of refusing) running += nodes.length;
+    for (const group of groups) running += group.running.length + group.terminating.length;
+    return running;
+  }
+
+  /** Whether the others cannot fill the nodes without those of so many domains, whichever these are. */
+  #isMoreThanClosed(
+    nodes: Iterable<NodeState>,
+    pod: PodTraits,
+    { key, closed }: { key: string; closed: number },
+  ): boolean {
+    const { most } = this.#sizeOf(pod);
+    const isFilledByOne = this.#excluding(pod) > 1;
+    const toFill = new Map<string, number>();
+    for (const state of nodes) {
+      const domain = ownValue(state.node.labels, key) ?? '';
+      toFill.set(domain, (toFill.get(domain) ?? 0) + (isFilledByOne ? 1 : this.#fewestToFill(state, most)));
+    }
+    const open = [...toFill.values()].sort((a, b) => (a === b ? 0 : b - a)).slice(closed);
+    return open.reduce((sum, needed) => sum + needed, 0) > this.#count - 1;
+  }
+
+  // Answers are the same for pods of the same size that the same nodes take.
+
+  #answer(question: string, pod: PodTraits, find: () => boolean): boolean {
+    const key = `${question} ${this.#snapshot.parts.id(pod.placement)} ${this.#useKey(pod)}`;
+    const known = this.#answers.get(key);
+    if (known !== undefined) return known;
+    const found = find();
+    this.#answers.set(key, found);
+    return found;
+  }
+
+  #sizeOf({ requests }: PodTraits): Size {
+    const size = this.#sizes.get(requests);
+    if (size === undefined) throw new RangeError('the requests are those of no kind');
+    return size;
+  }
+
+  #useKey(pod: PodTraits): string {
+    const { parts } = this.#snapshot;
+    return `${this.#sizeOf(pod).id} ${parts.id(pod.hostPorts)} ${parts.id(pod.disks)}`;
+  }
+
+  /** Whether the others cannot fill all of its nodes. */
+  #isRoomy(pod: PodTraits): boolean {
+    return this.#answer('room', pod, () => this.#isMoreThanFilled(this.#nodesOf(pod), pod, this.#sizeOf(pod).most));
+  }
+
+  #isTaken(pod: PodTraits): boolean {
+    return this.#answer('taken', pod, () => {
+      for (const _ of withRoom(this.#sizeOf(pod).least, pod, this.#nodesOf(pod))) return true;
+      return false;
+    });
+  }
+
+  /** Whether all pods together fit on each of its nodes, and no other kind excludes it from one. */
+  #isNeverFull(pod: PodTraits): boolean {
+    if (this.#excluding(pod) > this.#countOf(pod)) return false;
+    return this.#answer('never full', pod, () => {
+      const sums = [...pod.requests.keys()].map(name => ({ name, sum: this.#sums.get(name)?.at(-1) ?? 0n }));
+      for (const state of withRoom(this.#sizeOf(pod).least, pod, this.#nodesOf(pod))) {
+        if (placesOf(state) < this.#count || sums.some(({ name, sum }) => freeOf(state, name) < sum)) return false;
+      }
+      return true;
+    });
+  }
+
+  /** Whether the others cannot fill all of the nodes. @param requests at least those of the pod */
+  #isMoreThanFilled(nodes: Iterable<NodeState>, pod: PodTraits, requests: Requests): boolean {
+    // A pod is on one node.
+    const isFilledByOne = this.#excluding(pod) > 1;
+    const takers: NodeState[] = [];
+    let needed = 0;
+    for (const node of withRoom(requests, pod, nodes)) {
+      needed += isFilledByOne ? 1 : this.#fewestToFill(node, requests);
+      if (needed > this.#count - 1) return true;
+      takers.push(node);
+    }
+    const { hostPorts, disks } = pod;
+    const least = leastRoom(requests, takers);
+    const share = (of: Requests, use: NodeUse) =>
+      largestShare({ ...use, requests: of }, { hostPorts, disks, requests }, least);
+    // The pod itself is none of the others.
+    let shares = -share(this.#sizeOf(pod).least, pod);
+    for (const { use, count } of this.#uses) shares += share(use.requests, use) * count;
+    return shares < takers.length - ROUNDING;
+  }
+
+  /** How many of the others, the largest, leave the node without room for these requests; Infinity: all together do not. */
+  #fewestToFill(node: NodeState, requests: Requests): number {
     let fewest = placesOf(node);
-    for (const [name, request] of pod.requests) {
+    for (const [name, request] of requests) {
       const missing = freeOf(node, name) - request + 1n;
       fewest = Math.min(fewest, firstNotBelow(this.#sums.get(name) ?? [], missing) + 1);
     }
     return fewest > this.#count - 1 ? Infinity : fewest;
   }
 
-  /** Whether a rule of the pod is about pods of another kind, or a rule of theirs keeps it away. */
-  #concern(pod: PodTraits): boolean {
-    const terms = [...pod.affinity, ...pod.antiAffinity];
-    const isConcerned = (other: PodTraits) =>
-      terms.some(term => isAbout(term, other)) ||
-      (other.namespace === pod.namespace && pod.spread.some(({ selector }) => matchesQuery(selector, other.labels)));
-    const others = terms.length + pod.spread.length === 0 ? [] : [...this.#kinds.keys()];
-    return (
-      others.some(other => !areAlike(other, pod) && isConcerned(other)) ||
-      this.#repelling.some(other => !areAlike(other, pod) && other.antiAffinity.some(term => isAbout(term, pod)))
-    );
+  /** How many pods, with itself, keep it from their node by a host port or a disk. */
+  #excluding(pod: Excluding): number {
+    if (pod.hostPorts.length + pod.disks.length === 0) return 0;
+    return this.#uses.reduce((sum, { use, count }) => (excludes(use, pod) ? sum + count : sum), 0);
   }
 
-  #sharesPorts({ hostPorts }: PodTraits): boolean {
-    if (hostPorts.length === 0) return false;
-    let sharing = 0;
-    for (const [other, count] of this.#kinds)
-      if (judgePorts(hostPorts, other.hostPorts) !== undefined) sharing += count;
-    return sharing > 1;
+  /** By labels, taints and affinity alone. */
+  *#nodesOf({ placement }: PodTraits): Generator<NodeState> {
+    const { nodes, returns } = this.#open.to(placement);
+    for (const names of [nodes, returns]) {
+      for (const name of names) {
+        const state = this.#snapshot.nodes.get(name);
+        if (state !== undefined) yield state;
+      }
+    }
   }
+
+  /** By all rules. */
+  *#takersOf(pod: PodTraits, limit = Infinity): Generator<NodeState> {
+    const judge = new Judge(pod, this.#snapshot);
+    if (judge.refusal !== undefined || judge.volumes.judgeUse() !== undefined) return;
+    let found = 0;
+    for (const state of withRoom(pod.requests, pod, this.#nodesOf(pod))) {
+      if (!judge.takesNext(state.node)) continue;
+      yield state;
+      if (++found === limit) return;
+    }
+  }
+
+  /** Whether no rule beside those of #nodesOf() and room keeps it from a node. */
+  #isTakenByAll({ labels, claims, spread, affinity, antiAffinity }: PodTraits): boolean {
+    if (claims.length + spread.length + affinity.length + antiAffinity.length > 0) return false;
+    return this.#snapshot.antiAffinity(labels).every(({ nodes }) => nodes.length === 0);
+  }
+}
+
+/** By the requests as they are in the pods. */
+function sizesOf(all: readonly Requests[]): Map<Requests, Size> {
+  const unique = [...new Set(all)];
+  const keyOf =
+    unique.length <= MAX_SIZES
+      ? (_: Requests, at: number) => `${at}`
+      : (requests: Requests) => [...requests].map(([name, amount]) => `${name} ${stepOf(amount)}`).join();
+  const sizes = new Map<string, Size>();
+  return new Map(
+    unique.map((requests, at) => {
+      const key = keyOf(requests, at);
+      const size = sizes.get(key) ?? { id: sizes.size, least: new Map(requests), most: new Map(requests) };
+      sizes.set(key, size);
+      for (const [name, amount] of requests) {
+        if (amount < (size.least.get(name) ?? amount)) size.least.set(name, amount);
+        if (amount > (size.most.get(name) ?? amount)) size.most.set(name, amount);
+      }
+      return [requests, size];
+    }),
+  );
+}
+
+/** Large numbers have a few answers. */
+function roundedUp(count: number): number {
+  return count <= EXACT_COUNT ? count : 2 ** Math.ceil(Math.log2(count));
+}
+
+function stepOf(amount: bigint): number {
+  return Math.floor(Math.log2(Number(amount)) * STEPS_PER_DOUBLING);
+}
+
+function sumsOf(kinds: ReadonlyMap<PodTraits, number>): Map<string, bigint[]> {
+  const names = new Set([...kinds.keys()].flatMap(({ requests }) => [...requests.keys()]));
+  const all = [...kinds];
+  return new Map(
+    [...names].map(name => {
+      const amounts = all.map(([{ requests }, count]) => ({ amount: requests.get(name) ?? 0n, count }));
+      amounts.sort((a, b) => (a.amount > b.amount ? -1 : a.amount < b.amount ? 1 : 0));
+      let sum = 0n;
+      const sums: bigint[] = [];
+      for (const { amount, count } of amounts) {
+        for (let at = 0; at < count; at++) {
+          sum += amount;
+          sums.push(sum);
+        }
+      }
+      return [name, sums];
+    }),
+  );
 }
 
 /** Whether they are placed by the same rules, as the pods of a StatefulSet. */
@@ -107,6 +341,29 @@ function isAbout({ selector, namespaces, namespaceSelector }: PodTerm, { namespa
   return namespaceSelector !== undefined || namespaces.includes(namespace);
 }
 
+/** Of claims without a volume that is made wherever the pod goes: the claims that others may bind, the classes of their volumes. */
+function waitsFor(pod: PodTraits, snapshot: Snapshot): string[] {
+  if (pod.claims.length === 0 || !new PodVolumes(pod, snapshot).isSelfMatching) return [];
+  const { storage } = snapshot;
+  return pod.claims.flatMap(({ name, template }) => {
+    if (template !== undefined) return `class ${template.storageClassName ?? defaultClass(storage)}`;
+    const claim = storage.claims.get(`${pod.namespace}/${name}`);
+    return claim === undefined || claim.isBound ? [] : [`claim ${pod.namespace}/${name}`, `class ${claim.className}`];
+  });
+}
+
+/** Whether they cannot be on the same node, whatever room it has. */
+function excludes(a: Excluding, b: Excluding): boolean {
+  return judgePorts(a.hostPorts, b.hostPorts) !== undefined || disksClash(a.disks, b.disks) !== undefined;
+}
+
+function* withRoom(requests: Requests, pod: Excluding, nodes: Iterable<NodeState>): Generator<NodeState> {
+  for (const state of nodes) {
+    const isOpen = roomFor(requests, state) > 0 && !excludes(state, pod);
+    if (isOpen) yield state;
+  }
+}
+
 /** Position of the first one, in ascending order, that is not below the amount; Infinity: none is. */
 function firstNotBelow(sums: readonly bigint[], amount: bigint): number {
   let [from, to] = [0, sums.length];
@@ -118,24 +375,28 @@ function firstNotBelow(sums: readonly bigint[], amount: bigint): number {
   return from === sums.length ? Infinity : from;
 }
 
-/** What it takes to leave the pod no room, of each kind the least of all nodes. */
+/** What it takes to leave a pod no room, of each kind the least of all nodes. */
 interface Room {
   places: number;
   /** By resource that the pod requests. */
   amounts: [name: string, amount: bigint][];
 }
 
-function leastRoom(pod: PodTraits, nodes: readonly NodeState[]): Room {
-  const amounts = [...pod.requests].map(([name, request]): [string, bigint] => {
-    const missing = nodes.map(node => freeOf(node, name) - request + 1n);
-    return [name, missing.reduce((least, each) => (each < least ? each : least), missing[0] ?? 1n)];
+function leastRoom(requests: Requests, nodes: readonly NodeState[]): Room {
+  const amounts = [...requests].map(([name, request]): [string, bigint] => {
+    let least: bigint | undefined;
+    for (const node of nodes) {
+      const missing = freeOf(node, name) - request + 1n;
+      if (least === undefined || missing < least) least = missing;
+    }
+    return [name, least ?? 1n];
   });
   return { places: nodes.reduce((least, node) => Math.min(least, placesOf(node)), Infinity), amounts };
 }
 
 /** The largest part of it that the other one takes on a node; all such parts on a node without room add up to 1 at least. */
-function largestShare(other: PodTraits, pod: PodTraits, { places, amounts }: Room): number {
-  if (judgePorts(pod.hostPorts, other.hostPorts) !== undefined) return 1;
+function largestShare(other: NodeUse, pod: NodeUse, { places, amounts }: Room): number {
+  if (excludes(other, pod)) return 1;
   const parts = amounts.map(([name, amount]) => Number(other.requests.get(name) ?? 0n) / Number(amount));
   return Math.min(1, Math.max(1 / places, ...parts));
 }
@@ -147,4 +408,43 @@ function freeOf({ allocatable, requested }: NodeState, name: string): bigint {
 /** For pods. */
 function placesOf({ allocatable, pods }: NodeState): number {
   return Number(allocatable.get('pods') ?? 0n) - pods;
+}
+
+/** Pods that move at the same time, or one after the other, by their labels. */
+export class MovingNeighbours {
+  readonly #byLabels = new ItemsByLabel<PodTraits>();
+  readonly #several = new Set<PodTraits>();
+
+  /** @param moving alike as the same object if they are placed together */
+  constructor(moving: Iterable<PodTraits>) {
+    const known = new Set<PodTraits>();
+    for (const pod of moving) {
+      if (known.has(pod)) this.#several.add(pod);
+      else this.#byLabels.add(pod);
+      known.add(pod);
+    }
+  }
+
+  /** Whether the pod has to be near some of them. */
+  areNear({ affinity }: PodTraits): boolean {
+    return affinity.some(term => this.#byLabels.near(term.selector).some(pod => isAbout(term, pod)));
+  }
+
+  /** Whether others may open nodes to the pod. */
+  mayHelp(pod: PodTraits): boolean {
+    const isOther = (each: PodTraits) => each !== pod || this.#several.has(pod);
+    return (
+      pod.affinity.some(term =>
+        this.#byLabels.near(term.selector).some(each => isOther(each) && isAbout(term, each)),
+      ) ||
+      pod.spread.some(({ selector }) =>
+        this.#byLabels.near(selector).some(each => isOther(each) && isCounted(selector, each, pod)),
+      )
+    );
+  }
+}
+
+/** By topology spread of the other one. */
+function isCounted(selector: LabelQuery | undefined, { namespace, labels }: PodTraits, by: PodTraits): boolean {
+  return namespace === by.namespace && matchesQuery(selector, labels);
 }

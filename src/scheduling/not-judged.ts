@@ -1,5 +1,6 @@
 /** What may keep a pod from being scheduled and is not judged, of what concerns this pod. */
 import type { RawPod, RawPodSpec } from './pod/raw-pod.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { PodTraits } from './types.ts';
 import type { Storage } from './volumes/storage.ts';
 import { defaultClass } from './volumes/volumes.ts';
@@ -77,6 +78,31 @@ export function notJudged(
   return texts;
 }
 
+/** Sentences for a pod that runs and is created again. @param classes extended resources that a DeviceClass stands for */
+export function notJudgedFinder(
+  { nodes, storage }: Pick<Snapshot, 'nodes' | 'storage'>,
+  classes: Iterable<string>,
+): (pod: PodTraits) => readonly string[] {
+  const offered = new Set([...nodes.values()].flatMap(({ allocatable }) => [...allocatable.keys()]));
+  const known = storage.classes.size === 0 ? {} : { storage };
+  const facts = { namespaces: true, offered, classes: new Set(classes), ...known };
+  return pod => {
+    const isPlain = pod.claims.length === 0 && ![...pod.requests.keys()].some(name => name.includes('/'));
+    return isPlain ? pod.notJudged : [...new Set([...pod.notJudged, ...notJudged(rawOf(pod), facts)])];
+  };
+}
+
+/** What of a pod was read. */
+function rawOf({ namespace, requests, claims }: PodTraits): RawPod {
+  const amounts = Object.fromEntries([...requests.keys()].map(name => [name, '1']));
+  const volumes = claims.map(({ name, template }) =>
+    template === undefined
+      ? { name, persistentVolumeClaim: { claimName: name } }
+      : { name, ephemeral: { volumeClaimTemplate: { spec: template } } },
+  );
+  return { metadata: { namespace }, spec: { containers: [{ resources: { requests: amounts } }], volumes } };
+}
+
 /** As InferForScheduling of the features of k8s.io/component-helpers/nodedeclaredfeatures 1.36. */
 function needsFeatures({ containers = [], initContainers = [], hostNetwork, hostUsers }: RawPodSpec): boolean {
   const restartsAll = [...containers, ...initContainers].some(({ restartPolicyRules = [] }) =>
@@ -85,10 +111,11 @@ function needsFeatures({ containers = [], initContainers = [], hostNetwork, host
   return restartsAll || (hostNetwork === true && hostUsers === false);
 }
 
-export function byNotJudged<P extends { pod: Pick<PodTraits, 'notJudged'> }>(pods: readonly P[]): Map<string, P[]> {
+/** @param textsOf of notJudgedFinder() */
+export function byNotJudged<P>(pods: readonly P[], textsOf: (pod: P) => readonly string[]): Map<string, P[]> {
   const found = new Map<string, P[]>();
   for (const each of pods) {
-    for (const text of each.pod.notJudged) {
+    for (const text of textsOf(each)) {
       const group = found.get(text);
       if (group === undefined) found.set(text, [each]);
       else group.push(each);

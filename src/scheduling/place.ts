@@ -76,9 +76,9 @@ function placeFirst(judge: Judge, sites: readonly CandidateNode[], limit: number
 function* sitesOf(judge: Judge, nodes: Iterable<string>, snapshot: Snapshot, most: number): Generator<CandidateNode> {
   for (const name of nodes) {
     const state = snapshot.nodes.get(name);
-    if (state === undefined || !judge.isAllowed(name)) continue;
+    if (state === undefined) continue;
     const room = Math.min(roomFor(judge.pod.requests, state), most);
-    if (room > 0) yield { node: state.node, room, placed: 0 };
+    if (room > 0 && judge.isAllowed(name)) yield { node: state.node, room, placed: 0 };
   }
 }
 

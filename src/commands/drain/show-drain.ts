@@ -223,8 +223,9 @@ function blockedText({ pods, budgets }: PoolsDrainPlan['blocked'], all: number):
 /** Throws NodepoolError with the pods that would find no place. */
 async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io): Promise<void> {
   const { drainFit } = await import('./drain-fit.ts');
-  const { moving, withoutPlace, uncertain, unfit, stuck, bound, notJudged } = await drainFit(plan, connection);
+  const { moving, withoutPlace, uncertain, unfit, stuck, bound, failed, notJudged } = await drainFit(plan, connection);
   for (const text of notJudged) showNote(io, `Not considered: ${text}.`);
+  if (failed > 0) showNote(io, failedText(failed));
   if (unfit.length > 0) {
     showNote(io, `Not considered: ${PREEMPTION}.`);
     const [count, find] =
@@ -234,7 +235,13 @@ async function requireFit(plan: PoolsDrainPlan, connection: Connection, io: Io):
     const message = `${count} of ${plural(moving, 'pod')} ${find} no place on other nodes; nothing was cordoned`;
     throw new NodepoolError('cluster', message, nextStep(withoutPlace, bound), { items: [...unfit, ...stuck] });
   }
+  if (moving === 0 && failed > 0) return;
   showNote(io, `${moving === 1 ? 'The recreated pod fits' : `All ${moving} recreated pods fit`} on the other nodes.`);
+}
+
+function failedText(pods: number): string {
+  const [are, their] = pods === 1 ? ['1 pod is', 'its'] : [`${pods} pods are`, 'their'];
+  return `${are} not recreated: an eviction counts as a failed pod, and ${their} Job allows no more of them.`;
 }
 
 /** No new node helps pods whose volumes only their own node reaches. */

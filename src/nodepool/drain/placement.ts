@@ -62,7 +62,7 @@ export function untoleratedTaints(
 }
 
 /** What the scheduler takes a cordoned node to have. */
-const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+export const CORDONED: Taint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 /** Whether a cordoned node takes the pod, all the same. */
 export function toleratesCordon({ tolerations }: Pick<PodPlacement, 'tolerations'>): boolean {

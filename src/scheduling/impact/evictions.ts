@@ -2,12 +2,12 @@
 import { type Budget, budgetMatcher, neverBecause, shortOf, whyNeverEvicted } from '../../nodepool/drain/budgets.ts';
 import { isSameTaint } from '../../nodepool/spec/taints.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
-import { Competitors } from '../certainty.ts';
+import { Competitors, MovingNeighbours } from '../certainty.ts';
 import { FitReasons } from '../fit-reasons.ts';
 import { Judge } from '../judge.ts';
-import { judgePorts, roomFor } from '../node/resources.ts';
 import { place, settle } from '../place.ts';
-import type { NodeState, Snapshot } from '../snapshot.ts';
+import { siblingKinds } from '../pod/sibling-kinds.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { PodTraits } from '../types.ts';
 import { isScheduled, recreatedPod } from './leaving-pods.ts';
 import type { PlannedChange } from './node-keys.ts';
@@ -52,7 +52,7 @@ export function placeEvicted(
   const drained = changes.filter(({ meanwhile }) => meanwhile !== undefined);
   for (const change of drained) setNode(snapshot, whileDrained(change));
   const failed = ofFailedJobs(evicted.filter(each => !never.has(each)));
-  const groups = destinations(evicted, { never, failed }, { snapshot, parallel, collect });
+  const groups = destinations(evicted, { never, failed }, { budgets, snapshot, parallel, collect });
   const found = budgetImpacts(
     evicted,
     [
@@ -73,7 +73,32 @@ export function placeEvicted(
   });
   if (drained.length === 0) return { evicted: afterBudgets.map(withoutPods), budgets: found };
   for (const { after } of drained) setNode(snapshot, after);
-  return { evicted: withAfterDrain(afterBudgets, snapshot, parallel), budgets: found };
+  const impacts = withAfterDrain(afterBudgets, snapshot, parallel);
+  const unsure = unsureBudgets(groups, impacts, budgets);
+  return {
+    evicted: impacts.map((each, at) => {
+      const isUnsure = unplaced(groups[at]?.next).some(({ pod }) => unsure.of(pod));
+      return each.blockedByBudget > 0 && isUnsure ? { ...each, mayNotBeBlocked: true } : each;
+    }),
+    budgets: found.map(each =>
+      each.kind === 'stuck' && unsure.names.has(each.budget) ? { ...each, certain: false } : each,
+    ),
+  };
+}
+
+/** Budgets that a drain may not have to wait for: pods of theirs may have a place once another node is drained, or by the order of the scheduler. */
+function unsureBudgets(
+  groups: readonly EvictedGroup[],
+  impacts: readonly EvictionImpact[],
+  budgets: readonly Budget[],
+): { names: ReadonlySet<string>; of: (pod: PodTraits) => boolean } {
+  const budgetsOf = budgetMatcher(budgets);
+  const names = new Set<string>();
+  for (const [at, { next }] of groups.entries()) {
+    if (impacts[at]?.afterDrain === undefined && next?.isContested !== true) continue;
+    for (const { pod } of unplaced(next)) for (const budget of budgetsOf(pod)) names.add(nameOf(budget));
+  }
+  return { names, of: pod => budgetsOf(pod).some(budget => names.has(nameOf(budget))) };
 }
 
 /** Of one owner. */
@@ -92,13 +117,14 @@ function unplaced(next: PlacedPods | undefined): RunningPod[] {
 function destinations(
   evicted: readonly EvictedPod[],
   { never, failed }: Record<'never' | 'failed', ReadonlySet<EvictedPod>>,
-  { snapshot, parallel, collect }: Pick<EvictionContext, 'snapshot' | 'parallel' | 'collect'>,
+  { budgets, snapshot, parallel, collect }: Omit<EvictionContext, 'changes'>,
 ): EvictedGroup[] {
   const open = new OpenNodes(snapshot);
   const groups = groupsOf(evicted);
   const moving = evicted.filter(each => !never.has(each) && !failed.has(each) && each.owner !== undefined);
+  const kindOf = recreatedKinds(moving, snapshot);
   // Before any of them is placed.
-  const contested = groups.length === 1 ? new Set<RunningPod>() : contestedPods(moving, snapshot, open);
+  const contested = new Set([...contestedPods(moving, kindOf, snapshot, open), ...waitingForLeaving(evicted, budgets)]);
   return groups.map(({ impact, group }, at): EvictedGroup => {
     if (at % OWNERS_PER_COLLECTION === OWNERS_PER_COLLECTION - 1) collect();
     const times = group.flatMap(({ eviction: { seconds } }) => (seconds > 0 ? seconds : []));
@@ -117,36 +143,40 @@ function destinations(
       mayReturn: isRecreated ? recreated.filter(({ eviction }) => eviction.mayReturn).length : 0,
       blockedByBudget: group.length - going.length,
       ...withoutReturning(
-        isRecreated ? placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel), contested }) : undefined,
+        isRecreated
+          ? placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel), contested, kindOf })
+          : undefined,
       ),
     };
   });
 }
 
-/** Those to which pods of other owners may leave no room, in some order of the scheduler. */
-function contestedPods(pods: readonly EvictedPod[], snapshot: Snapshot, open: OpenNodes): Set<RunningPod> {
-  const { parts } = snapshot;
-  const takers = new Map<string, NodeState[]>();
-  const kinds = [...Map.groupBy(pods, ({ pod }) => parts.traits(pod))].flatMap(([kind, alike]) => {
-    const placement = kind.placement.recreated ?? kind.placement;
-    const key = [placement, kind.requests, kind.hostPorts].map(part => parts.id(part)).join();
-    const nodes = takers.get(key) ?? takersOf(kind, open.to(placement), snapshot);
-    takers.set(key, nodes);
-    // Pods that no node takes leave the room to others.
-    return nodes.length === 0 ? [] : { kind, alike, nodes };
-  });
-  const competitors = new Competitors(kinds.flatMap(({ kind, alike }) => alike.map(() => kind)));
-  return new Set(kinds.flatMap(({ kind, alike, nodes }) => (competitors.leaveRoomFor(kind, nodes) ? [] : alike)));
+type KindOf = (pod: PodTraits) => PodTraits;
+
+/** The traits with which pods are placed again; those of one controller that differ only in its labels have the same. */
+export function recreatedKinds(pods: readonly RunningPod[], snapshot: Snapshot): KindOf {
+  const again = new Map<PodTraits, PodTraits>();
+  for (const pod of new Set(pods.map(({ pod }) => pod))) again.set(pod, snapshot.parts.traits(recreatedPod(pod)));
+  const kindOf = siblingKinds(again.values(), snapshot);
+  return pod => kindOf(again.get(pod) ?? pod);
 }
 
-/** Nodes with room for it. */
-function takersOf({ requests, hostPorts }: PodTraits, { nodes, returns }: OpenTo, snapshot: Snapshot): NodeState[] {
-  return [...nodes, ...returns].flatMap(name => {
-    const state = snapshot.nodes.get(name);
-    const isTaken =
-      state === undefined || roomFor(requests, state) === 0 || judgePorts(hostPorts, state.hostPorts) !== undefined;
-    return isTaken ? [] : [state];
-  });
+/** Those to which others may leave no room, in some order of the scheduler. */
+function contestedPods(pods: readonly EvictedPod[], kindOf: KindOf, snapshot: Snapshot, open: OpenNodes): EvictedPod[] {
+  const kinds = new Map<PodTraits, number>();
+  for (const { pod } of pods) kinds.set(kindOf(pod), (kinds.get(kindOf(pod)) ?? 0) + 1);
+  const competitors = new Competitors(kinds, snapshot, open);
+  const alike = groupsOf(pods).flatMap(({ group }) => [...Map.groupBy(group, ({ pod }) => kindOf(pod))]);
+  return alike.flatMap(([kind, some]) => (competitors.leaveRoomFor(kind, some.length) ? [] : some));
+}
+
+/** A drain evicts one pod after the other: with a budget, it may wait for one that can only be near a pod not evicted yet. */
+function waitingForLeaving(evicted: readonly EvictedPod[], budgets: readonly Budget[]): EvictedPod[] {
+  const near = evicted.filter(({ pod, eviction }) => eviction.isDrained && pod.affinity.length > 0);
+  if (near.length === 0) return [];
+  const budgetsOf = budgetMatcher(budgets);
+  const leaving = new MovingNeighbours(evicted.map(({ pod }) => pod));
+  return near.filter(({ pod }) => budgetsOf(pod).length > 0 && leaving.areNear(pod));
 }
 
 /** Pods whose Job fails for good: by the Eviction API or a taint, a pod fails. */
@@ -190,7 +220,8 @@ function withAfterDrain(
   return evicted.map(group => {
     const pending = unplaced(group.next);
     if (pending.length === 0) return withoutPods(group);
-    const afterDrain = placeAgain(pending, snapshot, open, { inOrder: isInOrder(group, parallel) });
+    const kindOf = recreatedKinds(pending, snapshot);
+    const afterDrain = placeAgain(pending, snapshot, open, { inOrder: isInOrder(group, parallel), kindOf });
     const isNone = afterDrain.nodes.size + afterDrain.returns.size === 0;
     return isNone ? withoutPods(group) : { ...withoutPods(group), afterDrain: destinationOf(afterDrain) };
   });
@@ -336,12 +367,13 @@ export function destinationOf({ pending, waiting, ...placed }: PlacedPods): PodD
  * @param open of that snapshot
  * @param inOrder see isInOrder()
  * @param contested see contestedPods()
+ * @param kindOf see recreatedKinds()
  */
 export function placeAgain(
   pods: readonly RunningPod[],
   snapshot: Snapshot,
   open: OpenNodes,
-  { inOrder, contested }: { inOrder: boolean; contested?: ReadonlySet<RunningPod> },
+  { inOrder, contested, kindOf }: { inOrder: boolean; contested?: ReadonlySet<RunningPod>; kindOf: KindOf },
 ): PlacedPods {
   const [nodes, returns] = [new Map<string, number>(), new Map<string, number>()];
   const pending: RunningPod[] = [];
@@ -349,20 +381,24 @@ export function placeAgain(
   let returnSeconds = Infinity;
   let uncertain = 0;
   let isContested = false;
+  let mayFit = false;
   const waiting: RunningPod[] = [];
+  // One that may come back runs until then.
+  const isBlocked = () => inOrder && pending.some(({ eviction }) => eviction?.mayReturn !== true);
   const groups = inOrder
-    ? pods.toSorted((a, b) => ordinal(a) - ordinal(b)).map(pod => [pod])
-    : Map.groupBy(pods, ({ pod }) => snapshot.parts.traits(pod)).values();
+    ? runsOf(
+        pods.toSorted((a, b) => ordinal(a) - ordinal(b)),
+        kindOf,
+      )
+    : Map.groupBy(pods, ({ pod }) => kindOf(pod)).values();
   for (const alike of groups) {
     const [first] = alike;
     if (first === undefined) continue;
-    // One that may come back runs until then.
-    if (inOrder && pending.some(({ eviction }) => eviction?.mayReturn !== true)) {
-      waiting.push(first);
+    if (isBlocked()) {
+      waiting.push(...alike);
       continue;
     }
-    // It is recreated, without the node.
-    const pod = recreatedPod(snapshot.parts.traits(first.pod));
+    const pod = kindOf(first.pod);
     const to = open.to(pod.placement);
     returnSeconds = Math.min(returnSeconds, to.returnSeconds);
     let remaining = alike.length;
@@ -375,19 +411,35 @@ export function placeAgain(
       if (remaining === 0 || taking.length === 0) continue;
       const placed = place(pod, taking, snapshot, remaining);
       remaining -= placed.replicas;
-      uncertain += placed.replicas - (dependsOnOthers ? 0 : placed.bounds.least);
+      if (placed.bounds.most > placed.replicas) mayFit = true;
+      // Of those that leave again in any case, nothing is promised.
+      if (found === nodes) uncertain += placed.replicas - (dependsOnOthers ? 0 : placed.bounds.least);
       for (const [node, count] of placed.byNode) found.set(node, (found.get(node) ?? 0) + count);
       settle(pod, placed, snapshot);
     }
     if (remaining === 0) continue;
-    pending.push(...alike.slice(alike.length - remaining));
+    for (const each of alike.slice(alike.length - remaining)) (isBlocked() ? waiting : pending).push(each);
     // As the scheduler, for one pod.
     reasons ??= whyPending(pod, to, snapshot);
   }
   return {
     ...{ nodes, returns, returnSeconds, uncertain, isContested, pending, waiting },
     reasons: reasons ?? new FitReasons(),
+    ...(mayFit ? { mayFit } : {}),
   };
+}
+
+/** Pods of the same kind that come one after the other. */
+function runsOf(pods: readonly RunningPod[], kindOf: KindOf): RunningPod[][] {
+  const runs: RunningPod[][] = [];
+  let before: PodTraits | undefined;
+  for (const each of pods) {
+    const kind = kindOf(each.pod);
+    if (kind === before) runs.at(-1)?.push(each);
+    else runs.push([each]);
+    before = kind;
+  }
+  return runs;
 }
 
 function ordinal({ name }: RunningPod): number {

@@ -16,7 +16,7 @@ import { type DaemonVerdict, shouldRunOn } from '../pod/daemon.ts';
 import { readPlacedPod } from '../pod/read-pod.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { Pod } from '../types.ts';
-import { destinationOf, isInOrder, placeAgain, placeEvicted, setNode, takeAway } from './evictions.ts';
+import { destinationOf, isInOrder, placeAgain, placeEvicted, recreatedKinds, setNode, takeAway } from './evictions.ts';
 import { isScheduled, type LeavingPods, recreatedPod } from './leaving-pods.ts';
 import { type ChangedKey, causesOf, type NodeChange } from './node-keys.ts';
 import { OpenNodes } from './open-nodes.ts';
@@ -34,6 +34,8 @@ export interface PlannedImpact {
   budgets: readonly Budget[];
   /** StatefulSets with podManagementPolicy Parallel, as `namespace/name`. */
   parallel?: ReadonlySet<string>;
+  /** Extended resources that a DeviceClass stands for. */
+  deviceResources?: ReadonlySet<string>;
   /** The nodes after the change, with all pods. Evicted pods are moved in it. */
   snapshot: Snapshot;
   /** Collects garbage, where thousands of pods have left some. */
@@ -47,6 +49,7 @@ export function impactOf({
   selecting,
   budgets,
   parallel = new Set(),
+  deviceResources = new Set(),
   snapshot,
   collect = () => {},
 }: PlannedImpact): Impact {
@@ -121,7 +124,11 @@ export function impactOf({
     // Those that leave are placed first.
     ...placeEvicted(evicted, never, among),
     notAgain: placeStranded(notAgain, snapshot, parallel),
-    notJudged: notJudgedOf([...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled)),
+    notJudged: notJudgedOf(
+      [...evicted.filter(({ owner }) => owner !== undefined), ...notAgain].filter(isScheduled),
+      snapshot,
+      deviceResources,
+    ),
   };
 }
 
@@ -201,6 +208,7 @@ function placeStranded(
   const moving = stranded.filter(isScheduled);
   for (const { pod, node } of moving) snapshot.remove(pod, node);
   const open = new OpenNodes(snapshot);
+  const kindOf = recreatedKinds(moving, snapshot);
   return groupsOf(stranded).map(({ impact, group }): StrandedPods => {
     const pods = group.filter(isScheduled);
     return {
@@ -208,7 +216,7 @@ function placeStranded(
       next:
         pods.length === 0
           ? undefined
-          : destinationOf(placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel) })),
+          : destinationOf(placeAgain(pods, snapshot, open, { inOrder: isInOrder(impact, parallel), kindOf })),
     };
   });
 }

@@ -3,7 +3,8 @@ import { ownValue } from '../../nodepool/json.ts';
 import { compareTexts } from '../../nodepool/text.ts';
 import type { Node, Taint } from '../../nodepool/types.ts';
 import { FitReasons } from '../fit-reasons.ts';
-import { byNotJudged } from '../not-judged.ts';
+import { byNotJudged, notJudgedFinder } from '../not-judged.ts';
+import type { Snapshot } from '../snapshot.ts';
 import type { UnfitReason } from '../types.ts';
 import type { ChangedKey } from './node-keys.ts';
 import type { OpenNodes } from './open-nodes.ts';
@@ -189,9 +190,14 @@ export function daemonImpacts(daemons: readonly DaemonNode[]): DaemonImpact[] {
     .toSorted((a, b) => compareTexts(a.namespace, b.namespace) || compareTexts(a.name, b.name));
 }
 
-/** @param pods that would be created again */
-export function notJudgedOf(pods: readonly RunningPod[]): NotJudged[] {
-  return [...byNotJudged(pods)].map(([what, some]) => ({ what, pods: byOwner(some) }));
+/** @param pods that would be created again @param classes extended resources that a DeviceClass stands for */
+export function notJudgedOf(
+  pods: readonly RunningPod[],
+  snapshot: Snapshot,
+  classes: ReadonlySet<string>,
+): NotJudged[] {
+  const textsOf = notJudgedFinder(snapshot, classes);
+  return [...byNotJudged(pods, ({ pod }) => textsOf(pod))].map(([what, some]) => ({ what, pods: byOwner(some) }));
 }
 
 function byOwner(pods: readonly RunningPod[]): PodsImpact[] {

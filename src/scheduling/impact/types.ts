@@ -111,6 +111,8 @@ export interface EvictionImpact extends PodsImpact {
   pendingAfter: number;
   /** Those that a drain never evicts, as their budgets do not allow it; `next` is about the others. */
   blockedByBudget: number;
+  /** Some of these may be evicted: see `certain` of their budget. */
+  mayNotBeBlocked?: boolean;
   /** Those that are not recreated: with so many evictions, which count as failures, their Job fails for good. */
   failed: number;
   /** Pods of these Jobs that are deleted because of that; undefined: not known how many. */
@@ -131,12 +133,14 @@ export interface PodDestination {
   returnSeconds: number;
   /** Of those on `nodes`, how many may stay Pending: it depends on which nodes the scheduler takes first. */
   uncertain: number;
-  /** Evicted pods of other owners compete for the room: where they are placed first, fewer have a place; where last, more. */
+  /** Other evicted pods compete for the room: where they are placed first, fewer have a place; where last, more. */
   isContested: boolean;
   /** Those that stay Pending. */
   pending: number;
   /** Those of a StatefulSet that are not created before one that stays Pending runs. */
   waiting: number;
+  /** In the best order, more of the pending have a place. */
+  mayFit?: true;
   /** Why one of the pending does; empty where none stays Pending. */
   reasons: FitReasons;
 }
@@ -144,8 +148,8 @@ export interface PodDestination {
 /** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
 export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
-  /** `pending` find no place, `notRecreated` of them as they have no controller: after `allowed` of them too few are healthy, and the Eviction API waits for ever. */
-  | { kind: 'stuck'; pending: number; notRecreated?: number; needs: number; allowed: number }
+  /** `pending` find no place, `notRecreated` of them as they have no controller: after `allowed` of them too few are healthy, and the Eviction API waits for ever. `certain`: false if some may have a place once another node is drained. */
+  | { kind: 'stuck'; pending: number; notRecreated?: number; needs: number; allowed: number; certain?: false }
   | { kind: 'never'; why: string }
   /** It allows no eviction now. */
   | { kind: 'waits'; healthy: number; needs: number }

@@ -75,6 +75,7 @@ export async function findImpact(
     daemonSets: read.daemonSets,
     budgets: read.budgets,
     parallel: read.parallel,
+    deviceResources: read.deviceResources,
     selecting: [...read.selecting, ...read.daemonSets.map(selectingOf), ...untemplated.selecting()],
     snapshot,
     collect: collectGarbage,

@@ -71,9 +71,11 @@ export function besideEvictions(found: FoundImpact): FoundImpact | undefined {
 
 /** What becomes of evicted pods, and of their budgets, for a question. */
 export function evictionsMean({ impact: { evicted, budgets } }: FoundImpact): string[] {
-  const pending = evicted.reduce((sum, { next }) => sum + (next?.pending ?? 0), 0);
+  const left = evicted.flatMap(({ next }) => (next !== undefined && next.pending > 0 ? next : []));
+  const pending = left.reduce((sum, next) => sum + next.pending, 0);
+  const would = left.some(mayFit) ? 'may' : 'would';
   return [
-    ...(pending === 0 ? [] : [`${pending} of them would stay Pending`]),
+    ...(pending === 0 ? [] : [`${pending} of them ${would} stay Pending`]),
     // evictionLosses() says that budgets do not hold these back.
     ...budgets.map(each => `PodDisruptionBudget ${budgetText(each)}`),
   ];
@@ -209,13 +211,14 @@ function budgetText(impact: BudgetImpact): string {
       return `${budget} allows ${allowed} now, but ${plural(pods, 'pod')} would be evicted`;
     }
     case 'stuck': {
-      const { pending, notRecreated = 0, needs, allowed } = impact;
+      const { pending, notRecreated = 0, needs, allowed, certain = true } = impact;
       const bare =
         notRecreated === 0
           ? ''
           : ` (${notRecreated} of them: no controller recreates ${notRecreated === 1 ? 'it' : 'them'})`;
       const after = allowed === 0 ? 'without an eviction,' : `after ${plural(allowed, 'eviction')},`;
-      return `${budget} needs ${plural(needs, 'healthy pod')}, but ${pending} of the ${plural(pods, 'pod')} to evict ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} the drain waits forever; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
+      const waits = certain ? 'the drain waits forever' : 'the drain may wait until another node is drained';
+      return `${budget} needs ${plural(needs, 'healthy pod')}, but ${pending} of the ${plural(pods, 'pod')} to evict ${pending === 1 ? 'finds' : 'find'} no place${bare}: ${after} ${waits}; add ${notRecreated === pending ? 'other pods' : 'room'} first`;
     }
     case 'waits': {
       const { healthy, needs } = impact;
@@ -254,15 +257,16 @@ function evictedLine(group: EvictionImpact, poolOf: PoolOf): string {
   const head = `${podsText(group)}${when}`;
   if (group.blockedByBudget === all)
     return `${head}: ${all === 1 ? 'is not' : 'none is'} evicted, ${BLOCKED_BY_BUDGET}`;
-  const { blockedByBudget: blocked, mayReturn, pendingAfter, failed } = group;
+  const { mayReturn, pendingAfter, failed } = group;
+  const blocked = blockedText(group);
   const failedWords = failedText(failed, group.deletedWithJob);
-  if (failed > 0 && failed + blocked === all) return `${head}: ${failedWords}${blockedText(blocked)}`;
+  if (failed > 0 && failed + group.blockedByBudget === all) return `${head}: ${failedWords}${blocked}`;
   const next = group.next === undefined ? notRecreated(group) : destinationText(group, group.next, poolOf);
   const back =
     mayReturn === 0
       ? ''
       : `; ${mayReturn} may return before the NoExecute taint: ${mayReturn === 1 ? 'it tolerates' : 'they tolerate'} the NoSchedule taint${pendingAfterText(pendingAfter, group.next)}`;
-  return `${head}: ${next}${back}${failed === 0 ? '' : `; ${failed} ${failedWords}`}${blockedText(blocked)}`;
+  return `${head}: ${next}${back}${failed === 0 ? '' : `; ${failed} ${failedWords}`}${blocked}`;
 }
 
 function failedText(pods: number, deleted: number | undefined): string {
@@ -272,8 +276,10 @@ function failedText(pods: number, deleted: number | undefined): string {
   return `${pods === 1 ? 'is' : 'are'} not recreated: an eviction counts as a failed pod, and ${pods === 1 ? 'its' : 'their'} Job allows no more of them${deletes}`;
 }
 
-function blockedText(pods: number): string {
-  return pods === 0 ? '' : `; ${pods} ${pods === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`;
+function blockedText({ blockedByBudget: pods, mayNotBeBlocked = false }: EvictionImpact): string {
+  if (pods === 0) return '';
+  if (mayNotBeBlocked) return `; ${pods} may not be evicted: a PodDisruptionBudget may hold up the drain`;
+  return `; ${pods} ${pods === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`;
 }
 
 function pendingAfterText(pods: number, next: PodDestination | undefined): string {
@@ -292,6 +298,7 @@ function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
   const whole = all.find(isWhole);
   const blocked = whole?.blockedByBudget ?? 0;
   if (blocked === 0) return `evicts ${podsText(group)}`;
+  if (whole?.mayNotBeBlocked) return `evicts ${podsText(group)}; a PodDisruptionBudget may hold up the drain`;
   const some =
     pods.length === whole?.pods.length ? `${blocked} of them ${blocked === 1 ? 'stays' : 'stay'}` : 'some of them stay';
   return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${BLOCKED_BY_BUDGET}`;
@@ -323,18 +330,23 @@ function destinationText(
   next: PodDestination,
   poolOf: PoolOf,
 ): string {
-  const { nodes, returns, pending, waiting, isContested, reasons } = next;
+  const { nodes, returns, pending, waiting, reasons } = next;
   const parts = [
     ...placedTexts(next, poolOf),
     ...(nodes.size + returns.size + waiting === 0 ? ['none fits elsewhere'] : []),
     ...(pending === 0
       ? []
-      : [`${pending} ${isContested ? 'may' : 'would'} stay Pending: ${reasonsText(reasons.list(), true)}`]),
+      : [`${pending} ${mayFit(next) ? 'may' : 'would'} stay Pending: ${reasonsText(reasons.list(), true)}`]),
     ...(pending > 0 && owner?.kind === 'CronJob' ? ['pods of the next run also would'] : []),
     ...(waiting === 0 ? [] : [waitingText(waiting)]),
     ...(afterDrain === undefined ? [] : [`once the nodes are drained, ${placedTexts(afterDrain, poolOf).join(', ')}`]),
   ];
   return parts.join('; ');
+}
+
+/** Whether those that stay Pending have a place in another order of the scheduler. */
+function mayFit({ isContested, mayFit = false }: PodDestination): boolean {
+  return isContested || mayFit;
 }
 
 const CONTESTED = 'other evicted pods compete for this room';

@@ -54,6 +54,8 @@ export interface ReadImpact {
   budgets: Budget[];
   /** StatefulSets with podManagementPolicy Parallel, of those whose pods move. */
   parallel: ReadonlySet<string>;
+  /** Extended resources that a DeviceClass stands for; read where pods that move ask for one. */
+  deviceResources: ReadonlySet<string>;
   /** Whether pods and DaemonSets could be read. */
   isKnown: boolean;
   warnings: Warning[];
@@ -97,8 +99,12 @@ export async function readAll(
   ]);
   const movers = moving(here, snapshot.storage);
   const isOrdered = movers.some(({ owner }) => owner?.kind === 'StatefulSet');
-  const [parallel] = await Promise.all([
+  const asksForDevices = movers.some(({ pod }) => [...pod.requests.keys()].some(name => name.includes('/')));
+  const [parallel, deviceResources] = await Promise.all([
     isOrdered ? reading('the order of StatefulSets', () => port.parallelSets(), NO_SETS) : NO_SETS,
+    asksForDevices
+      ? reading('DeviceClasses', async () => new Set(await scheduling.deviceResources()), NO_SETS)
+      : NO_SETS,
     reading('topology spread and pod affinity', () => countOthers(snapshot, movers, scheduling), undefined),
   ]);
   const warnings = [...unreadWarning(unread), ...problems, ...custom.warnings];
@@ -106,7 +112,7 @@ export async function readAll(
   const added = new Map(runtimeClasses.map(({ metadata, scheduling = {} }) => [metadata.name, scheduling]));
   const schedulingOf = (name: string) => classes.get(name)?.after ?? added.get(name);
   const all = [...custom.selecting, ...templated.map(object => withRuntimeClass(object, schedulingOf))];
-  return { running, daemonSets, selecting: all, budgets: budgetList, parallel, isKnown, warnings };
+  return { running, daemonSets, selecting: all, budgets: budgetList, parallel, deviceResources, isKnown, warnings };
 }
 
 /** Those that may have no pod for long, as between two runs, or with 0 replicas. */

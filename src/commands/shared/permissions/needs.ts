@@ -43,7 +43,7 @@ const CORDON = [...LOOK, 'get,patch nodes', `patch ${POOLS}/status`];
 export const PUBLISHES = 'cordon --reason';
 /** To show which pods a taint will evict. */
 const PODS = ['list pods'];
-/** With volumes and namespaceSelector, what `fit` needs; of custom resources, those that the server has. */
+/** With volumes, namespaceSelector and extended resources, what `fit` needs; of custom resources, those that the server has. */
 const IMPACT = [
   ...PODS,
   'list replicationcontrollers',
@@ -176,7 +176,7 @@ const NEEDS: Readonly<Record<string, readonly Need[]>> = {
   // Without it, whether other nodes reach them is not judged.
   'drain with volumes': ['list persistentvolumeclaims', 'list persistentvolumes'],
   'drain --disable-eviction': ['delete pods'],
-  // With volumes and namespaceSelector, what `fit` needs.
+  // With volumes, namespaceSelector and extended resources, what `fit` needs; with pods of Jobs, `list jobs.batch`.
   'drain --check-fit': ['list pods'],
   wait: [`get,list,watch ${POOLS}`],
   install: [`get,create,patch ${CRD}`, `list ${POOLS}`],

@@ -1,0 +1,39 @@
+/** Pods of one controller that differ in nothing but labels which it gives each of them, and for which no rule asks. */
+import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
+import type { Snapshot } from '../snapshot.ts';
+import type { PodTraits } from '../types.ts';
+
+const OWN_LABELS = [
+  'statefulset.kubernetes.io/pod-name',
+  'apps.kubernetes.io/pod-index',
+  'batch.kubernetes.io/job-completion-index',
+];
+
+/** Returns the traits that such pods share. @param pods all that are placed, of whatever controller */
+export function siblingKinds(pods: Iterable<PodTraits>, snapshot: Snapshot): (pod: PodTraits) => PodTraits {
+  const unique = new Set(pods);
+  const rules = new Set(
+    [...unique].flatMap(({ spread, affinity, antiAffinity }) => [spread, affinity, antiAffinity] as const),
+  );
+  const asked = new Set([...rules].flatMap(terms => terms.flatMap(({ selector }) => keysOf(selector))));
+  const own = OWN_LABELS.filter(key => !asked.has(key));
+  const kinds = new Map<PodTraits, PodTraits>();
+  return pod => {
+    const known = kinds.get(pod) ?? withoutLabels(pod, own, snapshot);
+    kinds.set(pod, known);
+    return known;
+  };
+}
+
+function withoutLabels(pod: PodTraits, own: readonly string[], snapshot: Snapshot): PodTraits {
+  const { labels } = pod;
+  if (!own.some(key => Object.hasOwn(labels, key))) return pod;
+  // Pods that run may ask, too.
+  const asked = new Set(snapshot.antiAffinity(labels).flatMap(({ term }) => keysOf(term.selector)));
+  const isKept = ([key]: [string, string]) => asked.has(key) || !own.includes(key);
+  return snapshot.parts.traits({ ...pod, labels: Object.fromEntries(Object.entries(labels).filter(isKept)) });
+}
+
+function keysOf({ matchLabels = {}, matchExpressions = [] }: LabelQuery = {}): string[] {
+  return [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)];
+}

@@ -1,0 +1,245 @@
+/** What `drain --check-fit` promises pods that are evicted at the same time. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type DrainFit, drainFit } from '../../../../src/commands/drain/drain-fit.ts';
+import type { PoolsDrainPlan } from '../../../../src/commands/drain/plan-drain.ts';
+import type { JobFacts } from '../../../../src/kube/resources/impact.ts';
+import type { Budget } from '../../../../src/nodepool/drain/budgets.ts';
+import type { DrainPod } from '../../../../src/nodepool/drain/drain-filters.ts';
+import type { Node } from '../../../../src/nodepool/types.ts';
+import type { RawPod, RawPodSpec } from '../../../../src/scheduling/pod/raw-pod.ts';
+import { placementOf } from '../../../../src/scheduling/pod/read-pod.ts';
+import { NO_STORAGE, readStorageClass, readVolume, type Storage } from '../../../../src/scheduling/volumes/storage.ts';
+import { makeBudget } from '../../nodepool/budget.ts';
+import { asks, site } from '../../scheduling/fixtures.ts';
+
+const HOST = 'kubernetes.io/hostname';
+
+interface Placed {
+  name: string;
+  on: string;
+  spec: RawPodSpec;
+  labels?: Record<string, string>;
+  owner?: [kind: string, name: string];
+}
+
+interface More {
+  storage?: Storage;
+  budgets?: Budget[];
+  jobs?: Map<string, JobFacts>;
+  pending?: RawPod[];
+}
+
+const namespace = 'default';
+const labelsOf = ({ name, labels = { app: name.split('-')[0] ?? '' } }: Placed) => labels;
+
+function drainPod(pod: Placed): DrainPod {
+  const labels = labelsOf(pod);
+  const [kind, name] = pod.owner ?? ['ReplicaSet', labels.app ?? ''];
+  return {
+    ...{
+      namespace,
+      name: pod.name,
+      uid: pod.name,
+      phase: 'Running',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      labels,
+    },
+    ...{ isMirror: false, hasEmptyDir: false, isReady: true, placement: placementOf(pod.spec) },
+    controller: { apiVersion: 'apps/v1', kind, name },
+  };
+}
+
+/** @param drained names of the nodes */
+async function drain(nodes: Node[], drained: string[], pods: Placed[], more: More = {}): Promise<DrainFit> {
+  const { storage = NO_STORAGE, budgets = [], jobs = new Map(), pending = [] } = more;
+  const leaving = nodes.filter(({ name }) => drained.includes(name));
+  const plan = {
+    pools: [{ nodes: leaving.map(node => ({ node, pods: pods.filter(({ on }) => on === node.name).map(drainPod) })) }],
+    budgets,
+  } as unknown as PoolsDrainPlan;
+  const port = {
+    placedPods: async (_: object, add: (pod: RawPod) => void) => {
+      for (const pod of pods)
+        add({
+          metadata: { namespace, name: pod.name, labels: labelsOf(pod) },
+          spec: { ...pod.spec, nodeName: pod.on },
+        });
+    },
+    storage: async () => storage,
+    pendingPods: async () => pending,
+  };
+  const ports = {
+    cluster: { nodes: { list: async () => nodes } },
+    scheduling: async () => port,
+    impact: async () => ({ jobs: async () => jobs }),
+  };
+  return drainFit(plan, ports as unknown as Parameters<typeof drainFit>[1]);
+}
+
+const node = (name: string, cpu: string, pods = '10', labels: Record<string, string> = {}) =>
+  site(name, { allocatable: { cpu, memory: '8Gi', pods }, labels });
+const zone = (name: string) => ({ zone: name });
+const near = (kind: 'podAffinity' | 'podAntiAffinity', app: string, topologyKey = HOST): RawPodSpec => ({
+  affinity: {
+    [kind]: {
+      requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: { matchLabels: { app } } }],
+    },
+  },
+});
+const local = (size: string): RawPodSpec => {
+  const spec = {
+    storageClassName: 'local',
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: size } },
+  };
+  return { volumes: [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec } } }] };
+};
+const volume = (name: string, size: string, on: string) => {
+  const nodeSelectorTerms = [{ matchExpressions: [{ key: HOST, operator: 'In', values: [on] }] }];
+  const spec = { storageClassName: 'local', accessModes: ['ReadWriteOnce'], capacity: { storage: size } };
+  const raw = { spec: { ...spec, nodeAffinity: { required: { nodeSelectorTerms } } }, status: { phase: 'Available' } };
+  return readVolume({ metadata: { name }, ...raw });
+};
+const storageOf = (...volumes: ReturnType<typeof volume>[]): Storage => ({
+  claims: new Map(),
+  volumes: new Map(volumes.map(each => [each.name, each])),
+  classes: new Map(
+    [
+      {
+        metadata: { name: 'local' },
+        provisioner: 'kubernetes.io/no-provisioner',
+        volumeBindingMode: 'WaitForFirstConsumer',
+      },
+      { metadata: { name: 'now' }, provisioner: 'csi.example.com', volumeBindingMode: 'Immediate' },
+    ].map(raw => [raw.metadata.name, readStorageClass(raw)]),
+  ),
+});
+const one = asks({ cpu: '1' });
+const counts = ({ moving, withoutPlace, uncertain }: DrainFit) => [moving, withoutPlace, uncertain];
+
+test('replicas that must be apart have a place for certain only where others cannot fill their nodes', async () => {
+  const apart = { ...one, ...near('podAntiAffinity', 'a') };
+  const pods = [
+    { name: 'a-0', on: 'n1', spec: apart },
+    { name: 'a-1', on: 'n1', spec: apart },
+    { name: 'b-0', on: 'n1', spec: one },
+  ];
+  const nodes = [node('n1', '10'), node('n2', '100', '1'), node('n3', '5')];
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods)), [3, 0, 2]);
+  assert.deepEqual(counts(await drain([...nodes, node('n4', '5')], ['n1'], pods)), [3, 0, 0]);
+});
+
+test('pods of two owners may take the volume that the other one needs', async () => {
+  const storage = storageOf(volume('v1', '1Gi', 'n2'), volume('v2', '5Gi', 'n3'));
+  const nodes = ['n1', 'n2', 'n3'].map(name => node(name, '10'));
+  const pods = ['1Gi', '5Gi'].map((size, at) => ({
+    name: `${'ab'[at]}-0`,
+    on: 'n1',
+    spec: { ...one, ...local(size) },
+  }));
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods, { storage })), [2, 0, 2]);
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods.slice(1), { storage })), [1, 0, 0]);
+});
+
+test('the pods of a StatefulSet are placed together', async () => {
+  const nodes = [
+    node('n1', '10', '10', zone('a')),
+    ...['n2', 'n3'].map(name => node(name, '2', '10', zone('b'))),
+    node('n4', '3', '10', zone('c')),
+  ];
+  const pods = [0, 1, 2, 3].map(at => ({
+    name: `db-${at}`,
+    on: 'n1',
+    spec: { ...one, ...near('podAffinity', 'db', 'zone') },
+    labels: { app: 'db', 'statefulset.kubernetes.io/pod-name': `db-${at}`, 'apps.kubernetes.io/pod-index': `${at}` },
+    owner: ['StatefulSet', 'db'] as [string, string],
+  }));
+  // Where the first one goes to zone c, that has no room for the fourth.
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods)), [4, 0, 1]);
+  // These differ for the scheduler, and the place of one matters to the next.
+  const different = pods.map(pod => ({ ...pod, labels: { app: 'db', index: pod.name } }));
+  assert.deepEqual(counts(await drain(nodes, ['n1'], different)), [4, 0, 4]);
+});
+
+test('a pod that tolerates the cordon may take the room of others', async () => {
+  const spec = { ...asks({ cpu: '2' }), tolerations: [{ operator: 'Exists' }] };
+  const pods = [
+    { name: 't-0', on: 'n1', spec },
+    { name: 'w-0', on: 'n1', spec: asks({ cpu: '2' }) },
+  ];
+  assert.deepEqual(counts(await drain([node('n1', '10'), node('n2', '2')], ['n1'], pods)), [1, 0, 1]);
+  assert.deepEqual(counts(await drain([node('n1', '10'), node('n2', '4')], ['n1'], pods)), [1, 0, 0]);
+});
+
+test('with a budget, a pod that must be near others of its owner may wait for one that is not evicted yet', async () => {
+  const pods = ['n1', 'n2'].map((on, at) => ({
+    name: `c-${at}`,
+    on,
+    spec: { ...one, ...near('podAffinity', 'c', 'zone') },
+  }));
+  const nodes = ['n1', 'n2', 'n3'].map((name, at) => node(name, '10', '10', zone(at === 2 ? 'b' : 'a')));
+  const budget = makeBudget({ namespace, name: 'c', selector: { matchLabels: { app: 'c' } } });
+  assert.deepEqual(counts(await drain(nodes, ['n1', 'n2'], pods)), [2, 0, 0]);
+  assert.deepEqual(counts(await drain(nodes, ['n1', 'n2'], pods, { budgets: [budget] })), [2, 0, 2]);
+});
+
+test('only pods that no order gives a place would not fit', async () => {
+  const pods = [5, 4, 4, 3, 2, 2].map((cpu, at) => ({ name: `p${at}-0`, on: 'n1', spec: asks({ cpu: `${cpu}` }) }));
+  const nodes = [node('n1', '40'), node('n2', '10'), node('n3', '10')];
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods)), [6, 0, 6]);
+  const big = { name: 'big-0', on: 'n1', spec: asks({ cpu: '11' }) };
+  const { unfit, ...found } = await drain(nodes, ['n1'], [...pods, big]);
+  assert.equal(found.withoutPlace, 1);
+  assert.match(
+    unfit.join('\n'),
+    /^1 pod would not fit: 2 Insufficient cpu .*: default\/big-0\n1 pod may not fit: 2 Insu/,
+  );
+});
+
+test('a pod that must be near another one that leaves may have a place', async () => {
+  const pods = [
+    { name: 'a-0', on: 'n1', spec: { ...one, ...near('podAffinity', 'b') } },
+    { name: 'b-0', on: 'n1', spec: one },
+  ];
+  assert.deepEqual(counts(await drain([node('n1', '10'), node('n2', '10')], ['n1'], pods)), [2, 0, 1]);
+});
+
+test('topology spread that honors taints does not count nodes that are drained', async () => {
+  const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', nodeTaintsPolicy: 'Honor' };
+  const spec = { ...one, topologySpreadConstraints: [{ ...constraint, labelSelector: { matchLabels: { app: 's' } } }] };
+  const pods = ['n1', 'n2'].map((on, at) => ({ name: `s-${at}`, on, spec }));
+  const nodes = ['n1', 'n2'].map(name => node(name, '10', '10', zone(name)));
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods)), [1, 0, 0]);
+});
+
+test('pods that preemption has nominated to a node keep their room', async () => {
+  const nodes = [node('n1', '10'), node('n2', '4')];
+  const pods = [{ name: 'w-0', on: 'n1', spec: asks({ cpu: '2' }) }];
+  const next = { metadata: { namespace, name: 'next' }, spec: asks({ cpu: '3' }), status: { nominatedNodeName: 'n2' } };
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods)), [1, 0, 0]);
+  assert.deepEqual(counts(await drain(nodes, ['n1'], pods, { pending: [next] })), [1, 0, 1]);
+});
+
+test('a Job that allows no more failed pods gets none', async () => {
+  const pods = [0, 1].map(at => ({ name: `j-${at}`, on: 'n1', spec: one, owner: ['Job', 'j'] as [string, string] }));
+  const nodes = [node('n1', '10'), node('n2', '4')];
+  const withLeft = (failuresLeft: number) => ({ jobs: new Map([['default/j', { failuresLeft }]]) });
+  const failed = await drain(nodes, ['n1'], pods, withLeft(1));
+  assert.deepEqual([...counts(failed), failed.failed], [0, 0, 0, 2]);
+  const recreated = await drain(nodes, ['n1'], pods, withLeft(2));
+  assert.deepEqual([...counts(recreated), recreated.failed], [2, 0, 0, 0]);
+});
+
+test('what is not judged is named as by fit', async () => {
+  const spec = local('1Gi');
+  const template = spec.volumes?.[0]?.ephemeral?.volumeClaimTemplate?.spec;
+  if (template !== undefined) template.storageClassName = 'now';
+  const pods = [{ name: 'a-0', on: 'n1', spec: { ...one, ...spec } }];
+  const { notJudged } = await drain([node('n1', '4'), node('n2', '4')], ['n1'], pods, { storage: storageOf() });
+  assert.ok(
+    notJudged.includes(
+      'where the volume of data will be: its StorageClass now does not wait for the pod, for default/a-0',
+    ),
+  );
+});
