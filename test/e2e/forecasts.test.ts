@@ -156,7 +156,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
   test('rules that name the label of one replica promise no place to the others', async () => {
     const index = 'apps.kubernetes.io/pod-index';
     await forecaster().nodes(...['n1', 'n2'].map(name => ({ name, allocatable: room(2) })));
-    const text = /^Between 1 and 4 of 4 replicas fit\.$[\s\S]*^Not judged: replicas after the first: /m;
+    const text = /^Between 1 and 4 of 4 replicas fit\.$[\s\S]*^Not considered: replicas after the first: /m;
     const nearFirst = { containers: [container('1')], ...near('podAffinity', HOST, { app: 'db', [index]: '0' }) };
     await check({ kind: 'StatefulSet', name: 'db', replicas: 4, spec: nearFirst }, 1, 4, text);
     const completion = 'batch.kubernetes.io/job-completion-index';

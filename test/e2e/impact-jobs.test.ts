@@ -95,7 +95,7 @@ describe('evictions of Jobs', () => {
       ['podFailurePolicy with exit codes', 'coded'],
       ['failures of single indexes (backoffLimitPerIndex, maxFailedIndexes)', 'indexed'],
     ]) {
-      assert.ok(stdout.includes(`Not judged: ${what}, for 1 pod of Job default/${name}.\n`), stdout);
+      assert.ok(stdout.includes(`Not considered: ${what}, for 1 pod of Job default/${name}.\n`), stdout);
     }
     const { code, stderr } = await cliHere(testEnv.cluster(), ['reconcile', '--yes']);
     assert.equal(code, 0, stderr);

@@ -97,7 +97,7 @@ export async function drainFit({ pools, budgets }: PoolsDrainPlan, ports: DrainF
   });
   const notJudged = [
     ...knows.refusals,
-    ...jobs.refusals,
+    ...jobs.notJudged,
     ...(knows.namespaces ? [] : [UNREAD_NAMESPACES]),
     ...[...(await notJudgedOf(moving, snapshot, port))].map(([text, pods]) => `${text}, for ${namesOf(pods)}`),
   ];
@@ -264,18 +264,21 @@ function nominatedOf(waiting: readonly RawPod[]): KeptPod[] {
 
 // Jobs: an evicted pod counts as failed.
 
-/** Names of pods whose Job allows no more failed pods, `namespace/name`; Jobs are read where a pod has one. */
+/** `failing`: names of pods whose Job allows no more failed pods, `namespace/name`. Jobs are read where a pod has one. */
 async function failingJobs(
   evicted: readonly DrainPod[],
   ports: Pick<DrainFitPorts, 'impact'>,
-): Promise<{ failing: Set<string>; refusals: string[] }> {
+): Promise<{ failing: Set<string>; notJudged: string[] }> {
   const ofJobs = evicted.filter(pod => pod.controller?.kind === 'Job' && isRecreated(pod));
-  if (ofJobs.length === 0) return { failing: new Set(), refusals: [] };
+  if (ofJobs.length === 0) return { failing: new Set(), notJudged: [] };
   const read = await permitted((await ports.impact()).jobs());
-  if ('forbidden' in read) return { failing: new Set(), refusals: [`Jobs: ${read.forbidden.oneLine}`] };
+  if ('forbidden' in read) return { failing: new Set(), notJudged: [`Jobs: ${read.forbidden.oneLine}`] };
   const byJob = Map.groupBy(ofJobs, ({ namespace, controller }) => `${namespace}/${controller?.name}`);
   const failing = [...byJob].filter(([job, pods]) => pods.length > (read.value.get(job)?.failuresLeft ?? Infinity));
-  return { failing: new Set(failing.flatMap(([, pods]) => pods.map(podName))), refusals: [] };
+  const jobs = [...byJob.keys()].flatMap(job =>
+    (read.value.get(job)?.notJudged ?? []).map(text => `${text}, for Job ${job}`),
+  );
+  return { failing: new Set(failing.flatMap(([, pods]) => pods.map(podName))), notJudged: jobs };
 }
 
 /** By what is not judged. DeviceClasses are read where a pod may need one. */

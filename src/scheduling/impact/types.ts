@@ -140,7 +140,7 @@ export interface PodDestination {
   /** Those of a StatefulSet that are not created before one that stays Pending runs. */
   waiting: number;
   /** In the best order, more of the pending have a place. */
-  mayFit?: true;
+  mayFit?: boolean;
   /** Why one of the pending does; empty where none stays Pending. */
   reasons: FitReasons;
 }

@@ -48,7 +48,7 @@ const CASES: [what: string, spec: RawPodSpec, named: RegExp | undefined, knows?:
   [
     'a new claim without a class',
     { volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: { storageClassName: '' } } } }] },
-    /where the volume of v will be: it names no StorageClass/,
+    /the future zone of the volume of v: it names no StorageClass/,
     STORED,
   ],
   [

@@ -345,8 +345,8 @@ function destinationText(
 }
 
 /** Whether those that stay Pending have a place in another order of the scheduler. */
-function mayFit({ isContested, mayFit = false }: PodDestination): boolean {
-  return isContested || mayFit;
+function mayFit({ isContested, mayFit }: PodDestination): boolean {
+  return isContested || mayFit === true;
 }
 
 const CONTESTED = 'other evicted pods compete for this room';

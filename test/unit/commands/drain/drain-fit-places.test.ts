@@ -224,11 +224,13 @@ test('pods that preemption has nominated to a node keep their room', async () =>
 test('a Job that allows no more failed pods gets none', async () => {
   const pods = [0, 1].map(at => ({ name: `j-${at}`, on: 'n1', spec: one, owner: ['Job', 'j'] as [string, string] }));
   const nodes = [node('n1', '10'), node('n2', '4')];
-  const withLeft = (failuresLeft: number) => ({ jobs: new Map([['default/j', { failuresLeft }]]) });
+  const withLeft = (failuresLeft: number) => ({ jobs: new Map([['default/j', { failuresLeft, notJudged: [] }]]) });
   const failed = await drain(nodes, ['n1'], pods, withLeft(1));
   assert.deepEqual([...counts(failed), failed.failed], [0, 0, 0, 2]);
   const recreated = await drain(nodes, ['n1'], pods, withLeft(2));
   assert.deepEqual([...counts(recreated), recreated.failed], [2, 0, 0, 0]);
+  const jobs = new Map([['default/j', { failuresLeft: 2, notJudged: ['rules by exit code'] }]]);
+  assert.deepEqual((await drain(nodes, ['n1'], pods, { jobs })).notJudged, ['rules by exit code, for Job default/j']);
 });
 
 test('what is not judged is named as by fit', async () => {
@@ -239,7 +241,7 @@ test('what is not judged is named as by fit', async () => {
   const { notJudged } = await drain([node('n1', '4'), node('n2', '4')], ['n1'], pods, { storage: storageOf() });
   assert.ok(
     notJudged.includes(
-      'where the volume of data will be: its StorageClass now does not wait for the pod, for default/a-0',
+      'the future zone of the volume of data: its StorageClass now does not wait for the pod, for default/a-0',
     ),
   );
 });

@@ -60,7 +60,7 @@ test('rules that name the label of one replica promise no place to the others', 
     const affinity = { [kind]: term({ app: 'db', [INDEX]: '0' }) };
     const text = await told([workload('StatefulSet', { ...asks({ cpu: '1' }), affinity })], { nodes });
     assert.match(text, /^Between 1 and 4 of 4 replicas fit\.$/m);
-    assert.match(text, /^Not judged: replicas after the first: rules name labels that differ between replicas\.$/m);
+    assert.match(text, /^Not considered: replicas after the first: rules name labels that differ between replicas\.$/m);
   }
   // A term about other pods tells no replica from another one.
   const affinity = { podAntiAffinity: term({ app: 'cache', [INDEX]: '0' }) };
@@ -96,7 +96,7 @@ test('pods of the same revision of a StatefulSet count', async () => {
   assert.match(changed, /^1 replica fit\.$/m);
   assert.doesNotMatch(changed, /revision/);
   const rolling = await told(documents, { nodes, placed, set: { ...other, isAlone: false } }, 1);
-  assert.match(rolling, /^Not judged: which pods have the revision of this template: a rollout /m);
+  assert.match(rolling, /^Not considered: which pods have the revision of this template: a rollout /m);
 });
 
 test('several documents are judged alone, and the text says so', async () => {
@@ -110,5 +110,5 @@ test('of Pending pods, those that no chosen node takes by its own rules do not c
   const text = await told([workload('Deployment', asks({ cpu: '1' }))], {
     pending: [pending('stuck', { nodeSelector: { no: 'where' } }), pending('next', asks({ cpu: '3' }))],
   });
-  assert.match(text, /^Not judged: a Pending pod that may take this room first: default\/next\.$/m);
+  assert.match(text, /^Not considered: a Pending pod may take this room first: default\/next\.$/m);
 });

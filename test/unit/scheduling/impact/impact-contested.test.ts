@@ -156,7 +156,7 @@ test('a drain may not have to wait for pods that return once another node is dra
     [false],
   );
   assert.match(textOf(found), /; 1 may not be evicted: a PodDisruptionBudget may hold up the drain\n/);
-  assert.match(textOf(found), /after 1 eviction of these the drain may wait until another node is drained; add room/);
+  assert.match(textOf(found), /after 1 eviction, the drain may wait until another node is drained; add room/);
   const lasting = impact(nodes, ['n0', 'n1', 'n2'], of({}), { isDrain: true, budgets });
   assert.deepEqual(
     lasting.budgets.map(each => each.kind === 'stuck' && each.certain),
@@ -178,6 +178,6 @@ test('what is not judged is named as by fit', () => {
   });
   assert.deepEqual(found.notJudged.map(({ what }) => what).slice(1), [
     'whether a DeviceClass provides example.com/gpu (dynamic resource allocation)',
-    'where the volume of data will be: its StorageClass now does not wait for the pod',
+    'the future zone of the volume of data: its StorageClass now does not wait for the pod',
   ]);
 });

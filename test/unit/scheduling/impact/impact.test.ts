@@ -312,7 +312,7 @@ test('pods of a Job that allows fewer failures than there are evictions are not 
   const text = render(impact([change], pods, [], [node('b')]));
   const lost = 'are not recreated: an eviction counts as a failed pod, and their Job allows no more of them';
   assert.match(text, new RegExp(`^ {2}2 pods of Job shop/one: ${lost}$`, 'm'));
-  const alone = 'is not recreated: its Job allows no more failed pods, and an eviction is one';
+  const alone = 'is not recreated: an eviction counts as a failed pod, and its Job allows no more of them';
   const fails = '; the Job fails, and its ';
   for (const [job, others] of [
     ['wide', `${fails}3 other pods are deleted`],
