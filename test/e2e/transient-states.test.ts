@@ -57,7 +57,7 @@ test('create, edit and doctor warn about a transient key, which is not repaired'
   assert.equal(created.code, 0, created.stderr);
   assert.match(
     created.stderr,
-    /taint UpdateInProgress, which Machine Config Operator sets .*; next: remove the taint from the pool/,
+    /taint UpdateInProgress \(Machine Config Operator sets it .*; next: remove it from the pool/,
   );
   const edited = await run('edit', 'one', '--label', 'nvidia.com/mig.config.state=success');
   assert.match(edited.stderr, /label nvidia.com\/mig.config.state, which NVIDIA GPU Operator sets /);
