@@ -168,10 +168,12 @@ function parseErrorText(error: ParseError, known: string[], typed?: string): str
       return `unexpected argument ${names.join(' ')}${typed === undefined ? '' : `; ${typed}`}`;
     }
   }
-  const [, value = '', options] = /^Expected (?:--[^=\s]+=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
+  const [, flag, value = '', options] = /^Expected (?:(--[^=\s]+)=)?(.*) to be one of: ([^\n]*)/s.exec(text) ?? [];
   if (options !== undefined && text.startsWith('Expected --output=')) return unknownFormat(value);
-  if (options !== undefined)
-    return lowerFirst(`${text.replaceAll('\n', ' ')}${didYouMean(value, options.split(', '))}`);
+  if (options !== undefined) {
+    const unknown = `unknown value "${value.replaceAll('\n', ' ')}"`;
+    return `${flag === undefined ? '' : `${flag}: `}${unknown}; use one of ${options}${didYouMean(value, options.split(', '))}`;
+  }
   const [head = '', ...rest] = text.split('\n').map(line => line.trim());
   const line = head.startsWith('The following error') ? rest.join('; ') : [head, ...rest].filter(Boolean).join(' ');
   const named = line.replace(/Missing required flag (\S+)/g, 'missing flag --$1');

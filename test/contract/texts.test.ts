@@ -45,7 +45,7 @@ const PHRASES: RegExp[] = [
   /\bnot begun\b/i,
   /\bunder way\b/i,
   /\bto be one of: /,
-  /\bfor example:\b/,
+  /\bwrite it as in\b/,
   /\bno nodepool is specified\b/,
   /\blacks the permission\b/,
   /\bis named like\b/,

@@ -81,13 +81,13 @@ describe('prints a usage error as one line with a hint, exit code 2', () => {
     [['version', '--output=y\n'], 'unknown output format "y\\n"; next: use one of json, yaml'],
     [
       ['version', '--color', 'alwyas'],
-      'expected --color=alwyas to be one of: auto, always, never; did you mean "always"?',
+      '--color: unknown value "alwyas"; use one of auto, always, never; did you mean "always"?',
     ],
     [
       ['create', 'x', '--unmanaged=remove'],
-      'expected --unmanaged=remove to be one of: Keep, Remove; did you mean "Remove"?',
+      '--unmanaged: unknown value "remove"; use one of Keep, Remove; did you mean "Remove"?',
     ],
-    [['completion', 'bsh'], 'expected bsh to be one of: bash, zsh, fish, kubectl; did you mean "bash"?'],
+    [['completion', 'bsh'], 'unknown value "bsh"; use one of bash, zsh, fish, kubectl; did you mean "bash"?'],
     [['version', '-v', 'x'], '--verbosity: expected an integer but received: x'],
     [['version', '-v'], 'flag --verbosity expects a value'],
     [
