@@ -278,7 +278,7 @@ function failedText(pods: number, deleted: number | undefined): string {
 
 function blockedText({ blockedByBudget: pods, mayNotBeBlocked = false }: EvictionImpact): string {
   if (pods === 0) return '';
-  if (mayNotBeBlocked) return `; ${pods} may not be evicted: a PodDisruptionBudget may hold up the drain`;
+  if (mayNotBeBlocked) return `; ${pods} may not be evicted: a PodDisruptionBudget may block the drain`;
   return `; ${pods} ${pods === 1 ? 'is' : 'are'} not evicted, ${BLOCKED_BY_BUDGET}`;
 }
 
@@ -298,7 +298,7 @@ function evictsLine(group: PodsImpact, all: readonly EvictionImpact[]): string {
   const whole = all.find(isWhole);
   const blocked = whole?.blockedByBudget ?? 0;
   if (blocked === 0) return `evicts ${podsText(group)}`;
-  if (whole?.mayNotBeBlocked) return `evicts ${podsText(group)}; a PodDisruptionBudget may hold up the drain`;
+  if (whole?.mayNotBeBlocked) return `evicts ${podsText(group)}; a PodDisruptionBudget may block the drain`;
   const some =
     pods.length === whole?.pods.length ? `${blocked} of them ${blocked === 1 ? 'stays' : 'stay'}` : 'some of them stay';
   return `has to evict ${podsText(group)}; ${pods.length === 1 ? 'it stays' : some}, ${BLOCKED_BY_BUDGET}`;

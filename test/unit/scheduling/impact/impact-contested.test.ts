@@ -155,14 +155,14 @@ test('a drain may not have to wait for pods that return once another node is dra
     found.budgets.map(each => each.kind === 'stuck' && each.certain),
     [false],
   );
-  assert.match(textOf(found), /; 1 may not be evicted: a PodDisruptionBudget may hold up the drain\n/);
+  assert.match(textOf(found), /; 1 may not be evicted: a PodDisruptionBudget may block the drain\n/);
   assert.match(textOf(found), /after 1 eviction, the drain may wait until another node is drained; add room/);
   const lasting = impact(nodes, ['n0', 'n1', 'n2'], of({}), { isDrain: true, budgets });
   assert.deepEqual(
     lasting.budgets.map(each => each.kind === 'stuck' && each.certain),
     [undefined],
   );
-  assert.match(textOf(lasting), /after 1 eviction of these the drain waits without end/);
+  assert.match(textOf(lasting), /after 1 eviction, the drain waits forever/);
 });
 
 test('what is not judged is named as by fit', () => {
