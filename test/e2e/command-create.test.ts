@@ -182,7 +182,7 @@ test('warns about unmanaged: Remove', async () => {
   assert.deepEqual([code, stdout], [0, created('bare')]);
   assert.match(
     stderr,
-    /^warning: pool bare has unmanaged: Remove: .*including those of cloud, CNI and GPU software\n$/,
+    /^warning: pool bare has unmanaged: Remove: .*including those of cloud, CNI and GPU software; keys that contain "kubernetes" stay\n$/,
   );
 });
 

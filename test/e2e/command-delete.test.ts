@@ -140,7 +140,7 @@ test('names workloads that need the RuntimeClass, and requires --yes in scripts'
     t.after(() => raw(cluster()).expect('DELETE', `/apis/${path}/train`));
   }
   const warning =
-    'warning: RuntimeClass node-pool-gpu would be deleted, but 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay, but the server would refuse new ones until runtimeClassName is removed from the pod templates';
+    'warning: RuntimeClass node-pool-gpu would be deleted, but 5 workloads name it: CronJob default/train (0 pods), DaemonSet default/train (0 pods), Deployment default/train (0 pods), Pod default/a-job, StatefulSet default/train (0 pods). Running pods stay; the server would reject new pods until runtimeClassName is removed from the pod templates';
   for (const flag of ['--dry-run', '--dry-run=server']) {
     const dry = await unchanged(['delete', 'gpu', flag]);
     assert.deepEqual([dry.code, dry.stderr], [0, `${warning}\n`]);
@@ -197,7 +197,7 @@ test('warns about a NoExecute taint that would be restored, and needs --yes', as
     const no = await inTerminal(cluster(), ['delete', 'p'], 'n\n', 400);
     assert.match(
       no.shown,
-      /Delete pool p \(releases 1 node\) in context \S+: taints with [^?]*\(a\): default\/a-web; /,
+      /Delete pool p \(releases 1 node\) in context \S+: NoExecute taints [^?]*\(a\): default\/a-web; /,
     );
     assert.match(no.shown, /\? \[y\/N\] (n?\n)?nothing was deleted\n$/);
     assert.equal(no.code, 1);

@@ -115,8 +115,8 @@ describe('before and after install', () => {
     const old = await doctor();
     assert.equal(old.find('crd').status, 'error');
     assert.deepEqual(old.find('crd').details, [
-      'field  is missingspec.nodeSelector',
-      'field  is missingspec.unmanaged',
+      'field spec.nodeSelector is missing',
+      'field spec.unmanaged is missing',
     ]);
     assert.equal(old.find('specs').status, 'error');
     assert.match(old.find('specs').details[0] ?? '', /^bad: spec.handler: "No" must consist of lower case/);

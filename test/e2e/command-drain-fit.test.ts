@@ -81,7 +81,7 @@ test('names the budget that makes the drain wait without end, and what is not ju
   assert.match(stderr, /3500m requested, at most 500m free on a node/);
   assert.match(
     stderr,
-    /PodDisruptionBudget default\/web needs 2 healthy pods, and 2 pods of it find no place: the drain would wait until its timeout/,
+    /PodDisruptionBudget default\/web needs 2 healthy pods, but 2 pods of it find no place: the drain would wait until its timeout/,
   );
   assert.match(stderr, /^Not considered: preemption/m);
   assert.match(stderr, /next: add nodes, or drain fewer at a time$/m);

@@ -210,7 +210,7 @@ The pod has no tolerations and no selector; use -f FILE for a pod with its own.
   assert.match(ofDevice.stdout, /^gpu +yes +1\/2 +8 /m);
   assert.match(
     ofDevice.stdout,
-    /^It has only a toleration of the taint nvidia\.com\/gpu:NoSchedule and no selector; /m,
+    /^The pod has only a toleration of the taint nvidia\.com\/gpu:NoSchedule and no selector; /m,
   );
   await raw(cluster()).expect('DELETE', '/api/v1/nodes/g2');
   const titleOf = async (...args: string[]) => (await fit(...args)).stdout.split('\n', 1)[0];

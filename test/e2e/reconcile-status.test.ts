@@ -101,7 +101,7 @@ test('reconcile, get and doctor report a CRD that drops status fields until inst
   const got = await run('get');
   assert.deepEqual([got.code, got.stderr], [0, `warning: ${LOST}\n`]);
   const { stdout } = await run('doctor');
-  assert.match(stdout, /field {2}is missingstatus.observedGeneration/);
+  assert.match(stdout, /field status.observedGeneration is missing/);
   assert.match(stdout, /w: the CRD nodepools.nodes.lailin.xyz is from another version and drops fields of the status/);
 
   assert.equal((await run('install')).code, 0);
