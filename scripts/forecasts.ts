@@ -41,11 +41,11 @@ try {
   console.log(`${exact} of ${workloads} forecasts were one number; ${differences.length} were wrong`);
   const changed = await runChanges(cluster, { seed, changes, tell });
   console.log(
-    `${changed.evicted} pods were evicted, ${changed.pending} stayed Pending, ${changed.failed} were of Jobs that failed, budgets held ${changed.held}; ${changed.differences.length} changes were forecast wrong`,
+    `${changed.evicted} pods were evicted, ${changed.pending} stayed Pending, ${changed.failed} were of Jobs that failed, budgets held ${changed.held}; ${changed.promisedOwners} owners were promised a place, ${changed.exactOwners} compared exactly; ${changed.differences.length} changes were forecast wrong`,
   );
   const drained = await runDrains(cluster, { seed, drains, tell });
   console.log(
-    `${drained.certain} of ${drained.moving} evicted pods were promised a place; ${drained.differences.length} drains were forecast wrong`,
+    `${drained.certain} of ${drained.moving} evicted pods were promised a place, ${drained.without} were to have none; ${drained.differences.length} drains were forecast wrong`,
   );
   if (differences.length + changed.differences.length + drained.differences.length > 0) process.exitCode = 1;
 } finally {

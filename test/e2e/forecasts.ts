@@ -19,6 +19,7 @@ import { eventually } from './watching.ts';
 const KEYS = [ZONE, HOST, 'rack'];
 const NAMESPACE = 'default';
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const CRON_JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/cronjobs`;
 export const BUDGETS = `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets`;
 const POOLS = '/apis/nodes.lailin.xyz/v1/nodepools';
 /** An unschedulable pod is tried again some seconds after others have changed its chances. */
@@ -30,6 +31,8 @@ const MAX_DIFFERENCES = 10;
 
 export interface Workload {
   kind: 'Deployment' | 'StatefulSet' | 'ReplicaSet' | 'Job' | 'DaemonSet';
+  /** Two Jobs of a CronJob: one asks for these containers instead. */
+  otherContainers?: object[];
   name: string;
   replicas: number;
   spec: object;
@@ -129,7 +132,36 @@ export class Forecaster {
   }
 
   async create(workload: Workload): Promise<void> {
-    await this.#api.expect('POST', pathOf(workload), objectOf(workload));
+    const { otherContainers, name, replicas, spec } = workload;
+    if (otherContainers === undefined) {
+      await this.#api.expect('POST', pathOf(workload), objectOf(workload));
+      return;
+    }
+    const jobTemplate = { spec: { template: { spec: { restartPolicy: 'Never', containers: otherContainers } } } };
+    const { metadata } = (await this.#api.expect('POST', CRON_JOBS, {
+      metadata: { name },
+      spec: { schedule: '0 0 1 1 *', suspend: true, jobTemplate },
+    })) as { metadata: { uid: string } };
+    const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name, uid: metadata.uid, controller: true };
+    const labels = { app: name };
+    for (const [count, specOf] of [
+      [Math.ceil(replicas / 2), spec],
+      [Math.floor(replicas / 2), { ...spec, containers: otherContainers }],
+    ] as const) {
+      if (count === 0) continue;
+      const job = {
+        ...workload,
+        name: `${name}-${count}-${specOf === spec ? 'a' : 'b'}`,
+        labels,
+        replicas: count,
+        spec: specOf,
+      };
+      const object = objectOf(job) as { metadata: object };
+      await this.#api.expect('POST', pathOf(job), {
+        ...object,
+        metadata: { ...object.metadata, ownerReferences: [owner] },
+      });
+    }
   }
 
   /** How many pods with an owner have a node, once no more get one. @param atLeast so many are waited for */
@@ -146,7 +178,8 @@ export class Forecaster {
   }
 
   async delete(workload: Workload): Promise<void> {
-    await this.#api.expect('DELETE', `${pathOf(workload)}/${workload.name}?propagationPolicy=Background`);
+    const path = workload.otherContainers === undefined ? pathOf(workload) : CRON_JOBS;
+    await this.#api.expect('DELETE', `${path}/${workload.name}?propagationPolicy=Background`);
     await eventually(
       `the pods of ${workload.name} are gone`,
       async () => {
@@ -399,11 +432,11 @@ const OWN_KEYS: Partial<Record<Workload['kind'], string>> = {
 export async function runDrains(
   cluster: ControlPlane,
   { seed, drains, tell }: { seed: number; drains: number; tell: (line: string) => void },
-): Promise<{ certain: number; moving: number; differences: string[] }> {
+): Promise<{ certain: number; moving: number; without: number; differences: string[] }> {
   const random = new Dice(seed);
   const forecaster = new Forecaster(cluster);
   const differences: string[] = [];
-  let [allCertain, allMoving] = [0, 0];
+  let [allCertain, allMoving, allWithout] = [0, 0, 0];
   for (let at = 0; at < drains; at++) {
     await forecaster.clear();
     await forecaster.pool('drained');
@@ -413,12 +446,13 @@ export async function runDrains(
       ...names.map(name => ({
         name,
         labels: { [ZONE]: random.pick(['a', 'b']), ...(leaving.includes(name) ? role('drained') : {}) },
-        allocatable: { cpu: `${random.between(2, 7)}`, memory: '8Gi', pods: '20' },
+        allocatable: { cpu: `${random.between(2, 7)}`, memory: '8Gi', pods: podPlaces(random) },
       })),
     );
     const workloads: Workload[] = [];
     for (let i = 0; i < random.between(2, 5); i++) {
       const workload = drainedWorkload(random, i, names);
+      if (random.chance(0.2)) await addVolumes(workload, names, random, forecaster);
       const { least } = await forecaster.forecast(workload);
       if (least === 0) continue;
       await forecaster.create({ ...workload, replicas: least });
@@ -429,7 +463,7 @@ export async function runDrains(
     const all = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
     const flags = ['drain', 'drained', '--force'];
     const asked = await cliHere(cluster, [...flags, '--check-fit', '--dry-run']);
-    const { moving, certain } = promisedBy(asked.stderr);
+    const { moving, certain, without } = promisedBy(asked.stderr);
     const isHeld = /never allows an eviction|the drain would wait until its timeout/.test(asked.stderr);
     const drained = await cliHere(cluster, [...flags, '--yes', '--timeout', isHeld ? '12s' : '60s']);
     // Where a place is not certain, a budget may miss the pod.
@@ -445,28 +479,50 @@ export async function runDrains(
     const placed = await forecaster.settled('drain=yes', expected);
     allCertain += certain;
     allMoving += moving;
-    if (placed < expected) {
+    // Where the drain ends, all are evicted: those that would find no place have none.
+    const most = drained.code === 0 ? all - without : all;
+    allWithout += without;
+    if (placed < expected || placed > most) {
       differences.push(
-        `drain ${at}: ${placed} of ${all} pods have a node, ${certain} of ${moving} were promised\n${asked.stderr}\n${JSON.stringify(workloads)}`,
+        `drain ${at}: ${placed} of ${all} pods have a node, ${certain} of ${moving} were promised, ${without} were to have none\n${asked.stderr}\n${JSON.stringify(workloads)}`,
       );
       tell(differences.at(-1) ?? '');
       if (differences.length >= MAX_DIFFERENCES) break;
     }
     for (const workload of workloads) await forecaster.delete(workload);
   }
-  return { certain: allCertain, moving: allMoving, differences };
+  return { certain: allCertain, moving: allMoving, without: allWithout, differences };
 }
 
-/** What the output of --check-fit promises. */
-function promisedBy(stderr: string): { moving: number; certain: number } {
+/** What the output of --check-fit promises. `without`: those that find no place in any case. */
+function promisedBy(stderr: string): { moving: number; certain: number; without: number } {
   const all = /^(?:All (\d+) pods|(The) pod)/m.exec(stderr);
-  if (all !== null) return { moving: Number(all[1] ?? 1), certain: Number(all[1] ?? 1) };
-  const some = /(at least )?(\d+) of (\d+) pods? (?:may|would) find no place/.exec(stderr);
-  if (some !== null) {
-    const moving = Number(some[3]);
-    return { moving, certain: some[1] === undefined ? moving - Number(some[2]) : 0 };
-  }
-  return { moving: 0, certain: 0 };
+  if (all !== null) return { moving: Number(all[1] ?? 1), certain: Number(all[1] ?? 1), without: 0 };
+  const some = /(at least )?(\d+) of (\d+) pods? (may|would) find no place/.exec(stderr);
+  if (some === null) return { moving: 0, certain: 0, without: 0 };
+  const [count, moving] = [Number(some[2]), Number(some[3])];
+  return { moving, certain: some[1] === undefined ? moving - count : 0, without: some[4] === 'would' ? count : 0 };
+}
+
+/** Some nodes have room for a few pods only. */
+export function podPlaces(random: Dice): string {
+  return random.chance(0.7) ? '20' : `${random.between(2, 6)}`;
+}
+
+/** Each pod gets a local volume; these are on some of the nodes. */
+export async function addVolumes(
+  workload: Workload,
+  nodes: readonly string[],
+  random: Dice,
+  forecaster: Forecaster,
+): Promise<void> {
+  const { name, kind } = workload;
+  const on = Array.from({ length: random.between(2, 6) }, () => random.pick(nodes));
+  await forecaster.volumes(name, on);
+  const spec = { storageClassName: name, accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+  if (kind === 'StatefulSet')
+    workload.more = { ...workload.more, volumeClaimTemplates: [{ metadata: { name: 'data' }, spec }] };
+  else workload.spec = { ...workload.spec, volumes: [{ name: 'data', ephemeral: { volumeClaimTemplate: { spec } } }] };
 }
 
 function drainedWorkload(random: Dice, at: number, nodes: string[]): Workload {
@@ -487,6 +543,12 @@ function drainedWorkload(random: Dice, at: number, nodes: string[]): Workload {
     },
     {
       affinity: {
+        podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: ZONE, labelSelector }] },
+      },
+    },
+    { tolerations: [{ operator: 'Exists' }] },
+    {
+      affinity: {
         nodeAffinity: {
           requiredDuringSchedulingIgnoredDuringExecution: {
             nodeSelectorTerms: [
@@ -497,6 +559,9 @@ function drainedWorkload(random: Dice, at: number, nodes: string[]): Workload {
       },
     },
   ]);
-  const spec = { containers: [container(`${random.between(1, 2)}`)], ...rules };
-  return { kind, name, replicas: random.between(1, 4), spec, labels };
+  // Those that return to their nodes have room there, whichever comes first.
+  const cpu = 'tolerations' in rules ? '1' : `${random.between(1, 2)}`;
+  const spec = { containers: [container(cpu)], ...rules };
+  const more = kind === 'StatefulSet' && random.chance(0.3) ? { podManagementPolicy: 'OrderedReady' } : {};
+  return { kind, name, replicas: random.between(1, 4), spec, labels, more };
 }

@@ -1,4 +1,4 @@
-/** Pods of one controller that differ in nothing but labels which it gives each of them, and for which no rule asks. */
+/** Pods of one controller that differ in nothing but labels which each of them is given, and for which no rule asks. */
 import type { LabelQuery } from '../../nodepool/membership/label-query.ts';
 import type { Snapshot } from '../snapshot.ts';
 import type { PodTraits } from '../types.ts';
@@ -7,6 +7,9 @@ const OWN_LABELS = [
   'statefulset.kubernetes.io/pod-name',
   'apps.kubernetes.io/pod-index',
   'batch.kubernetes.io/job-completion-index',
+  // From Kubernetes 1.35 on, a pod gets those of its node once it is scheduled.
+  'topology.kubernetes.io/zone',
+  'topology.kubernetes.io/region',
 ];
 
 /** Returns the traits that such pods share. @param pods all that are placed, of whatever controller */

@@ -205,6 +205,15 @@ test('a pod that must be near another one that leaves may have a place', async (
   assert.deepEqual(counts(await drain([node('n1', '10'), node('n2', '10')], ['n1'], pods)), [2, 0, 1]);
 });
 
+test('replicas differ in the zone of their node, which the server adds to their labels', async () => {
+  const apart = { ...one, ...near('podAntiAffinity', 'a') };
+  const pods = ['n1', 'n2'].map((on, at) => {
+    return { name: `a-${at}`, on, spec: apart, labels: { app: 'a', 'topology.kubernetes.io/zone': on } };
+  });
+  const nodes = ['n1', 'n2', 'n3'].map(name => node(name, '10'));
+  assert.deepEqual(counts(await drain(nodes, ['n1', 'n2'], pods)), [2, 1, 0]);
+});
+
 test('topology spread that honors taints does not count nodes that are drained', async () => {
   const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule', nodeTaintsPolicy: 'Honor' };
   const spec = { ...one, topologySpreadConstraints: [{ ...constraint, labelSelector: { matchLabels: { app: 's' } } }] };
