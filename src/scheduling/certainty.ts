@@ -82,7 +82,7 @@ export class Competitors {
     const waited = waitsFor(pod, this.#snapshot);
     if (waited.some(key => (this.#waiting.get(key) ?? 0) > 1)) return false;
     const related = this.#related(pod);
-    if (related.some(kind => !areAlike(kind, pod))) return false;
+    if (related === undefined) return false;
     const others = related.reduce((sum, kind) => sum + this.#countOf(kind), related.includes(pod) ? -1 : 0);
     if (others === 0 && waited.length === 0) return this.#hasOwnRoom(pod);
     const isAlone = count === this.#countOf(pod) && related.every(kind => kind === pod);
@@ -92,26 +92,35 @@ export class Competitors {
 
   /** Of a pod that takes the same nodes wherever the others are, as long as there is room. */
   #hasOwnRoom(pod: PodTraits): boolean {
-    const isCertain = this.#isRoomy(pod);
-    if (this.#isTakenByAll(pod)) return isCertain;
-    const takers = [...this.#takersOf(pod, isCertain ? Infinity : 1)];
+    const isRoomy = this.#isRoomy(pod);
+    if (this.#isTakenByAll(pod)) return isRoomy;
     // Where no node takes it, the others change nothing.
-    return takers.length === 0 || (isCertain && this.#isMoreThanFilled(takers, pod, pod.requests));
+    if (!isRoomy) return this.#takersOf(pod).next().done === true;
+    if (pod.claims.length === 0 && this.#isFar(pod, 0)) return true;
+    return this.#isMoreThanFilled(this.#takersOf(pod), pod, pod.requests) ?? true;
   }
 
   #countOf(kind: PodTraits): number {
     return this.#kinds.get(kind) ?? 0;
   }
 
-  /** Kinds that a rule of the pod is about, or whose rules keep it away; it may be one of them itself. */
-  #related(pod: PodTraits): PodTraits[] {
+  /** Kinds that a rule of the pod is about, or whose rules keep it away; it may be one of them itself. Undefined: not all are alike. */
+  #related(pod: PodTraits): PodTraits[] | undefined {
     const found = new Set<PodTraits>();
-    for (const term of [...pod.affinity, ...pod.antiAffinity])
-      for (const kind of this.#byLabels.near(term.selector)) if (isAbout(term, kind)) found.add(kind);
-    for (const { selector } of pod.spread)
-      for (const kind of this.#byLabels.near(selector)) if (isCounted(selector, kind, pod)) found.add(kind);
-    for (const { term, kind } of this.#repelling.near(pod.labels)) if (isAbout(term, pod)) found.add(kind);
+    for (const kind of this.#allRelated(pod)) {
+      // Thousands may be: the first one is enough.
+      if (!areAlike(kind, pod)) return undefined;
+      found.add(kind);
+    }
     return [...found];
+  }
+
+  *#allRelated(pod: PodTraits): Generator<PodTraits> {
+    for (const term of [...pod.affinity, ...pod.antiAffinity])
+      for (const kind of this.#byLabels.near(term.selector)) if (isAbout(term, kind)) yield kind;
+    for (const { selector } of pod.spread)
+      for (const kind of this.#byLabels.near(selector)) if (isCounted(selector, kind, pod)) yield kind;
+    for (const { term, kind } of this.#repelling.near(pod.labels)) if (isAbout(term, pod)) yield kind;
   }
 
   /** Whether a pod that only has to be far from others has a place: each of these closes one domain at most, and none can fill the rest. */
@@ -183,7 +192,9 @@ export class Competitors {
 
   /** Whether the others cannot fill all of its nodes. */
   #isRoomy(pod: PodTraits): boolean {
-    return this.#answer('room', pod, () => this.#isMoreThanFilled(this.#nodesOf(pod), pod, this.#sizeOf(pod).most));
+    return this.#answer('room', pod, () => {
+      return this.#isMoreThanFilled(this.#nodesOf(pod), pod, this.#sizeOf(pod).most) ?? false;
+    });
   }
 
   #isTaken(pod: PodTraits): boolean {
@@ -205,8 +216,8 @@ export class Competitors {
     });
   }
 
-  /** Whether the others cannot fill all of the nodes. @param requests at least those of the pod */
-  #isMoreThanFilled(nodes: Iterable<NodeState>, pod: PodTraits, requests: Requests): boolean {
+  /** Whether the others cannot fill all of the nodes; undefined: none has room. @param requests at least those of the pod */
+  #isMoreThanFilled(nodes: Iterable<NodeState>, pod: PodTraits, requests: Requests): boolean | undefined {
     // A pod is on one node.
     const isFilledByOne = this.#excluding(pod) > 1;
     const takers: NodeState[] = [];
@@ -216,6 +227,7 @@ export class Competitors {
       if (needed > this.#count - 1) return true;
       takers.push(node);
     }
+    if (takers.length === 0) return undefined;
     const { hostPorts, disks } = pod;
     const least = leastRoom(requests, takers);
     const share = (of: Requests, use: NodeUse) =>
@@ -254,15 +266,10 @@ export class Competitors {
   }
 
   /** By all rules. */
-  *#takersOf(pod: PodTraits, limit = Infinity): Generator<NodeState> {
+  *#takersOf(pod: PodTraits): Generator<NodeState> {
     const judge = new Judge(pod, this.#snapshot);
     if (judge.refusal !== undefined || judge.volumes.judgeUse() !== undefined) return;
-    let found = 0;
-    for (const state of withRoom(pod.requests, pod, this.#nodesOf(pod))) {
-      if (!judge.takesNext(state.node)) continue;
-      yield state;
-      if (++found === limit) return;
-    }
+    for (const state of withRoom(pod.requests, pod, this.#nodesOf(pod))) if (judge.takesNext(state.node)) yield state;
   }
 
   /** Whether no rule beside those of #nodesOf() and room keeps it from a node. */
