@@ -48,7 +48,8 @@ const FIELDS: ReadonlyArray<readonly [Shape, string]> = [
     `creationTimestamp deletionTimestamp renewTime acquireTime lastTransitionTime eventTime firstTimestamp lastTimestamp
     deprecatedFirstTimestamp deprecatedLastTimestamp lastObservedTime time`,
   ],
-  ['opaque', 'fieldsV1 openAPIV3Schema data'],
+  // Values of exit codes are numbers.
+  ['opaque', 'fieldsV1 openAPIV3Schema data onExitCodes exitCodes'],
 ];
 const SHAPES: ReadonlyMap<string, Shape> = new Map(
   FIELDS.flatMap(([shape, names]) => names.split(/\s+/).map(name => [name, shape] as const)),

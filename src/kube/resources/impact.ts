@@ -153,24 +153,25 @@ interface RawJob {
     backoffLimitPerIndex?: number;
     podFailurePolicy?: { rules?: FailureRule[] };
   };
-  status?: { active?: number; failed?: number };
+  /** `active` is a list in a CronJob, so its type is not checked before. */
+  status?: { active?: unknown; failed?: number };
 }
 
 interface FailureRule {
   action?: string;
   onExitCodes?: object;
-  /** Null in a rule by exit code. */
-  onPodConditions?: { type?: string; status?: string }[] | null;
+  onPodConditions?: { type?: string; status?: string }[];
 }
 
 /** An evicted pod has the condition DisruptionTarget (the Job controller of k8s.io/kubernetes 1.36). */
 function failureFacts({ spec = {}, status = {} }: RawJob): Omit<JobFacts, 'cronJob'> {
   const { podFailurePolicy, backoffLimit = DEFAULT_BACKOFF_LIMIT, backoffLimitPerIndex: perIndex } = spec;
-  const { active = 0, failed = 0 } = status;
+  const { failed = 0 } = status;
+  const active = typeof status.active === 'number' ? status.active : 0;
   const rules = podFailurePolicy?.rules ?? [];
   const isDisruption = ({ type, status: value = 'True' }: { type?: string; status?: string }) =>
     type === 'DisruptionTarget' && value === 'True';
-  const at = rules.findIndex(({ onPodConditions }) => onPodConditions?.some(isDisruption));
+  const at = rules.findIndex(({ onPodConditions = [] }) => onPodConditions.some(isDisruption));
   const earlier = at === -1 ? rules : rules.slice(0, at);
   // The code with which a container ends on SIGTERM is its own.
   const byCode = earlier.some(({ onExitCodes }) => isObject(onExitCodes)) ? [BY_EXIT_CODE] : [];

@@ -62,6 +62,7 @@ const podSpec = {
     {
       name: 'c',
       ports: [{ hostPort: 80, protocol: 'TCP' }],
+      restartPolicyRules: [{ action: 'Restart', exitCodes: { operator: 'In', values: [42] } }],
       resources: { requests: { cpu: '1' }, limits: { cpu: '2' } },
     },
   ],
@@ -126,7 +127,10 @@ const SAMPLES = {
       jobTemplate: { spec: workload.spec },
       backoffLimit: 1,
       podFailurePolicy: {
-        rules: [{ action: 'Count', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] }],
+        rules: [
+          { action: 'Count', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          { action: 'FailJob', onExitCodes: { operator: 'In', values: [143] } },
+        ],
       },
     },
     status: { conditions, failed: 1 },
