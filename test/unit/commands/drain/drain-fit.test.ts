@@ -1,7 +1,7 @@
 /** The lines of `drain --check-fit` about pods without a place. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type UnfitPods, unfitLines } from '../../../../src/commands/drain/drain-fit.ts';
+import { type UnfitPods, unfitLines } from '../../../../src/commands/drain/unfit-lines.ts';
 
 const tainted = { words: 'node(s) had untolerated taint(s)', nodes: 2, details: ['gpu:NoSchedule'] };
 const far = (volume: string) => ({ words: 'far', nodes: 1, details: [`volume ${volume}`] });
