@@ -178,13 +178,8 @@ export class PodVolumes {
   }
 
   #suitable(waiting: WaitingClaim): SuitableVolumes {
-    let suitable = this.#suitableOf.get(waiting);
-    if (suitable === undefined) {
-      const volumes = suitableVolumes(waiting.claim, this.#storage);
-      const reserved = volumes.filter(volume => isReservedFor(volume, waiting.claim));
-      suitable = { reserved, byNode: new VolumesByNode(volumes) };
-      this.#suitableOf.set(waiting, suitable);
-    }
+    const suitable = this.#suitableOf.get(waiting) ?? suitableVolumes(waiting.claim, this.#storage);
+    this.#suitableOf.set(waiting, suitable);
     return suitable;
   }
 
@@ -348,9 +343,7 @@ export function areVolumesReachable(pod: PodTraits, node: Node, storage: Storage
       return volume === undefined || isWithin(volume, node);
     }
     if (claim === undefined || canProvision(storage.classes.get(claim.className), node)) return true;
-    const suitable = suitableVolumes(claim, storage);
-    const reserved = suitable.find(volume => isReservedFor(volume, claim));
-    return (reserved === undefined ? suitable : [reserved]).some(({ nodeTerms }) => isReachable(nodeTerms, node));
+    return chooseVolume(suitableVolumes(claim, storage), node, () => false) !== undefined;
   });
 }
 
@@ -418,8 +411,25 @@ function chooseVolume(
   return smallest && { volume: smallest.volume, isTied };
 }
 
+const known = new WeakMap<Storage['volumes'], Map<string, SuitableVolumes>>();
+
+/** Found once for claims that are alike, as those of all pods with a template. */
+function suitableVolumes(claim: Claim, storage: Storage): SuitableVolumes {
+  const ofStorage = known.get(storage.volumes) ?? new Map<string, SuitableVolumes>();
+  known.set(storage.volumes, ofStorage);
+  const key = JSON.stringify(claim, (_, part) => (typeof part === 'bigint' ? `${part}` : part));
+  let suitable = ofStorage.get(key);
+  if (suitable === undefined) {
+    const volumes = volumesFor(claim, storage);
+    const reserved = volumes.filter(volume => isReservedFor(volume, claim));
+    suitable = { reserved, byNode: new VolumesByNode(volumes) };
+    ofStorage.set(key, suitable);
+  }
+  return suitable;
+}
+
 /** On whatever node. */
-function suitableVolumes(claim: Claim, { volumes }: Storage): Volume[] {
+function volumesFor(claim: Claim, { volumes }: Storage): Volume[] {
   const suitable: Volume[] = [];
   for (const volume of volumes.values()) {
     const isReserved = isReservedFor(volume, claim);
