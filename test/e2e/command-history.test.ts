@@ -60,12 +60,12 @@ test('shows creation, joins, drift by kubectl label, foreign cordons and leaves 
   const items = await historyOf('gpu');
   const found = (what: string) => items.filter(item => item.what === what);
   assert.equal(found('PoolCreated')[0]?.who, 'test-cluster');
-  assert.match(found('PoolCreated')[0]?.detail ?? '', /^manages spec\.labels\[tier\], spec\.taints$/);
+  assert.match(found('PoolCreated')[0]?.detail ?? '', /^last wrote spec\.labels\[tier\], spec\.taints$/);
   assert.deepEqual(
     found('NodeJoined').map(({ who, detail, sources }) => [who, detail, sources]),
     [['kubectl-nodepool', '2 nodes joined: a, b', ['Event', 'managedFields']]],
   );
-  assert.match(found('NodeRegistered')[0]?.detail ?? '', /^2 nodes created: a, b$/);
+  assert.match(found('NodeRegistered')[0]?.detail ?? '', /^2 nodes registered: a, b$/);
   assert.deepEqual(
     found('Drift').map(({ who, detail, node }) => [who, detail, node]),
     [['kubectl-label', 'label tier is "brass"; pool gpu had set "gold"', 'a']],
@@ -229,7 +229,7 @@ test('without Events, shows what the objects still contain', async () => {
   const written = (await historyOf('a')).filter(({ what }) => what === 'NodeWritten');
   assert.deepEqual(
     written.map(({ who, detail, sources }) => [who, detail, sources]),
-    [['kubectl-nodepool', 'manages annotation nodes.lailin.xyz/applied, taint k:NoSchedule', ['managedFields']]],
+    [['kubectl-nodepool', 'last wrote annotation nodes.lailin.xyz/applied, taint k:NoSchedule', ['managedFields']]],
   );
 });
 

@@ -88,7 +88,7 @@ test('asks as edit does, and requires --yes in a script', { skip: NO_TERMINAL },
   await testEnv.reconcile();
   await edit({ nodeSelector: { zone: 'b' } });
   const message =
-    /^ {2}~ spec\.nodeSelector\[zone\]: b -> a\nerror: with the new selector 1 of 1 node leave pool web: b; no pool takes them; nothing was changed; .*--yes$/;
+    /^ {2}~ spec\.nodeSelector\[zone\]: b -> a\nerror: 1 of 1 node leave pool web with the new selector: b; no pool takes them; nothing was changed; .*--yes$/;
   await refused(['rollout', 'undo', 'web'], 1, message);
   const no = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'n\n');
   assert.equal(no.code, 1);

@@ -84,7 +84,7 @@ Spec:
   a     Ready     4    2.9Gi   110   1 change due   9s
   b     NotReady  4    2.9Gi   110   in sync        9s
   c     Ready     4    2.9Gi   110   to be cleaned  9s
-  d     Ready     4    2.9Gi   110   held by old    9s
+  d     Ready     4    2.9Gi   110   owned by old   9s
 `,
     `RuntimeClass:
   Name:           node-pool-gpu

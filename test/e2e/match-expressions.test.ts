@@ -53,7 +53,7 @@ test('reconcile labels matching nodes, and the RuntimeClass selects them', async
 
   const edited = await cliHere(cluster(), ['edit', 'big', '--node-selector', 'size-,zone=a', '--yes', '--reconcile']);
   assert.equal(edited.code, 0, edited.stderr);
-  assert.match(edited.stderr, /with the new selector 1 of 2 nodes leave pool big: b; no pool takes them/);
+  assert.match(edited.stderr, /1 of 2 nodes leave pool big with the new selector: b; no pool takes them/);
   const { nodeSelector, matchExpressions } = (await testEnv.getPool('big'))?.spec ?? {};
   assert.deepEqual([nodeSelector, matchExpressions], [{ zone: 'a' }, [has('spot', 'NotIn', 'yes')]]);
   assert.deepEqual(await Promise.all(['a', 'b', 'c'].map(poolOf)), ['big', undefined, 'big']);

@@ -66,7 +66,7 @@ test('edit and reconcile warn once, without another list of nodes', async () => 
   };
   assert.deepEqual(await nodeLists(['reconcile', 'gpu']), [0, '', 1]);
   const edit = ['edit', 'gpu', '--node-selector', 'accelerator=nvidia', '--yes'];
-  const leaves = 'warning: with the new selector 3 of 3 nodes leave pool gpu: c, d, e; no pool takes them\n';
+  const leaves = 'warning: 3 of 3 nodes leave pool gpu with the new selector: c, d, e; no pool takes them\n';
   assert.deepEqual(await nodeLists([...edit, '--dry-run=server']), [0, gpu + leaves, 1]);
   assert.deepEqual(await nodeLists([...edit, '--reconcile']), [0, gpu + leaves, 2]);
   assert.deepEqual(await nodeLists(['reconcile']), [0, gpu, 1]);
