@@ -40,7 +40,7 @@ export async function readInput(
   const documents: InputDocument[] = [];
   for (const source of sources) {
     for (const { name, text } of await readSource(source, io, options)) {
-      documents.push(...parseDocuments(text, name, 'correct it there and run the command again'));
+      documents.push(...parseDocuments(text, name, 'correct the input and run the command again'));
     }
   }
   if (documents.length === 0) {

@@ -20,7 +20,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'a key twice',
     `${HEAD}spec:\n  handler: a\n  handler: b\n`,
-    'stdin:6:3: not valid YAML: duplicated mapping key; next: correct it there and run the command again',
+    'stdin:6:3: not valid YAML: duplicated mapping key; next: correct the input and run the command again',
   ],
   ['half of a JSON file', '{"apiVersion":', 'stdin:1:15: not valid YAML: '],
   [
@@ -67,7 +67,7 @@ const FILES: [what: string, text: string, error: string][] = [
   [
     'an invalid key and a key of the cluster',
     `${HEAD}spec:\n  labels: {"a b": c, kubernetes.io/os: linux}\n`,
-    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must consist of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: the cluster itself sets this label (remove the taint from spec.labels)\nnext: see the valid values with \`kubectl explain npool.spec\``,
+    `nodepool gpu has 2 errors:\n  spec.labels[a b]: the name of key "a b" must consist of letters, digits, '-', '_' and '.', with a letter or digit first and last\n  spec.labels[kubernetes.io/os]: the cluster itself sets this label (remove the label from spec.labels)\nnext: see the valid values with \`kubectl explain npool.spec\``,
   ],
   [
     'the same name twice',
@@ -79,7 +79,7 @@ const FILES: [what: string, text: string, error: string][] = [
 for (const [what, text, error] of FILES) {
   test(`create -f: ${what}`, async () => {
     const options = { stdin: text };
-    const next = 'next: correct it there and run the command again';
+    const next = 'next: correct the input and run the command again';
     if (error.endsWith(': '))
       await refused(['create', '-f', '-'], 1, new RegExp(`^error: ${error}.+; ${next}$`), options);
     else await refused(['create', '-f', '-'], 1, `error: ${error}`, options);
@@ -89,7 +89,7 @@ for (const [what, text, error] of FILES) {
 test('create -f creates no pool when one of several documents is invalid', async () => {
   const file = join(cluster().dir, 'three.yaml');
   await writeFile(file, [poolYaml('a'), poolYaml('b', '{handler: A_b}'), poolYaml('c')].join('---\n'));
-  await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must be /);
+  await refused(['create', '-f', file], 1, /^error: nodepool b: spec\.handler: "A_b" must consist of /);
   await refused(['create', '-f', '/no/such.yaml'], 1, 'error: /no/such.yaml: no such file; next: check the path');
 });
 
@@ -105,7 +105,7 @@ test('create and edit refuse invalid flags and names', async () => {
     [
       ['x', '--label', 'a b=c'],
       2,
-      /^error: --label "a b=c": the name of key "a b" must be .*; next: write a key like team or example\.com\/team\n/,
+      /^error: --label "a b=c": the name of key "a b" must consist of .*; next: write a key like team or example\.com\/team\n/,
     ],
     [
       ['x', '--label', 'a=b', '--label', 'a=c'],

@@ -242,7 +242,7 @@ test('reports missing permissions', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(
     stderr,
-    /^error: the user lacks permissions:\n {2}user "bob" may not list nodepools\n {2}cannot list nodes: .*\nnext: ask for a role with verb list on/,
+    /^error: the user lacks permissions:\n {2}user "bob" may not list nodepools\n {2}user "bob" may not list nodes\nnext: ask for a role with verb list on/,
   );
 });
 

@@ -161,7 +161,7 @@ test('--field-selector accepts what the server accepts for the resource', async 
   await refused(
     ['get', 'gpu', '--field-selector', 'metadata.name=gpu'],
     2,
-    /^error: names and --field-selector exclude/,
+    /^error: names and --field-selector cannot be used together/,
   );
 });
 

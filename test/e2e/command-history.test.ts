@@ -112,7 +112,7 @@ test('shows maintenance that was taken over or ended, for the node and the pool'
   assert.equal(code, 0);
   assert.match(
     stderr,
-    /^warning: no Event records the end of the maintenance, so history does not show it: cannot create/m,
+    /^warning: no Event records the end of the maintenance, so history does not show it: user "eve" may not create/m,
   );
 });
 
@@ -139,7 +139,7 @@ test('shows who added a node to a pool, who changed pool settings, and what is u
       [
         false,
         'kubectl-taint',
-        'taint k:NoSchedule is gone; last writer of the taints: pool gpu had set ""; kubectl-taint',
+        'taint k:NoSchedule is gone; pool gpu had set ""; last writer of the taints: kubectl-taint',
       ],
       [true, null, 'label tier is gone; pool gpu had set "gold"'],
     ],

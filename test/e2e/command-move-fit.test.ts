@@ -31,7 +31,7 @@ test('names running pods that would not come back, and DaemonSet pods that stop'
     stdout,
     /^- label node-role\.kubernetes\.io\/old= on 1 node; no other node has it\n {2}DaemonSet default\/bird stops on 1 node: n1$/m,
   );
-  assert.match(stdout, /^ {2}1 pod of ReplicaSet default\/web runs running, but could not be scheduled there again$/m);
+  assert.match(stdout, /^ {2}1 pod of ReplicaSet default\/web keeps running, but could not be scheduled there again$/m);
   assert.match(
     stdout,
     /^Pods that keep running, if all are recreated:\n {2}Pod default\/only-here: no controller recreates it; a new pod: none fits elsewhere; 1 would stay Pending: /m,

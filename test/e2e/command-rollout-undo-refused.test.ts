@@ -92,7 +92,7 @@ test('asks as edit does, and requires --yes in a script', { skip: NO_TERMINAL },
   await refused(['rollout', 'undo', 'web'], 1, message);
   const no = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'n\n');
   assert.equal(no.code, 1);
-  assert.match(no.shown, /Roll pool web back to revision \d[^?]*:\s+with\s+the\s+new[^?]*\? \[y\/N\]/);
+  assert.match(no.shown, /Roll pool web back to revision \d[^?]*:\s+1\s+of\s+1\s+node\s+leave[^?]*\? \[y\/N\]/);
   assert.match(no.shown, /nothing was changed/);
   const yes = await inTerminal(testEnv.cluster(), ['rollout', 'undo', 'web'], 'y\n');
   assert.equal(yes.code, 0, yes.shown);

@@ -194,7 +194,7 @@ test('reports the next step without a terminal, a pool or permission', async t =
   const bob = await kubeconfigFor(cluster(), 'bob');
   const barred = openTerminal(t, cluster(), ['view', '--kubeconfig', bob], { columns: 200 });
   assert.equal((await barred.exit).exitCode, 1);
-  await barred.shows(/^error: cannot list nodepools: user "bob" lacks/m);
+  await barred.shows(/^error: user "bob" may not list nodepools/m);
   assert.doesNotMatch(barred.screen(), /Reading/);
   assert.equal(barred.isAlternate(), false);
   const empty = openTerminal(t, cluster(), ['view'], { env: { NO_COLOR: '1' } });

@@ -85,7 +85,7 @@ test('nodes --watch prints the table, then each row that changes', async t => {
 test('events --watch -o json prints each Event', async t => {
   await testEnv.pool('gpu', { handler: 'runc' });
   const watching = follow(t, 'events', '--for', 'gpu', '-w', '-o', 'json');
-  await eventually('it watches', () => watching.stderr().includes('waiting for one'));
+  await eventually('it watches', () => watching.stderr().includes('watching for new events'));
   await testEnv.reconcile();
   await eventually('it prints the event', () => watching.stdout().endsWith('\n}\n'));
   const { apiVersion, kind, reason } = JSON.parse(watching.stdout()) as Record<string, string>;
@@ -214,7 +214,7 @@ test('--watch names a missing permission, and needs it only for the named pool',
     assert.deepEqual([code, stdout], [1, listed]);
     assert.match(
       stderr,
-      new RegExp(`^error: cannot watch .*; next: ask for a role with verb watch on ${what}\n$`, 'm'),
+      new RegExp(`^error: user "[^"]+" may not watch .*; next: ask for a role with verb watch on ${what}\n$`, 'm'),
     );
   }
   await testEnv.pool('own');

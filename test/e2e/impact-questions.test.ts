@@ -64,7 +64,7 @@ test('asks about a NoSchedule taint, and not about what costs no pod its place',
   const taint = ['edit', 'web', '--taint', 'dedicated=web:NoSchedule', '--reconcile'];
   const asked = openTerminal(t, cluster(), taint, SCREEN);
   const screen = await asked.shows(/\? \[y\/N\]/);
-  assert.match(screen, /ReplicaSet default\/web runs running, but could not be scheduled there again/);
+  assert.match(screen, /ReplicaSet default\/web keeps running, but could not be scheduled there again/);
   asked.type('n{enter}');
   await asked.exit;
   for (const args of [

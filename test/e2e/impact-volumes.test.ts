@@ -61,7 +61,7 @@ test('a label that says where a class provisions keeps pods with an ephemeral vo
   const { stdout, stderr } = await impact();
   assert.match(
     stdout,
-    /^ {2}1 pod of ReplicaSet default\/web runs running, but could not be scheduled there again$/m,
+    /^ {2}1 pod of ReplicaSet default\/web keeps running, but could not be scheduled there again$/m,
     stderr,
   );
 });

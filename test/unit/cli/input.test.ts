@@ -127,7 +127,7 @@ describe('readInput', () => {
   test('names the next step for text that is not YAML', async () => {
     await assert.rejects(readInput(['-'], testIo({ stdin: 'a: [' })), {
       message: /^stdin:1:\d+: not valid YAML: /,
-      next: 'correct it there and run the command again',
+      next: 'correct the input and run the command again',
     });
   });
 
