@@ -102,7 +102,7 @@ export default class Adopt extends BaseCommand<typeof Adopt> {
   }
 }
 
-const CREATE_THEM = 'next: `kubectl nodepool adopt NAME --create` creates a pool, without NAME all of them';
+const CREATE_THEM = 'next: `kubectl nodepool adopt --create` creates the new pools; name some to create only these';
 
 async function show(candidates: PoolCandidate[], labels: string[], { io }: Deps): Promise<void> {
   if (candidates.length === 0) {

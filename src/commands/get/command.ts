@@ -131,7 +131,7 @@ export default class Get extends BaseCommand<typeof Get> {
 }
 
 const FIRST_POOL =
-  'next: `kubectl nodepool adopt` lists node groups to make pools of, `kubectl nodepool create NAME` creates a pool';
+  'next: `kubectl nodepool adopt` finds node groups and creates pools for them; `kubectl nodepool create NAME` creates one pool';
 
 function isWide(output: PoolOutput): output is PoolsTableOptions {
   return typeof output === 'object' && output.wide;
