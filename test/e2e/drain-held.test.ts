@@ -101,14 +101,14 @@ test('Ctrl-C reports what is left, and the next run continues', async t => {
   await eventually('q is gone', () => draining.stderr().includes('pod default/q evicted'));
   assert.equal(await draining.end(), 130);
   assert.deepEqual(draining.lines().slice(-4), [
-    'NODE   STATE       EVICTED   NOTE',
-    'w-1    drained     1/1',
-    'w-2    in progress   1/2         1 pod waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently',
-    'w-3    pending   0/1',
+    'NODE   STATE         EVICTED   NOTE',
+    'w-1    drained       1/1',
+    'w-2    in progress   1/2       1 pod waits for PodDisruptionBudget default/web: needs 2 healthy pods and has 2 currently',
+    'w-3    pending       0/1',
   ]);
   assert.match(
     draining.stderr(),
-    /error: nodepool "worker" interrupted: 2 of 3 nodes left to drain; next: run the command again to continue, or .*`kubectl nodepool uncordon worker`/,
+    /error: nodepool "worker" interrupted: 2 of 3 nodes left to drain; next: run the command again to continue; .*`kubectl nodepool uncordon worker`/,
   );
   assert.deepEqual(
     [await names(), await closed()],

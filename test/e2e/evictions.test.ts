@@ -183,7 +183,7 @@ describe('NoExecute', () => {
     const [, asked = ''] = /(Add 1 node \(a\) to pool strict [^?]*\? \[y\/N\])/.exec(no.shown) ?? assert.fail(no.shown);
     assert.match(
       asked.replaceAll(/\s+/g, ' '),
-      /in context \S+: taints .* \(a\): default\/bare; PodDis.*; 1 of them has no/,
+      /in context \S+: NoExecute taints .* \(a\): default\/bare; taints ignore .*; 1 of them has no/,
     );
     assert.ok(no.shown.split('\n').length <= 10, no.shown);
     assert.equal(no.shown.match(/default\/bare/g)?.length, 1, no.shown);

@@ -79,7 +79,7 @@ describe('evictions of Jobs', () => {
     await api().expect('PATCH', pool, { spec: { taints: [{ key: 'dedicated', effect: 'NoExecute' }] } });
 
     const { stdout } = await cliHere(testEnv.cluster(), ['diff', '--impact']);
-    const lost = 'is not recreated: an eviction counts as a failed pod, and undefined Job allows no more of them';
+    const lost = 'is not recreated: an eviction counts as a failed pod, and its Job allows no more of them';
     for (const [name, next] of [
       ['coded', 'can go: 1 on node free-1 (no pool)'],
       ['failing', lost],

@@ -58,7 +58,7 @@ test('a DaemonSet that starts where there is no room for its pod', async () => {
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
   assert.match(
     stdout,
-    /^ {2}DaemonSet default\/speaker starts its pods on 2 nodes: a, b; on 1 of them would stay Pending: 1 Insufficient cpu$/m,
+    /^ {2}DaemonSet default\/speaker starts on 2 nodes: a, b; its pods on 1 of them would stay Pending: 1 Insufficient cpu$/m,
   );
 });
 
@@ -211,6 +211,6 @@ test('names what is not judged of pods that would be created again', async () =>
   const drained = await cliHere(cluster(), ['drain', 'web', '--check-fit', '--dry-run', '--force']);
   assert.match(
     drained.stderr,
-    /^Not considered: the scheduler volcano (evaluated by the rules of the default scheduler), for default\/train-0, default\/train-1\.$/m,
+    /^Not considered: the scheduler volcano \(evaluated by the rules of the default scheduler\), for default\/train-0, default\/train-1\.$/m,
   );
 });

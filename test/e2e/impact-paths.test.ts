@@ -62,7 +62,7 @@ test('pods of the Jobs of a CronJob are one line', async () => {
     await pod({ name: `${name}-x`, node: 'a', owner: { apiVersion: 'batch/v1', kind: 'Job', name } });
   }
   const { stdout } = await cliHere(cluster(), ['diff', 'web', '--impact']);
-  assert.match(stdout, /^ {2}2 pods of CronJob default\/audit run on/m);
+  assert.match(stdout, /^ {2}2 pods of CronJob default\/audit keep running/m);
   assert.match(
     stdout,
     /^ {2}2 pods of CronJob default\/audit: none fits elsewhere; 2 would stay Pending: 1 node\(s\) had untolerated taint\(s\); pods of the next run also would$/m,

@@ -80,7 +80,7 @@ test('describe counts and lists maintenance, overdue ones first', async () => {
     lines[at + 3] ?? '',
     /^ {2}b +bob since 2026-01-01T00:00:00Z, until 2026-01-02T00:00:00Z \(overdue for \w+\)$/,
   );
-  assert.match(lines[at + 4] ?? '', /^ {2}a +alice since \S+, until 2099-01-01T00:00:00Z \(in \w+\): new disks$/);
+  assert.match(lines[at + 4] ?? '', /^ {2}a +alice since \S+, until 2099-01-01T00:00:00Z \(\w+ left\): new disks$/);
   assert.match(lines[at + 5] ?? '', /^ {2}c +alice since .*: new disks \(stale: the node is schedulable\)$/);
 });
 
