@@ -186,7 +186,7 @@ test('create and edit set annotations by flags, and refuse keys of the cluster',
   await refused(
     ['edit', 'flags', '--annotation', 'a b=x'],
     2,
-    /^error: --annotation "a b=x": the name of key "a b" must be/,
+    /^error: --annotation "a b=x": the name of key "a b" must consist of/,
   );
   await refused(
     ['edit', 'flags', '--annotation', 'nodes.lailin.xyz/applied=x'],

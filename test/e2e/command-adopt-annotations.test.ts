@@ -102,5 +102,5 @@ test('finds a pool that selects by expressions through its nodes', async () => {
   await testEnv.edit('mine', { spec: { matchExpressions: [{ key: 'size', operator: 'Gt', values: ['4'] }] } });
   assert.deepEqual(await states(), ['POOL STATE', 'x overlaps:mine', 'y overlaps:mine', 'z new', '']);
   const skipped = await unchanged(['adopt', '--label', 'team', 'x', '--create']);
-  assert.match(skipped.stderr, /^error: x shares nodes with pool mine, which exists, /);
+  assert.match(skipped.stderr, /^error: x shares nodes with pool mine, which exists; /);
 });

@@ -149,11 +149,11 @@ test('names control-plane nodes that a proposed or created pool would get', asyn
     { name: 'cp-1', labels: { ...os, ...role('control-plane') } },
     { name: 'w', labels: { ...os, ...role('w') } },
   );
-  const text = 'warning: pool linux selects 2 nodes, 1 of them control-plane nodes: cp-1';
+  const text = 'warning: pool linux selects 2 nodes, 1 of them in the control plane: cp-1';
   const label = ['--label', 'example.com/os'];
   for (const more of [[], ['-o', 'yaml'], ['--create', '--dry-run=server']]) {
     const { stderr } = await cliHere(cluster(), ['adopt', ...label, ...more]);
-    assert.deepEqual(stderr.match(/.*of the control plane.*/g), [text], stderr);
+    assert.deepEqual(stderr.match(/.*in the control plane.*/g), [text], stderr);
   }
   const { stderr } = await cliHere(cluster(), ['adopt', ...label, '--create']);
   assert.match(
@@ -161,7 +161,7 @@ test('names control-plane nodes that a proposed or created pool would get', asyn
     /^warning: pool linux selects 2 nodes, 1 of them in the control plane: cp-1; next: exclude the control plane with `kubectl nodepool edit linux --node-selector/m,
   );
   const named = await cliHere(cluster(), ['adopt', '--label', 'node-role.kubernetes.io/control-plane']);
-  assert.doesNotMatch(named.stderr, /of the control plane/, 'it names the role');
+  assert.doesNotMatch(named.stderr, /in the control plane/, 'it names the role');
 });
 
 test('reports nodes that have no known label', async () => {
