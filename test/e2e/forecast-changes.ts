@@ -113,14 +113,14 @@ class RandomChange {
     await this.#forecaster.clear();
     const isDrain = random.chance(0.4);
     const names = Array.from({ length: random.between(3, 6) }, (_, at) => `n${at}`);
-    const changed = new Set(names.slice(0, random.between(1, names.length - 1)));
+    const changed = new Set(names.slice(0, random.between(1, Math.ceil(names.length / 2))));
     const spec = { labels: { tier: 'a' }, ...(isDrain ? { noExecute: 'Drain' } : {}) };
     await this.#forecaster.pool(POOL, spec);
     await this.#forecaster.nodes(
       ...names.map(name => ({
         name,
         labels: { [ZONE]: random.pick(['a', 'b']), ...(changed.has(name) ? role(POOL) : {}) },
-        allocatable: { cpu: `${random.between(3, 7)}`, memory: '8Gi', pods: podPlaces(random) },
+        allocatable: { cpu: `${random.between(3, 9)}`, memory: '8Gi', pods: podPlaces(random) },
       })),
     );
     await this.#cli(['reconcile', '--yes']);
@@ -155,7 +155,7 @@ class RandomChange {
     for (const workload of workloads) await this.#forecaster.delete(workload);
     await this.#api.expect('DELETE', BUDGETS);
     if (differences.length === 0) return [];
-    return [...differences, JSON.stringify({ patch, isDrain, changed: [...changed], told, workloads, stderr })];
+    return [...differences, JSON.stringify({ patch, isDrain, changed: [...changed], told, workloads, stderr, said })];
   }
 
   /** Whether the drain ends as its budgets were said to let it. */

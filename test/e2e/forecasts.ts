@@ -446,7 +446,7 @@ export async function runDrains(
       ...names.map(name => ({
         name,
         labels: { [ZONE]: random.pick(['a', 'b']), ...(leaving.includes(name) ? role('drained') : {}) },
-        allocatable: { cpu: `${random.between(2, 7)}`, memory: '8Gi', pods: podPlaces(random) },
+        allocatable: { cpu: `${random.between(3, 9)}`, memory: '8Gi', pods: podPlaces(random) },
       })),
     );
     const workloads: Workload[] = [];
