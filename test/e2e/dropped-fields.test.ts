@@ -61,8 +61,8 @@ test('keeps annotations and startup taints of nodes while the CRD drops these fi
   const before = await stateOf(cluster());
   const { code, stderr } = await cliHere(cluster(), ['reconcile']);
   assert.equal(code, 1);
-  assert.match(stderr, /nodepool p is not changed: the installed CRD drops spec\.startupTaints, .*install/);
-  assert.match(stderr, /nodepool q is not changed: the installed CRD drops spec\.annotations, /);
+  assert.match(stderr, /pool p is not changed: the installed CRD drops spec\.startupTaints, .*install/);
+  assert.match(stderr, /pool q is not changed: the installed CRD drops spec\.annotations, /);
   assert.deepEqual(await stateOf(cluster()), before);
   assert.equal((await cliHere(cluster(), ['install'])).code, 0);
   assert.deepEqual(
@@ -202,7 +202,7 @@ test('reconciles the pool after a lost field is set again', async t => {
   for (const command of ['get', 'describe']) {
     assert.match(
       (await cliHere(cluster(), [command, 'p'])).stderr,
-      /^warning: nodepool p is not changed: .* drops spec\.nodeSelector/m,
+      /^warning: pool p is not changed: .* drops spec\.nodeSelector/m,
     );
   }
   assert.equal((await cliHere(cluster(), ['edit', 'p', '--node-selector', 'kind=big'])).code, 0);
