@@ -88,6 +88,6 @@ test('create -f accepts at most 100 levels', async () => {
   assert.deepEqual([code, stdout], [1, '']);
   assert.match(
     stderr,
-    /^error: .*file\.json:1:\d+: not valid YAML: nesting exceeded maxDepth \(100\); next: correct the file/,
+    /^error: .*file\.json:1:\d+: not valid YAML: nesting exceeded maxDepth \(100\); next: correct the input/,
   );
 });

@@ -141,7 +141,7 @@ test('neither adopts nor deletes foreign objects with the same names', async () 
       await refused(
         ['install', '--controller', ...dryRun],
         1,
-        /^error: \S+ \S+( in namespace \S+)? exists but was not created by kubectl nodepool (no label app.kubernetes.io\/name=nodepool-controller); nothing was changed; next: .*kubectl label/,
+        /^error: \S+ \S+( in namespace \S+)? exists but was not created by kubectl nodepool \(no label app\.kubernetes\.io\/name=nodepool-controller\); nothing was changed; next: .*kubectl label/,
       );
     }
     assert.deepEqual(await stateOf(testEnv.cluster()), before);
