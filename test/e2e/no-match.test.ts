@@ -113,7 +113,7 @@ test('create, edit, diff and reconcile name control-plane nodes that a pool gets
     { name: 'cp-1', labels: { ...OS, ...CONTROL_PLANE } },
     { name: 'w', labels: { ...OS, ...role('w') } },
   );
-  const text = takes('all', '2 nodes, 1 of them control-plane nodes: cp-1');
+  const text = takes('all', '2 nodes, 1 of them in the control plane: cp-1');
   const selector = ['--node-selector', 'kubernetes.io/os=linux'];
   assert.deepEqual(await warned(['create', 'all', ...selector, '--label', 'tier=gold']), [0, text]);
   const [, diffed] = await warned(['diff', 'all']);
@@ -121,16 +121,16 @@ test('create, edit, diff and reconcile name control-plane nodes that a pool gets
   assert.deepEqual(await warned(['reconcile', 'all']), [0, text]);
   assert.deepEqual(await warned(['reconcile', 'all']), [0, ''], 'they have joined');
   await testEnv.nodes({ name: 'cp-2', labels: { ...OS, ...CONTROL_PLANE } });
-  const more = takes('all', '3 nodes, 2 of them control-plane nodes: cp-1, cp-2');
+  const more = takes('all', '3 nodes, 2 of them in the control plane: cp-1, cp-2');
   assert.deepEqual(await warned(['reconcile', 'all']), [0, more]);
   await testEnv.delete(['all']);
   await testEnv.pool('w', { nodeSelector: { grp: 'w' } });
   assert.deepEqual(await warned(['edit', 'w', '--node-selector', 'kubernetes.io/os=linux,grp-', '--yes']), [
     0,
-    takes('w', '3 nodes, 2 of them control-plane nodes: cp-1, cp-2'),
+    takes('w', '3 nodes, 2 of them in the control plane: cp-1, cp-2'),
   ]);
   const named = ['create', 'cp', '--node-selector', `${Object.keys(CONTROL_PLANE)[0]}=`, '--dry-run=server'];
-  assert.doesNotMatch((await warned(named))[1], /of the control plane/, 'they are named');
+  assert.doesNotMatch((await warned(named))[1], /in the control plane/, 'they are named');
 });
 
 test('create --reconcile names the control-plane nodes of a selector with expressions once', async () => {
