@@ -216,7 +216,7 @@ test('without permission for revisions, writes nodes, with one warning', async t
   ]);
   const kubeconfig = await kubeconfigFor(testEnv.cluster(), 'operator');
   const refused =
-    /^warning: \w+: `rollout undo` will not find new specs of pools: cannot (create|list) .*; next: ask for a role with verbs get, list, create, patch and delete on controllerrevisions\.apps in namespace default$/gm;
+    /^warning: \w+: `rollout undo` will not find new specs of pools: user "operator" may not (create|list) .*; next: ask for a role with verbs get, list, create, patch and delete on controllerrevisions\.apps in namespace default$/gm;
   const once = await cliHere({ ...testEnv.cluster(), kubeconfig }, ['reconcile']);
   assert.equal(once.code, 0, once.stderr);
   assert.match(once.stdout, /^web {4}Ready /m);
