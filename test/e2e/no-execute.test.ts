@@ -45,7 +45,10 @@ test('a script needs --yes, and diff and dry runs only print the steps', async (
   await pod('p', 'a');
   const refused = await unchanged(['reconcile', 'web']);
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /1 pod is evicted from 1 node before NoExecute taints .*; nothing was changed; next: .*--yes/);
+  assert.match(
+    refused.stderr,
+    /1 pod is evicted from 1 node before NoExecute taints .*; nothing was changed; next: .*--yes/,
+  );
   const diff = await unchanged(['diff']);
   assert.equal(diff.code, 1);
   assert.match(
