@@ -42,7 +42,7 @@ row(
     await model.createPool('one', { labels: { tier: 'one' }, taints: [{ key: 'one', effect: 'NoSchedule' }] });
     await eventually('the status tells', async () => (await testEnv.getPool('one'))?.status?.status === 500, 60_000);
     const applied = (await testEnv.getPool('one'))?.status?.conditions?.find(({ type }) => type === 'Applied');
-    assert.match(applied?.message ?? '', /stormy was changed by somebody else/);
+    assert.match(applied?.message ?? '', /somebody else changed node stormy/);
     assert.equal((await testEnv.node('calm')).metadata.labels.tier, 'one', 'others are not kept waiting');
     undo();
     await converged(model, proxy, 60_000);
