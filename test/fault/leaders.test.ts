@@ -100,7 +100,7 @@ row(
     const done = await labelled();
     assert.ok(done < MANY, 'it was halted too late to show anything');
 
-    await eventually('the second is leader', async () => (await holder()) !== leader, 25_000);
+    await eventually('the second is leader', async () => (await holder()) !== leader, 40_000);
     facts.secondsWithoutLeader = Math.round((Date.now() - stopped) / 100) / 10;
     // Hundreds of nodes are left to it.
     await converged(model, second, 120_000);
