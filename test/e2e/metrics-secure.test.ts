@@ -95,6 +95,9 @@ test('serves the certificate of the folder, and the next one after a renewal', {
 
 test('refuses flags that would expose the metrics', async () => {
   const refused = async (...flags: string[]) => (await cli(cluster(), ['reconcile', '--watch', ...flags])).stderr;
-  assert.match(await refused('--metrics-secure'), /--metrics-secure needs --metrics-bind-address; next: add --metrics-bind-address :8443/);
+  assert.match(
+    await refused('--metrics-secure'),
+    /--metrics-secure needs --metrics-bind-address; next: add --metrics-bind-address :8443/,
+  );
   assert.match(await refused('--metrics-bind-address', ':0', '--metrics-cert-path', '.'), /needs --metrics-secure/);
 });
