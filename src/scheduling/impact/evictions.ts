@@ -60,6 +60,7 @@ export function placeEvicted(
       ...evicted.filter(each => each.owner === undefined && !never.has(each)),
       ...failed,
     ],
+    groups.flatMap(({ lostAfter }) => lostAfter),
     budgets,
   );
   const drainedPods = new Set<RunningPod>(evicted.filter(({ eviction }) => eviction.isDrained));
@@ -104,9 +105,11 @@ function unsureBudgets(
 /** Of one owner. */
 interface EvictedGroup extends Omit<EvictionImpact, 'next'> {
   next: PlacedPods | undefined;
+  /** Pods of `pendingAfter`. */
+  lostAfter: readonly RunningPod[];
 }
 
-function withoutPods({ next, ...group }: EvictedGroup): EvictionImpact {
+function withoutPods({ next, lostAfter: _, ...group }: EvictedGroup): EvictionImpact {
   return { ...group, next: next && destinationOf(next) };
 }
 
@@ -199,10 +202,11 @@ function deletedWithJobs(failed: readonly EvictedPod[]): number | undefined {
 }
 
 /** Those that come back to their nodes are neither Pending while these are drained, nor missed by their budgets. */
-function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter'> {
-  if (next === undefined) return { next, pendingAfter: 0 };
-  const pending = next.pending.filter(({ eviction }) => eviction?.mayReturn !== true);
-  return { next: { ...next, pending }, pendingAfter: next.pending.length - pending.length };
+function withoutReturning(next: PlacedPods | undefined): Pick<EvictedGroup, 'next' | 'pendingAfter' | 'lostAfter'> {
+  if (next === undefined) return { next, pendingAfter: 0, lostAfter: [] };
+  const isBack = ({ eviction }: RunningPod) => eviction?.mayReturn === true;
+  const [pending, lostAfter] = [next.pending.filter(each => !isBack(each)), next.pending.filter(isBack)];
+  return { next: { ...next, pending }, pendingAfter: lostAfter.length, lostAfter };
 }
 
 /** As evicted pods see it: the stand-in meanwhile, and the taint that comes afterwards. */
@@ -234,10 +238,15 @@ export function setNode(snapshot: Snapshot, node: Node): void {
 
 // What the evictions of a change mean to PodDisruptionBudgets. Whether pods are Ready is not known here.
 
-/** By name. @param lost evicted pods that budgets miss afterwards: they stay Pending, or nothing recreates them */
+/**
+ * By name.
+ * @param lost evicted pods that budgets miss afterwards: they stay Pending, or nothing recreates them
+ * @param lostAfter those that budgets miss once their own node has the taint, while others are still drained
+ */
 function budgetImpacts(
   evicted: readonly EvictedPod[],
   lost: readonly RunningPod[],
+  lostAfter: readonly RunningPod[],
   budgets: readonly Budget[],
 ): BudgetImpact[] {
   const budgetsOf = budgetMatcher(budgets);
@@ -260,7 +269,7 @@ function budgetImpacts(
       several.set(id, { kind: 'several', budget, pods, others: more });
     }
   }
-  const missed = lost.map(({ pod }) => pod);
+  const missed = { lost: lost.map(({ pod }) => pod), lostAfter: lostAfter.map(({ pod }) => pod) };
   const found = [
     ...[...all].flatMap(([budget, pods]) => undercut(budget, pods) ?? []),
     ...[...drained].flatMap(([budget, pods]) => blockedDrain(budget, pods, missed) ?? []),
@@ -279,7 +288,7 @@ function undercut(budget: Budget, pods: number): BudgetImpact | undefined {
 function blockedDrain(
   budget: Budget,
   drained: readonly EvictedPod[],
-  lost: readonly PodTraits[],
+  { lost, lostAfter }: Record<'lost' | 'lostAfter', readonly PodTraits[]>,
 ): BudgetImpact | undefined {
   const of = { budget: nameOf(budget), pods: drained.length };
   const why = neverBecause(budget);
@@ -295,6 +304,11 @@ function blockedDrain(
   }
   const returning = returningTo(budget, drained);
   if (returning !== undefined) return returning;
+  // The first nodes have their taint, while the budget counts the pods of the next ones.
+  const shortLater = new Set(drained.map(({ node }) => node)).size > 1 && shortOf(budget, [...lost, ...lostAfter]);
+  if (shortLater) {
+    return { kind: 'stuck', ...of, ...shortLater, allowed: currentHealthy - desiredHealthy, certain: false };
+  }
   if (disruptionsAllowed > 0) return undefined;
   return { kind: 'waits', ...of, healthy: currentHealthy, needs: desiredHealthy };
 }

@@ -148,7 +148,7 @@ export interface PodDestination {
 /** What evictions mean to a PodDisruptionBudget, `namespace/name`. */
 export type BudgetImpact = { budget: string; pods: number } & (
   | { kind: 'undercut'; allowed: number }
-  /** `pending` find no place, `notRecreated` of them as they have no controller: after `allowed` of them too few are healthy, and the Eviction API waits for ever. `certain`: false if some may have a place once another node is drained. */
+  /** `pending` find no place, `notRecreated` of them as they have no controller: after `allowed` of them too few are healthy, and the Eviction API waits for ever. `certain`: false if it may end all the same, as some have a place until or once another node is drained. */
   | { kind: 'stuck'; pending: number; notRecreated?: number; needs: number; allowed: number; certain?: false }
   | { kind: 'never'; why: string }
   /** It allows no eviction now. */

@@ -156,13 +156,28 @@ test('a drain may not have to wait for pods that return once another node is dra
     [false],
   );
   assert.match(textOf(found), /; 1 may not be evicted: a PodDisruptionBudget may block the drain\n/);
-  assert.match(textOf(found), /after 1 eviction, the drain may wait until another node is drained; add room/);
+  assert.match(textOf(found), /after 1 eviction, the drain may wait forever; add room/);
   const lasting = impact(nodes, ['n0', 'n1', 'n2'], of({}), { isDrain: true, budgets });
   assert.deepEqual(
     lasting.budgets.map(each => each.kind === 'stuck' && each.certain),
     [undefined],
   );
   assert.match(textOf(lasting), /after 1 eviction, the drain waits forever/);
+});
+
+test('a budget may miss pods that return, once their own node has the taint', () => {
+  const tolerations = [{ key: 'gone', operator: 'Exists', effect: 'NoSchedule' }];
+  const spec = { ...one, nodeSelector: { pool: 'x' }, tolerations, ...near('podAntiAffinity', 'c') };
+  const nodes = ['n0', 'n1', 'n2'].map(name => node(name, '10', '10', { pool: 'x' }));
+  const status = { disruptionsAllowed: 1, currentHealthy: 3, desiredHealthy: 2, expectedPods: 3 };
+  const budgets = [makeBudget({ namespace: 'default', name: 'c', selector: { matchLabels: { app: 'c' } }, status })];
+  const pods = nodes.map(({ name }, at) => running(`c-${at}`, name, spec));
+  const told = (changed: string[]) => impact(nodes, changed, pods, { isDrain: true, budgets }).budgets;
+  assert.deepEqual(told(['n0', 'n1', 'n2']), [
+    { kind: 'stuck', budget: 'default/c', pods: 3, pending: 3, needs: 2, allowed: 1, certain: false },
+  ]);
+  // As soon as all of them may be missing, no other node waits.
+  assert.deepEqual(told(['n0']), []);
 });
 
 test('what is not judged is named as by fit', () => {
