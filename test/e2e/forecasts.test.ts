@@ -103,7 +103,7 @@ describe('forecasts against kube-scheduler and the controllers of workloads', ()
     });
     const { stdout } = await cliHere(testEnv.cluster(), ['diff', '--impact']);
     const told =
-      '2 pods of ReplicaSet default/patient after 4s: may come back and leave again after 4s, without end: 2 on pool web';
+      '2 pods of ReplicaSet default/patient after 4s: may return and are evicted again after 4s, endlessly: 2 on pool web';
     assert.ok(stdout.includes(`  ${told}\n`), stdout);
     const start = Date.now();
     await cliHere(testEnv.cluster(), ['reconcile', '--yes']);

@@ -273,6 +273,8 @@ export class Forecaster {
   /** Without nodes, pods, volumes and quotas. */
   async clear(): Promise<void> {
     for (const path of [
+      ...Object.keys(PATHS).map(kind => pathOf({ kind } as Workload)),
+      CRON_JOBS,
       `/api/v1/namespaces/${NAMESPACE}/resourcequotas`,
       BUDGETS,
       `${PODS}?gracePeriodSeconds=0`,

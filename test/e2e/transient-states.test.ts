@@ -60,7 +60,7 @@ test('create, edit and doctor warn about a transient key, which is not repaired'
     /taint UpdateInProgress \(Machine Config Operator sets it .*; next: remove it from the pool/,
   );
   const edited = await run('edit', 'one', '--label', 'nvidia.com/mig.config.state=success');
-  assert.match(edited.stderr, /label nvidia.com\/mig.config.state, which NVIDIA GPU Operator sets /);
+  assert.match(edited.stderr, /label nvidia.com\/mig.config.state \(NVIDIA GPU Operator sets it /);
   await testEnv.reconcile();
   assert.deepEqual(taintsOf(await testEnv.node('a')), ['UpdateInProgress:PreferNoSchedule']);
   await testEnv.patchNode('a', { spec: { taints: [] } });

@@ -64,7 +64,7 @@ test('warns about a displaced NoExecute taint that would be restored', async t =
   await refused(
     ['uninstall', '--cascade'],
     1,
-    /^error: 1 pool would be deleted: n; taints with .*, from 2 nodes \(m, n\): .*; nothing was changed; /,
+    /^error: 1 pool would be deleted: n; NoExecute taints evict 2 pods at once from 2 nodes \(m, n\): .*; nothing was changed; /,
   );
 });
 

@@ -321,23 +321,26 @@ function conditionEntries({ status }: RawPool, fields: readonly ManagedFields[])
   }));
 }
 
-/** The first revision has no spec before it, and an undo gives an earlier revision the highest number. */
+/**
+ * The first revision has no spec before it, and an undo gives an earlier revision the highest number. First saves of
+ * such revisions come first: entries of one second keep this order.
+ */
 function revisionEntries(revisions: readonly ControllerRevision[]): TimelineEntry[] {
-  return revisions.flatMap((each, at): TimelineEntry[] => {
-    const { creationTimestamp } = each.metadata;
+  const sources = ['ControllerRevision'] as const;
+  const firstSaves: TimelineEntry[] = [];
+  const saves = revisions.map((each, at): TimelineEntry => {
+    const { creationTimestamp: time } = each.metadata;
     const [writer] = readManagedFields((each.metadata as { managedFields?: unknown }).managedFields);
-    const sources = ['ControllerRevision'] as const;
     const who = writer?.manager;
     const cause = causeOf(each);
-    const said = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
+    const detail = `revision ${each.revision}: ${changesText(revisions[at - 1], each)}${cause === undefined ? '' : `; cause: ${cause}`}`;
     if (!isRaised(each, revisions.slice(0, at), writer?.time))
-      return [{ time: creationTimestamp, what: 'SpecChanged', who, detail: said, sources }];
+      return { time, what: 'SpecChanged', who, detail, sources };
     const kept = `first save of the spec of revision ${each.revision}`;
-    return [
-      { time: creationTimestamp, what: 'SpecChanged', who, detail: kept, sources },
-      { time: writer?.time, what: 'SpecRestored', who, detail: said, sources: [...sources, 'managedFields'] },
-    ];
+    firstSaves.push({ time, what: 'SpecChanged', who, detail: kept, sources });
+    return { time: writer?.time, what: 'SpecRestored', who, detail, sources: [...sources, 'managedFields'] };
   });
+  return [...firstSaves, ...saves];
 }
 
 /** Whether an undo has given it a higher number. @param lower those with lower numbers @param written when it was written last */
