@@ -31,6 +31,7 @@ import { DeadlineError, exchange, StaleSocketError, TooLongError } from './excha
 import { bodyOf, isWrite, type Request, urlOf } from './request.ts';
 import { HIDDEN, logAnswer, logRequest, logStream, type RequestLog } from './request-log.ts';
 import { type ApiResponse, retryDelay, toResponse } from './response.ts';
+import { ServerClock } from './server-clock.ts';
 import { endIdleSockets, isTimeout, type Session, Sessions } from './session.ts';
 import { openStream } from './stream.ts';
 
@@ -73,8 +74,7 @@ export class Transport {
   /** Callbacks that fail the replayable requests which wait on a reused connection. */
   readonly #unanswered = new Set<() => void>();
   #meanwhile: (() => void) | undefined;
-  /** The Date of the last response, and when it came, by #options.clock. */
-  #dated: { date: number; at: number } | undefined;
+  readonly #serverClock = new ServerClock();
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -109,6 +109,7 @@ export class Transport {
         if (isTimeout(signal)) this.#distrust(session);
       };
       logRequest(this.#options.log, headers, undefined);
+      const sentAt = this.#options.clock.now();
       const opening = openStream({ url, headers, agent: session.agent, signal });
       const received = opening.then(({ statusCode }) => statusCode);
       this.#count('GET', url, received);
@@ -116,7 +117,7 @@ export class Transport {
       const response = await opening.catch(async (error: unknown) => {
         throw connectionError(await withRoute(error), this.access, this.#deadlineOf({}), false);
       });
-      this.#noteDate(response.headers);
+      this.#serverClock.note(response.headers.date, sentAt, this.#options.clock.now());
       logStream(this.#options.log, url, response);
       if (response.statusCode !== 401 || session.credentials.renewal === undefined || refused) return response;
       response.resume();
@@ -124,14 +125,9 @@ export class Transport {
     }
   }
 
-  /** By the Date header of the last response; undefined before the first. */
+  /** By the Date headers of the responses; undefined before the first. */
   serverTime(): Date | undefined {
-    return this.#dated && new Date(this.#dated.date + this.#options.clock.now() - this.#dated.at);
-  }
-
-  #noteDate({ date: header = '' }: http.IncomingHttpHeaders): void {
-    const date = Date.parse(header);
-    if (!Number.isNaN(date)) this.#dated = { date, at: this.#options.clock.now() };
+    return this.#serverClock.timeAt(this.#options.clock.now());
   }
 
   /** notAfter of the client certificate in use: the reason for a 401 may be that it has expired. */
@@ -238,7 +234,7 @@ export class Transport {
     const received = answering.then(({ status }) => status);
     this.#count(method, url, received);
     const reply = await answering;
-    this.#noteDate(reply.headers);
+    this.#serverClock.note(reply.headers.date, start, clock.now());
     const response = toResponse(reply);
     const text = request.isSecret ? HIDDEN : response.text;
     logAnswer(log, method, url, { ...response, text, bytes: reply.bytes }, clock.now() - start);
