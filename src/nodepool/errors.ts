@@ -1,7 +1,7 @@
 interface NodepoolErrorOptions extends ErrorOptions {
   /** The problems, one per line, that follow the message. */
   items?: readonly string[];
-  /** See NodepoolError for these three. */
+  /** These three: see the fields of NodepoolError. */
   isGeneral?: boolean;
   isTransient?: boolean;
   isPermanent?: boolean;

@@ -51,7 +51,7 @@ export function matchesTerm(
   );
 }
 
-/** The taints that keep the pod away because it does not tolerate them, without PreferNoSchedule taints. */
+/** The first taint that keeps the pod away because it does not tolerate it. PreferNoSchedule does not count. */
 export function untoleratedTaints(
   { taints }: Pick<Node, 'taints'>,
   tolerations: readonly Toleration[],

@@ -29,7 +29,7 @@ const MAX_FORMER = 10;
 
 /** Maximum bytes of a change cause; all annotations of an object have 256 KiB. */
 const MAX_CAUSE = 1024;
-/** This program writes no higher number, so that numbers can still increase. */
+/** Revisions with a higher number are ignored, so that numbers can still increase. */
 const MAX_REVISION = 1e12;
 /** Letters and digits that form no words, as in revision names of workloads. */
 const SAFE = 'bcdfghjklmnpqrstvwxz2456789';
