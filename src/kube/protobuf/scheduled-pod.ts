@@ -1,4 +1,4 @@
-/** The fields of a pod that decide its scheduling and that of other pods. Field numbers: see objects.ts. */
+/** Fields that decide the scheduling of a pod and of others (scheduling/pod/raw-pod.ts). Numbers: see objects.ts. */
 import { isCustomController } from '../../nodepool/plan/runtime-class-users.ts';
 import type { RawPod } from '../../scheduling/pod/raw-pod.ts';
 import { EVICTED_SPEC, REQUIREMENTS } from './evicted-pod.ts';

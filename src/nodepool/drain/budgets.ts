@@ -54,7 +54,7 @@ export function forecastBudgets(pods: readonly DrainPod[], budgets: readonly Bud
   return [...ofBudgets.toSorted((a, b) => (a.budget < b.budget ? -1 : 1)), ...several];
 }
 
-/** Why these pods can never be evicted, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. */
+/** Why pods can never be evicted, by UID: `PodDisruptionBudget ns/web: maxUnavailable is 0`. Omits all others. */
 export function neverEvicted(pods: readonly DrainPod[], budgets: readonly Budget[]): Map<string, string> {
   const budgetsOf = budgetMatcher(budgets);
   return new Map(

@@ -216,7 +216,7 @@ export function withDrainingSince(raw: string, drainingSince: string): string {
   return record?.draining === undefined ? raw : formatRecord({ ...record, drainingSince });
 }
 
-// The slots of a record: what each kind may contain, and how its sections are parsed and written.
+// The slots of a record: what each kind may contain, and how its sections are parsed from JSON and written.
 
 export interface AppliedSlot {
   /** What the pool wrote; null when it removed the slot (`unmanaged: Remove`). */
